@@ -1,0 +1,105 @@
+package bitmap
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+)
+
+func random(rng *rand.Rand, words int) []uint64 {
+	set := make([]uint64, words)
+	for i := range set {
+		switch rng.IntN(4) {
+		case 0:
+			set[i] = rng.Uint64()
+		case 1:
+			set[i] = rng.Uint64() & rng.Uint64() & rng.Uint64()
+		case 2:
+			set[i] = ^uint64(0)
+		}
+	}
+	return set
+}
+
+func TestRankedAgainstCounting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	set := random(rng, 20)
+	r := Rank(set, nil)
+	n := uint32(0)
+	for i := range uint32(20 * 64) {
+		if r.Of(i) != n {
+			t.Fatalf("rank of %d is %d, want %d", i, r.Of(i), n)
+		}
+		if Get(set, i) {
+			n++
+		}
+	}
+	if r.Count() != int(n) || Count(set) != int(n) {
+		t.Fatalf("counts %d and %d, want %d", r.Count(), Count(set), n)
+	}
+}
+
+func TestCompressAndExpandAreInverse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	slow := func(word, mask uint64) (packed uint64) {
+		for i, k := 0, 0; i < 64; i++ {
+			if mask>>i&1 != 0 {
+				packed |= word >> i & 1 << k
+				k++
+			}
+		}
+		return packed
+	}
+	for range 5000 {
+		words := random(rng, 2)
+		word, mask := words[0], words[1]
+		got := Compress(word, mask)
+		if want := slow(word, mask); got != want {
+			t.Fatalf("Compress(%x, %x) = %x, want %x", word, mask, got, want)
+		}
+		if back := Expand(got, mask); back != word&mask {
+			t.Fatalf("Expand(%x, %x) = %x, want %x", got, mask, back, word&mask)
+		}
+	}
+}
+
+func TestFillAndEach(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 128, 200} {
+		set := make([]uint64, Words(n))
+		Fill(set, n)
+		next := uint32(0)
+		Each(set, func(i uint32) {
+			if i != next {
+				t.Fatalf("n %d: got %d, want %d", n, i, next)
+			}
+			next++
+		})
+		if int(next) != n || Count(set) != n {
+			t.Fatalf("n %d: %d ones", n, next)
+		}
+	}
+}
+
+func TestFrontier(t *testing.T) {
+	f := NewFrontier(make([]uint64, 130))
+	f.Add(5)
+	f.Add(64 * 129)
+	if !f.AddShared(70) || f.AddShared(70) {
+		t.Fatal("AddShared must tell the first from the second")
+	}
+	if f.Count() != 3 || bits.OnesCount64(f.Summary(0)) != 2 || f.Summary(2) != 2 {
+		t.Fatalf("count %d, summary %x %x %x", f.Count(), f.Summary(0), f.Summary(1), f.Summary(2))
+	}
+	f.All = true
+	if f.Summary(2) != 3 || f.Count() != 3 {
+		t.Fatalf("summary of the last words %x", f.Summary(2))
+	}
+	f.Tighten()
+	if f.Summary(0) != 3 || f.Summary(1) != 0 || f.Summary(2) != 2 {
+		t.Fatalf("tightened %x %x %x", f.Summary(0), f.Summary(1), f.Summary(2))
+	}
+	f.Clear()
+	if f.Count() != 0 || Count(f.Words) != 0 || Count(f.Top) != 0 {
+		t.Fatal("not clear")
+	}
+}

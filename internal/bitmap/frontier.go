@@ -1,0 +1,106 @@
+package bitmap
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// Frontier is a bitmap with a summary, one bit for each word that may hold a one, so that a small frontier in a large
+// graph costs its own size and 1/4096 of the graph's.
+//
+// Invariant: a word that is not zero has its summary bit set, or All is true, which says so of every word.
+type Frontier struct {
+	Words []uint64
+	Top   []uint64
+	All   bool
+}
+
+// NewFrontier makes an empty frontier over words, all zero.
+func NewFrontier(words []uint64) *Frontier {
+	return &Frontier{Words: words, Top: make([]uint64, Words(len(words)))}
+}
+
+// Mark notes that word w may now hold a one. One goroutine at a time.
+func (f *Frontier) Mark(w int) { f.Top[w>>6] |= 1 << (w & 63) }
+
+// MarkShared is Mark for several goroutines at once.
+func (f *Frontier) MarkShared(w int) {
+	top, bit := &f.Top[w>>6], uint64(1)<<(w&63)
+	if atomic.LoadUint64(top)&bit == 0 {
+		atomic.OrUint64(top, bit)
+	}
+}
+
+// Add makes bit i one. One goroutine at a time.
+func (f *Frontier) Add(i uint32) {
+	Set(f.Words, i)
+	f.Mark(int(i >> 6))
+}
+
+// AddShared makes bit i one and reports whether it was zero: of several goroutines that add it, one is told so.
+func (f *Frontier) AddShared(i uint32) bool {
+	word, bit := &f.Words[i>>6], uint64(1)<<(i&63)
+	if atomic.OrUint64(word, bit)&bit != 0 {
+		return false
+	}
+	f.MarkShared(int(i >> 6))
+	return true
+}
+
+// Clear makes every bit zero.
+func (f *Frontier) Clear() {
+	if f.All {
+		clear(f.Words)
+		clear(f.Top)
+		f.All = false
+		return
+	}
+	for t, top := range f.Top {
+		if top == 0 {
+			continue
+		}
+		for ; top != 0; top &= top - 1 {
+			f.Words[t<<6+bits.TrailingZeros64(top)] = 0
+		}
+		f.Top[t] = 0
+	}
+}
+
+// Tighten rebuilds the summary from the words, so that it names just those that hold a one.
+func (f *Frontier) Tighten() {
+	for t := range f.Top {
+		top := uint64(0)
+		for i, word := range f.Words[t<<6 : min(t<<6+64, len(f.Words))] {
+			if word != 0 {
+				top |= 1 << i
+			}
+		}
+		f.Top[t] = top
+	}
+	f.All = false
+}
+
+// Summary returns word t of the summary: which of the words [64t, 64t+64) may hold ones.
+func (f *Frontier) Summary(t int) uint64 {
+	if !f.All {
+		return f.Top[t]
+	}
+	if rest := len(f.Words) - t<<6; rest < 64 {
+		return Low(rest)
+	}
+	return ^uint64(0)
+}
+
+// Count returns the number of ones.
+func (f *Frontier) Count() int {
+	if f.All {
+		return Count(f.Words)
+	}
+	n := 0
+	for t, top := range f.Top {
+		for ; top != 0; top &= top - 1 {
+			n += bits.OnesCount64(f.Words[t<<6+bits.TrailingZeros64(top)])
+		}
+	}
+	return n
+}

@@ -1,0 +1,123 @@
+// Package mem holds the large arrays of a graph and of a run: zeroed, free of pointers, outside the Go heap, on huge
+// pages where the system has them. The garbage collector neither scans them nor counts them.
+//
+// Arrays live in an [Arena] and die with it; whoever holds a slice of one must keep its arena open.
+package mem
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+)
+
+// hugePage is the size of a huge page on amd64 and arm64, in bytes.
+const hugePage = 2 << 20
+
+// small is the size in bytes below which an array stays on the Go heap: a mapping costs a system call and a page.
+const small = 64 << 10
+
+// Arena owns a set of arrays. The zero value is ready; a nil *Arena puts every array on the Go heap.
+// Make may be called by several goroutines at once.
+type Arena struct {
+	mu      sync.Mutex
+	regions []region
+	bytes   int64
+}
+
+// region is one mapping and what part of it is still backed by memory.
+type region struct {
+	data []byte
+	used int
+}
+
+// Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small arrays, are put on the
+// Go heap, where they need no closing.
+func Make[T any](a *Arena, n int) []T {
+	size := unsafe.Sizeof(*new(T))
+	if n < 0 || (size > 0 && uintptr(n) > (1<<56)/size) {
+		panic(fmt.Sprintf("mem: array of %d elements of %d bytes", n, size))
+	}
+	total := int(size) * n
+	if a == nil || total < small || !PointerFree[T]() {
+		return make([]T, n)
+	}
+	data, err := reserve(total)
+	if err != nil {
+		panic(fmt.Sprintf("mem: no memory for an array of %d MiB: %v", total>>20, err))
+	}
+	a.mu.Lock()
+	a.regions = append(a.regions, region{data, total})
+	a.bytes += int64(total)
+	a.mu.Unlock()
+	// The mapping is page-aligned, at least total bytes long, zeroed, and T holds no pointers.
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
+}
+
+// Bytes returns how many bytes the arena's off-heap arrays take, as asked for.
+func (a *Arena) Bytes() int64 {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bytes
+}
+
+// Trim gives the memory behind s[n:] back to the system. The slice must be one that Make returned, whole, and its tail
+// must not be used again. It returns s[:n:n].
+func Trim[T any](a *Arena, s []T, n int) []T {
+	if a == nil || len(s) == 0 {
+		return s[:n:n]
+	}
+	start := unsafe.Pointer(unsafe.SliceData(s))
+	keep := n * int(unsafe.Sizeof(s[0]))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.regions {
+		r := &a.regions[i]
+		if unsafe.Pointer(unsafe.SliceData(r.data)) == start && keep < r.used {
+			discard(r.data, keep)
+			a.bytes -= int64(r.used - keep)
+			r.used = keep
+		}
+	}
+	return s[:n:n]
+}
+
+// Close unmaps every array of the arena. Slices of them must not be touched afterwards. Close is idempotent.
+func (a *Arena) Close() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.regions {
+		release(r.data)
+	}
+	a.regions, a.bytes = nil, 0
+}
+
+// PointerFree reports whether values of T hold no pointers, so that they may live outside the Go heap and travel as
+// raw bytes.
+func PointerFree[T any]() bool { return pointerFree(reflect.TypeFor[T]()) }
+
+func pointerFree(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return true
+	case reflect.Array:
+		return t.Len() == 0 || pointerFree(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !pointerFree(t.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,75 @@
+package parallel
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestForCoversEveryIndexOnce(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 8} {
+		team := NewTeam(size, size%2 == 0)
+		for _, n := range []int{0, 1, 7, 64, 1000} {
+			for _, grain := range []int{0, 1, 3, 64, 5000} {
+				seen := make([]int32, n)
+				team.For(n, grain, func(_, lo, hi int) {
+					for i := lo; i < hi; i++ {
+						atomic.AddInt32(&seen[i], 1)
+					}
+				})
+				for i, c := range seen {
+					if c != 1 {
+						t.Fatalf("team %d, n %d, grain %d: index %d visited %d times", size, n, grain, i, c)
+					}
+				}
+			}
+		}
+		team.Close()
+		team.Close()
+	}
+}
+
+func TestRunManyTimes(t *testing.T) {
+	for _, spin := range []bool{true, false} {
+		team := NewTeam(3, spin)
+		var calls atomic.Int64
+		task := func(int) { calls.Add(1) }
+		for range 5000 {
+			team.Run(task)
+		}
+		team.Close()
+		if got := calls.Load(); got != 15000 {
+			t.Errorf("spin %t: %d calls, want 15000", spin, got)
+		}
+	}
+}
+
+func TestPanicReachesCaller(t *testing.T) {
+	team := NewTeam(4, false)
+	defer team.Close()
+	for worker := range 4 {
+		func() {
+			defer func() {
+				p, ok := recover().(*Panic)
+				if !ok || p.Value != "boom" || !strings.Contains(string(p.Stack), "team_test.go") {
+					t.Errorf("worker %d: recovered %v", worker, p)
+				}
+			}()
+			team.Run(func(w int) {
+				if w == worker {
+					panic("boom")
+				}
+			})
+		}()
+	}
+	team.Run(func(int) {}) // the team is still of use
+}
+
+func BenchmarkRun(b *testing.B) {
+	team := NewTeam(2, true)
+	defer team.Close()
+	task := func(int) {}
+	for b.Loop() {
+		team.Run(task)
+	}
+}
