@@ -1,0 +1,73 @@
+package combiners
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Count counts messages: a vertex that gets n of them sees n, whatever they say. Only presence is sent.
+func Count[T pregel.Number]() pregel.Combiner[T] {
+	return simple[T]{named[T]("Count"), 0, func(a, b T) T { return a + b },
+		func(pregel.Binding, simple[T]) (pregel.Kernel[T], error) { return &countKernel[T]{}, nil }}
+}
+
+type countKernel[T pregel.Number] struct{ presence[T] }
+
+func (k *countKernel[T]) Traits() pregel.Traits { return pregel.Traits{Raw: true} }
+
+// Pull counts the in-neighbours that sent.
+func (k *countKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+	rows, walked := p.Bits[w], 0
+	for need &= rows; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r := p.Rank[w] + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		list := p.Adj[p.Starts[r]:p.Starts[r+1]]
+		n := uint64(len(list))
+		if !p.All {
+			n = 0
+			for _, s := range list {
+				n += p.Present[s>>6] >> (s & 63) & 1
+			}
+		}
+		walked += len(list)
+		if found>>i&1 != 0 {
+			in[i] += T(n)
+		} else if n > 0 {
+			in[i] = T(n)
+			found |= 1 << i
+		}
+	}
+	return found, walked
+}
+
+func (k *countKernel[T]) Emit(p *pregel.Push, w int, bins *pregel.Bins[T]) int {
+	edges := 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		lo, hi := p.Row(uint32(w<<6 + bits.TrailingZeros64(senders)))
+		edges += int(hi - lo)
+		scatter(p.Adj[lo:hi], p.Skip, 1, bins)
+	}
+	return edges
+}
+
+func (k *countKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+	for j, d := range to {
+		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
+			into.Has.Words[w] |= 1 << (d & 63)
+			into.Has.Mark(w)
+			into.Msg[d] = msg[j]
+			continue
+		}
+		into.Msg[d] += msg[j]
+	}
+}
+
+// presence is the column of a combiner whose messages to all neighbours need no value.
+type presence[M any] struct{}
+
+func (presence[M]) Window(_ int, scratch *[64]M) *[64]M     { return scratch }
+func (presence[M]) Store(int, uint64, *[64]M) int           { return -1 }
+func (presence[M]) Swap()                                   {}
+func (presence[M]) Pack(_, _ []uint64, to *pregel.Packed)   { to.Raw = to.Raw[:0] }
+func (presence[M]) Unpack(*pregel.Packed, []uint64, uint32) {}

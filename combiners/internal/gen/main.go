@@ -1,0 +1,80 @@
+// Command gen writes kernels_gen.go: the bulk loops of each combiner, from one definition of its operator. A loop per
+// operator is what keeps calls out of the inner loops: a method of a type parameter costs 4 times as much per edge.
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"go/format"
+	"os"
+	"text/template"
+)
+
+// operator defines a combiner: acc is the message so far, x the next one.
+type operator struct {
+	Name       string // of the kernel's type
+	Params     string // its type parameters
+	Args       string // the same, as arguments
+	Message    string // the type of a message
+	Step       string // folds x into acc
+	Stop       string // whether acc is terminal, asked after a step that may have changed it; "" if there is none
+	StopInStep bool   // the step asks itself
+	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
+	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions
+}
+
+var operators = []operator{
+	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", Unroll: true},
+	{Name: "minKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
+	{Name: "maxKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
+	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
+	{Name: "andKernel", Message: "bool", Step: "acc = acc && x", Stop: "!acc"},
+	{Name: "orBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc |= x", Stop: "acc == k.terminal"},
+	{Name: "andBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc &= x", Stop: "acc == k.terminal"},
+	{Name: "firstKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = x", Stop: "true"},
+	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)"},
+	{Name: "minPlusKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }"},
+	{Name: "maxMinKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},
+	{Name: "sumTimesKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x * weights[j]", Step: "acc += x"},
+}
+
+//go:embed kernels.tmpl
+var text string
+
+func main() {
+	funcs := template.FuncMap{"step": func(op operator, stop string) string {
+		if op.StopInStep {
+			body := ""
+			if stop != "" {
+				body = fmt.Sprintf("if %s { %s }", op.Stop, stop)
+			}
+			return string(bytes.ReplaceAll([]byte(op.Step), []byte("STOP"), []byte(body)))
+		}
+		if op.Stop == "" || stop == "" {
+			return op.Step
+		}
+		if op.Stop == "true" {
+			return op.Step + "\n" + stop
+		}
+		return fmt.Sprintf("%s\nif %s { %s }", op.Step, op.Stop, stop)
+	}}
+	var out bytes.Buffer
+	tmpl := template.Must(template.New("kernels").Funcs(funcs).Parse(text))
+	if err := tmpl.Execute(&out, operators); err != nil {
+		fatal(err)
+	}
+	source, err := format.Source(out.Bytes())
+	if err != nil {
+		os.Stderr.Write(out.Bytes())
+		fatal(err)
+	}
+	if err := os.WriteFile("kernels_gen.go", source, 0o644); err != nil {
+		fatal(err)
+	}
+}
+
+func fatal(err error) {
+	fmt.Fprintln(os.Stderr, "gen:", err)
+	os.Exit(1)
+}

@@ -1,0 +1,95 @@
+package combiners
+
+import (
+	"fmt"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+//go:generate go run ./internal/gen
+
+// plain is what the kernels share whose column holds the messages as they are.
+type plain[M any] struct {
+	column[M]
+	identity M
+	traits   pregel.Traits
+}
+
+func newPlain[M any](b pregel.Binding, identity M, traits pregel.Traits) plain[M] {
+	c := newColumn[M](b)
+	traits.Bytes, traits.Raw = c.bytes(), c.raw
+	return plain[M]{c, identity, traits}
+}
+
+func (k *plain[M]) Traits() pregel.Traits { return k.traits }
+
+func (k *plain[M]) Emit(p *pregel.Push, w int, bins *pregel.Bins[M]) int {
+	return emit(p, w, k.read, bins)
+}
+
+type (
+	sumKernel[T pregel.Number] struct {
+		plain[T]
+		ordered bool // add in the order of the list
+	}
+	minKernel[T pregel.Number] struct {
+		plain[T]
+		terminal T
+	}
+	maxKernel[T pregel.Number] struct {
+		plain[T]
+		terminal T
+	}
+	orKernel             struct{ plain[bool] }
+	andKernel            struct{ plain[bool] }
+	orBitsKernel[T Bits] struct {
+		plain[T]
+		terminal T
+	}
+	andBitsKernel[T Bits] struct {
+		plain[T]
+		terminal T
+	}
+	firstKernel[T any] struct{ plain[T] }
+	funcKernel[T any]  struct {
+		plain[T]
+		combine func(a, b T) T
+	}
+)
+
+// Weight is a type of edge weight: float32 for Graph500, whose validation is exact in it, float64 otherwise.
+type Weight interface{ float32 | float64 }
+
+// weightsOf returns the weights of lists that a kernel was bound to, so they are of its type.
+func weightsOf[W Weight](l *pregel.Lists) []W {
+	if w, ok := any(l.Weights32).([]W); ok {
+		return w
+	}
+	w, _ := any(l.Weights64).([]W)
+	return w
+}
+
+// checkWeights reports whether lists have weights of type W.
+func checkWeights[W Weight](b pregel.Binding, name string) error {
+	for _, l := range b.Lists {
+		if len(l.Adj) == 0 || len(weightsOf[W](l)) == len(l.Adj) {
+			continue
+		}
+		var want W
+		have := "no weights"
+		switch {
+		case l.Weights32 != nil:
+			have = "float32 weights"
+		case l.Weights64 != nil:
+			have = "float64 weights"
+		}
+		return fmt.Errorf("combiner %s wants edge weights of type %T: the graph has %s", name, want, have)
+	}
+	return nil
+}
+
+type (
+	minPlusKernel[W Weight]  struct{ plain[W] }
+	maxMinKernel[W Weight]   struct{ plain[W] }
+	sumTimesKernel[W Weight] struct{ plain[W] }
+)

@@ -1,0 +1,126 @@
+package combiners
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Arrival is a distance and who sent it.
+type Arrival[W Weight] struct {
+	Dist   W
+	Sender pregel.VertexID
+}
+
+// MinPlusSender is MinPlus that also tells who sent the least distance, of equals the one of the least id. A message to
+// all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot.
+func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
+	_, infinity := limits[W]()
+	return simple[Arrival[W]]{named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
+		func(b pregel.Binding, c simple[Arrival[W]]) (pregel.Kernel[Arrival[W]], error) {
+			return &minPlusSenderKernel[W]{newColumn[W](b), b.Sources}, checkWeights[W](b, c.name)
+		}}
+}
+
+func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
+	if b.Dist < a.Dist || b.Dist == a.Dist && b.Sender < a.Sender {
+		return b
+	}
+	return a
+}
+
+type minPlusSenderKernel[W Weight] struct {
+	distances[W]
+	ids *pregel.Slots
+}
+
+// distances is the column; its name keeps Window and Store of column[W] from clashing with the kernel's.
+type distances[W Weight] = column[W]
+
+func (k *minPlusSenderKernel[W]) Traits() pregel.Traits {
+	return pregel.Traits{Bytes: k.bytes(), Weighted: true, Raw: true}
+}
+
+func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arrival[W] {
+	return scratch
+}
+
+// Store keeps the distances, and checks that each vertex sent its own id with them.
+func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) int {
+	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
+	write := (*[64]W)(k.write[w<<6:])
+	for ; sent != 0; sent &= sent - 1 {
+		i := bits.TrailingZeros64(sent) & 63
+		if out[i].Sender != first+pregel.VertexID(i)*stride {
+			return i
+		}
+		write[i] = out[i].Dist
+	}
+	return -1
+}
+
+// Pull keeps the least sum of distance and weight, and the slot it came from.
+func (k *minPlusSenderKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+	rows, base := p.Bits[w], p.Rank[w]
+	read, present, walked := k.read, p.Present, 0
+	all := weightsOf[W](p.Lists)
+	for need &= rows; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := p.Starts[r], p.Starts[r+1]
+		list, weights := p.Adj[lo:hi], all[lo:hi]
+		walked += len(list)
+		best, from := W(0), -1
+		for j, s := range list {
+			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
+				continue
+			}
+			// The lists rise by id, so of equal distances the first has the least sender.
+			if x := read[s] + weights[j]; from < 0 || x < best {
+				best, from = x, j
+			}
+		}
+		if from < 0 {
+			continue
+		}
+		arrival := Arrival[W]{best, k.ids.ID(list[from])}
+		if found>>i&1 != 0 {
+			arrival = nearer(in[i], arrival)
+		}
+		in[i] = arrival
+		found |= 1 << i
+	}
+	return found, walked
+}
+
+func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[Arrival[W]]) int {
+	edges := 0
+	all := weightsOf[W](p.Lists)
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Row(s)
+		id, dist, weights := k.ids.ID(s), k.read[s], all[lo:hi]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			if p.Skip[d>>6]>>(d&63)&1 != 0 {
+				continue
+			}
+			b := d >> bins.Shift
+			bins.To[b] = append(bins.To[b], d)
+			bins.Msg[b] = append(bins.Msg[b], Arrival[W]{dist + weights[j], id})
+		}
+	}
+	return edges
+}
+
+func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *pregel.Inbox[Arrival[W]]) {
+	for j, d := range to {
+		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
+			into.Has.Words[w] |= 1 << (d & 63)
+			into.Has.Mark(w)
+			into.Msg[d] = msg[j]
+			continue
+		}
+		into.Msg[d] = nearer(into.Msg[d], msg[j])
+	}
+}

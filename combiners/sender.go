@@ -1,0 +1,140 @@
+package combiners
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Sender keeps the id of any one sender: which, depends on the run, unless it is deterministic, when it is the least.
+// The message must be the sender's own id, or the job fails; so a column needs no values: presence says everything, and
+// the receiver knows the sender by its slot.
+func Sender() pregel.Combiner[pregel.VertexID] {
+	return simple[pregel.VertexID]{"Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
+		func(b pregel.Binding, _ simple[pregel.VertexID]) (pregel.Kernel[pregel.VertexID], error) {
+			return &senderKernel{ids: b.Sources}, nil
+		}}
+}
+
+type senderKernel struct {
+	presence[pregel.VertexID]
+	ids *pregel.Slots
+}
+
+func (k *senderKernel) Traits() pregel.Traits {
+	return pregel.Traits{AnyOne: true, Terminal: true, Raw: true}
+}
+
+// Store checks that each vertex sent its own id.
+func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
+	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
+	if sent == ^uint64(0) {
+		wrong := pregel.VertexID(0)
+		for i := range out {
+			wrong |= out[i] ^ first
+			first += stride
+		}
+		if wrong == 0 {
+			return -1
+		}
+		first -= 64 * stride
+	}
+	for ; sent != 0; sent &= sent - 1 {
+		i := bits.TrailingZeros64(sent) & 63
+		if out[i] != first+pregel.VertexID(i)*stride {
+			return i
+		}
+	}
+	return -1
+}
+
+// Pull finds for each vertex the first in-neighbour that sent (Nakao20, fig. 1, line 28). The lists begin with the
+// neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for the whole word
+// before any list is opened: most walks end there.
+func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+	rows, base := p.Bits[w], p.Rank[w]
+	need &= rows &^ found
+	present, hit := p.Present, uint64(0)
+	walked := bits.OnesCount64(need)
+	if rows == ^uint64(0) {
+		first := (*[64]uint32)(p.Heads[base:])
+		for m := need; m != 0; m &= m - 1 {
+			i := uint(bits.TrailingZeros64(m)) & 63
+			s := first[i]
+			hit |= present[s>>6] >> (s & 63) & 1 << i
+			in[i] = pregel.VertexID(s)
+		}
+	} else {
+		for m := need; m != 0; m &= m - 1 {
+			i := uint(bits.TrailingZeros64(m)) & 63
+			s := p.Heads[base+uint32(bits.OnesCount64(rows&(1<<i-1)))]
+			hit |= present[s>>6] >> (s & 63) & 1 << i
+			in[i] = pregel.VertexID(s)
+		}
+	}
+	for m := need &^ hit; m != 0; m &= m - 1 {
+		i := uint(bits.TrailingZeros64(m)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := p.Starts[r]+1, p.Starts[r+1]
+		list := p.Adj[lo:hi]
+		walked += len(list)
+		for j, s := range list {
+			if present[s>>6]>>(s&63)&1 != 0 {
+				in[i] = pregel.VertexID(s)
+				hit |= 1 << i
+				walked -= len(list) - 1 - j
+				break
+			}
+		}
+	}
+	if k.ids.Stride != 1 { // with one partition a slot is its vertex's id
+		for m := hit; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros64(m) & 63
+			in[i] = k.ids.ID(uint32(in[i]))
+		}
+	}
+	return found | hit, walked
+}
+
+func (k *senderKernel) Emit(p *pregel.Push, w int, bins *pregel.Bins[pregel.VertexID]) int {
+	edges := 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Row(s)
+		edges += int(hi - lo)
+		scatter(p.Adj[lo:hi], p.Skip, k.ids.ID(s), bins)
+	}
+	return edges
+}
+
+// Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
+func (k *senderKernel) Claim(p *pregel.Push, w int, into *pregel.Inbox[pregel.VertexID]) int {
+	edges := 0
+	has, skip := into.Has.Words, p.Skip
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Row(s)
+		id := k.ids.ID(s)
+		edges += int(hi - lo)
+		for _, d := range p.Adj[lo:hi] {
+			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
+				into.Msg[d] = id
+			}
+		}
+	}
+	return edges
+}
+
+// Fold keeps the least id.
+func (k *senderKernel) Fold(to []uint32, msg []pregel.VertexID, into *pregel.Inbox[pregel.VertexID]) {
+	for j, d := range to {
+		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
+			into.Has.Words[w] |= 1 << (d & 63)
+			into.Has.Mark(w)
+			into.Msg[d] = msg[j]
+			continue
+		}
+		into.Msg[d] = min(into.Msg[d], msg[j])
+	}
+}

@@ -1,0 +1,280 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// neighbor is an adjacency as the slow twin stores it.
+type neighbor struct {
+	id     uint64
+	weight float64
+}
+
+// twin builds lists by id, the obvious way: out-lists and in-lists, which are the same in an undirected graph.
+type twin struct {
+	order   []int
+	out, in [][]neighbor
+}
+
+func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o Options) twin {
+	type end struct{ u, v uint64 }
+	var kept [][2]uint64
+	var keptWeights []float64
+	at := map[end]int{}
+	for i, t := range tuples {
+		u, v := t[0], t[1]
+		if u == v && o.DropLoops {
+			continue
+		}
+		w := 1.0
+		if weights != nil && !o.UnitWeights {
+			w = weights[i]
+		}
+		key := end{u, v}
+		if !directed {
+			key = end{min(u, v), max(u, v)}
+		}
+		if j, ok := at[key]; ok && o.Duplicates != KeepDuplicates {
+			switch o.Duplicates {
+			case LeastDuplicate:
+				keptWeights[j] = min(keptWeights[j], w)
+			case SumDuplicates:
+				keptWeights[j] += w
+			}
+			continue
+		}
+		at[key] = len(kept)
+		kept = append(kept, t)
+		keptWeights = append(keptWeights, w)
+	}
+	out, in := make([][]neighbor, n), make([][]neighbor, n)
+	for i, t := range kept {
+		u, v, w := t[0], t[1], keptWeights[i]
+		out[u] = append(out[u], neighbor{v, w})
+		if directed {
+			in[v] = append(in[v], neighbor{u, w})
+		} else if u != v {
+			out[v] = append(out[v], neighbor{u, w})
+		}
+	}
+	degree := func(v int) int { return len(out[v]) + len(in[v]) }
+	t := twin{order: make([]int, n)}
+	for i := range t.order {
+		t.order[i] = i
+	}
+	slices.SortStableFunc(t.order, func(a, b int) int { return cmp.Compare(degree(b), degree(a)) })
+	ids := make([]uint64, n)
+	for id, v := range t.order {
+		ids[v] = uint64(id)
+	}
+	relabel := func(lists [][]neighbor) [][]neighbor {
+		done := make([][]neighbor, n)
+		for v, list := range lists {
+			for _, x := range list {
+				done[ids[v]] = append(done[ids[v]], neighbor{ids[x.id], x.weight})
+			}
+			slices.SortFunc(done[ids[v]], func(a, b neighbor) int {
+				return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.weight, b.weight))
+			})
+		}
+		return done
+	}
+	t.out = relabel(out)
+	t.in = t.out
+	if directed {
+		t.in = relabel(in)
+	}
+	return t
+}
+
+func randomTuples(rng *rand.Rand, n, m int) (tuples [][2]uint64, weights []float64) {
+	for range m {
+		u, v := uint64(rng.IntN(n)), uint64(rng.IntN(n))
+		if rng.IntN(3) == 0 {
+			v = uint64(rng.IntN(min(n, 4))) // hubs
+		}
+		if rng.IntN(20) == 0 {
+			v = u
+		}
+		tuples = append(tuples, [2]uint64{u, v})
+		weights = append(weights, float64(rng.IntN(64))/8)
+		if rng.IntN(5) == 0 {
+			tuples = append(tuples, [2]uint64{v, u}, [2]uint64{u, v})
+			weights = append(weights, float64(rng.IntN(64))/8, float64(rng.IntN(64))/8)
+		}
+	}
+	return tuples, weights
+}
+
+func TestBuildAgainstSlowTwin(t *testing.T) {
+	seed := uint64(0)
+	for _, size := range [][2]int{{1, 0}, {1, 3}, {2, 1}, {5, 8}, {63, 200}, {64, 50}, {300, 3000}, {2000, 6000}} {
+		for _, parts := range []int{1, 2, 3, 7} {
+			for variant := range 12 {
+				seed++
+				rng := rand.New(rand.NewPCG(seed, 1))
+				tuples, weights := randomTuples(rng, size[0], size[1])
+				o := Options{
+					Partitions: parts, Duplicates: Duplicates(variant % 4), DropLoops: variant%3 == 0,
+					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
+				}
+				if threads := 1 + rng.IntN(3); threads > 1 {
+					o.Team = parallel.NewTeam(threads, false)
+				}
+				directed := variant >= 6
+				in := &edges.Input{
+					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: directed,
+				}
+				g, err := Build(context.Background(), in, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := slowly(size[0], tuples, weights, directed, o)
+				if err := compare(g, want, o); err != nil {
+					t.Fatalf("seed %d, %d vertices, %d parts, directed %t, %+v: %v", seed, size[0], parts, directed, o, err)
+				}
+				g.Close()
+				o.Team.Close()
+			}
+		}
+	}
+}
+
+func compare(g *Graph, want twin, o Options) error {
+	for id, v := range want.order {
+		if int(g.Order[id]) != v || int(g.IDs[v]) != id {
+			return fmt.Errorf("vertex %d is %d, want %d", id, g.Order[id], v)
+		}
+	}
+	for id := range want.order {
+		p := g.Parts[id%len(g.Parts)]
+		local := uint32(id / len(g.Parts))
+		if p.Global(local) != pregel.VertexID(id) {
+			return fmt.Errorf("partition %d: local %d is %d", p.Index, local, p.Global(local))
+		}
+		if int(p.OutDegrees[local]) != len(want.out[id]) || int(p.InDegrees[local]) != len(want.in[id]) {
+			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local], p.InDegrees[local], len(want.out[id]), len(want.in[id]))
+		}
+		for _, dir := range []struct {
+			a    *Adjacency
+			want []neighbor
+		}{{p.In, want.in[id]}, {p.Out, want.out[id]}} {
+			lo, hi := dir.a.Row(local)
+			if int(hi-lo) != len(dir.want) {
+				return fmt.Errorf("vertex %d: %d neighbours, want %d", id, hi-lo, len(dir.want))
+			}
+			for j, x := range dir.want {
+				slot := dir.a.Adj[int(lo)+j]
+				if got := dir.a.ID(slot); uint64(got) != x.id {
+					return fmt.Errorf("vertex %d, neighbour %d: %d (slot %d), want %d", id, j, got, slot, x.id)
+				}
+				w := x.weight
+				switch o.Weights {
+				case edges.Float32:
+					if got := dir.a.Weights32[int(lo)+j]; got != float32(w) {
+						return fmt.Errorf("vertex %d, neighbour %d: weight %g, want %g", id, x.id, got, w)
+					}
+				case edges.Float64:
+					if got := dir.a.Weights64[int(lo)+j]; got != w {
+						return fmt.Errorf("vertex %d, neighbour %d: weight %g, want %g", id, x.id, got, w)
+					}
+				}
+			}
+		}
+	}
+	return compareLists(g)
+}
+
+// compareLists checks that both ends of every column agree on what it runs over.
+func compareLists(g *Graph) error {
+	for _, p := range g.Parts {
+		for dir, a := range []*Adjacency{p.In, p.Out} {
+			for q, group := range a.Groups {
+				if q == p.Index {
+					continue
+				}
+				other := []*Adjacency{g.Parts[q].In, g.Parts[q].Out}[dir]
+				var list []pregel.VertexID
+				bitmap.Each(other.Peers[p.Index].Bits, func(local uint32) { list = append(list, g.Parts[q].Global(local)) })
+				if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > p.Slots {
+					return fmt.Errorf("column %d->%d: %d sent, group %+v", q, p.Index, len(list), group)
+				}
+				for i, id := range list {
+					if got := a.ID(group.Start + uint32(i)); got != id {
+						return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q, p.Index, i, got, id)
+					}
+				}
+			}
+			s := p.BySender(a)
+			arcs := map[[2]uint32]int{}
+			bitmap.Each(a.Bits, func(v uint32) {
+				for _, u := range a.Adj[first(a.Row(v)):second(a.Row(v))] {
+					arcs[[2]uint32{u, v}]++
+				}
+			})
+			for u := range uint32(p.Slots) {
+				lo, hi := s.Row(u)
+				for _, v := range s.Adj[lo:hi] {
+					arcs[[2]uint32{u, v}]--
+				}
+			}
+			for arc, n := range arcs {
+				if n != 0 {
+					return fmt.Errorf("by sender: arc %v is off by %d", arc, n)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func first(a, _ uint32) uint32  { return a }
+func second(_, b uint32) uint32 { return b }
+
+func TestRefusesDuplicates(t *testing.T) {
+	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 2}, {1, 0}}, nil), Vertices: 3}
+	_, err := Build(context.Background(), in, Options{Duplicates: RefuseDuplicates})
+	if err == nil || err.Error() != "g: edge 0-1 occurs more than once" {
+		t.Errorf("got %v", err)
+	}
+	in.Directed = true
+	if _, err = Build(context.Background(), in, Options{Duplicates: RefuseDuplicates}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTupleDegrees(t *testing.T) {
+	tuples := [][2]uint64{{0, 1}, {1, 0}, {1, 1}, {2, 1}, {2, 2}}
+	for _, drop := range []bool{false, true} {
+		in := &edges.Input{Name: "g", Edges: edges.Pack(4, tuples, nil), Vertices: 4}
+		g, err := Build(context.Background(), in, Options{TupleDegrees: true, DropLoops: drop, Duplicates: LeastDuplicate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []uint32{2, 3, 1, 0}; !slices.Equal(g.TupleDegrees, want) {
+			t.Errorf("drop loops %t: %v, want %v", drop, g.TupleDegrees, want)
+		}
+		if g.Loops != 2 || g.Dropped != 1 || g.Connected != 3 {
+			t.Errorf("%d loops, %d dropped, %d connected", g.Loops, g.Dropped, g.Connected)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	in := &edges.Input{Name: "g", Edges: edges.Pack(2, [][2]uint64{{0, 1}}, nil), Vertices: 2}
+	if _, err := Build(ctx, in, Options{}); err == nil {
+		t.Error("a cancelled build must fail")
+	}
+}

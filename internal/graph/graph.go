@@ -1,0 +1,159 @@
+// Package graph builds partition storage from lists of tuples (kernel 1 of Graph500) and holds it: vertices in degree
+// order dealt cyclically to partitions, adjacency lists as BCSR over 32-bit slots, ghosts, and the lists that columns
+// run over, agreed between partitions at load.
+//
+//	tuples -> count, de-duplicate -> degree order -> scatter into buckets -> sort each -> slots and lists
+package graph
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Duplicates says what becomes of parallel edges: tuples that join the same vertices the same way.
+type Duplicates uint8
+
+const (
+	KeepDuplicates   Duplicates = iota // all are stored
+	FirstDuplicate                     // the first of the input is stored
+	LeastDuplicate                     // one is stored, with the least weight
+	SumDuplicates                      // one is stored, with the sum of the weights
+	RefuseDuplicates                   // the graph is refused
+)
+
+var duplicates = []string{"keep", "first", "min", "sum", "error"}
+
+func (d Duplicates) String() string { return duplicates[d] }
+
+// ParseDuplicates reads keep, first, min, sum or error.
+func ParseDuplicates(s string) (Duplicates, error) {
+	for i, name := range duplicates {
+		if s == name {
+			return Duplicates(i), nil
+		}
+	}
+	return 0, fmt.Errorf("found %q, expected keep, first, min, sum or error", s)
+}
+
+// Options say how a graph is stored.
+type Options struct {
+	// Partitions is the number of partitions, 1 if 0.
+	Partitions int
+	// Duplicates and DropLoops say what becomes of parallel edges and of edges from a vertex to itself.
+	Duplicates Duplicates
+	DropLoops  bool
+	// Weights is the type weights are stored in; Unweighted stores none.
+	Weights edges.Weights
+	// UnitWeights gives every edge the weight 1, whatever the list has.
+	UnitWeights bool
+	// TupleDegrees keeps, for TEPS, how many tuples, loops apart, touch each vertex.
+	TupleDegrees bool
+	// Team does the work; nil is one goroutine.
+	Team *parallel.Team
+	// Progress, if not nil, is told now and then what is being done and how much of it is done.
+	Progress func(stage string, done, total int64)
+}
+
+// Graph is a loaded graph: its partitions, and the maps between handles and the input.
+type Graph struct {
+	Name     string
+	N        int    // vertices
+	Arcs     uint64 // stored adjacencies: an undirected edge counts twice, an undirected loop once
+	Directed bool
+	Weights  edges.Weights
+	Options  Options
+
+	// Tuples, Loops and Dropped count the input's tuples, those that are loops, and the duplicates not stored.
+	Tuples, Loops, Dropped int
+	// LeastWeight is the least weight stored, or 0 if that is less.
+	LeastWeight float64
+	// Connected is the number of vertices with an edge: they have the ids below it.
+	Connected int
+
+	// Order maps handles to input vertices, and IDs the other way.
+	Order, IDs []uint32
+	Labels     edges.Labels
+	// TupleDegrees, by input vertex, if Options asked for it.
+	TupleDegrees []uint32
+
+	Parts []*Partition
+
+	arena *mem.Arena
+	close sync.Once
+}
+
+// Label returns the input id of a vertex.
+func (g *Graph) Label(id pregel.VertexID) uint64 { return g.Labels.Of(uint64(g.Order[id])) }
+
+// Find returns the vertex whose input id is given.
+func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
+	i, ok := g.Labels.Find(label, g.N)
+	if !ok {
+		return pregel.None, false
+	}
+	return pregel.VertexID(g.IDs[i]), true
+}
+
+// Bytes returns the memory the graph's arrays take.
+func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
+
+// Close frees the graph, which must not be used afterwards. It is idempotent.
+func (g *Graph) Close() { g.close.Do(g.arena.Close) }
+
+// Partition is the share of one owner: vertex id belongs to partition id mod P, as local vertex id / P, so every
+// partition is in degree order and hubs are spread.
+type Partition struct {
+	Index, Of int
+	Owned     int // vertices
+
+	// In has the in-edges of the owned vertices, Out the out-edges. In an undirected graph they are the same.
+	In, Out *Adjacency
+	// Slots is the number of slots, a multiple of 64: owned, then In's ghosts, then Out's.
+	Slots int
+	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
+	OutDegrees, InDegrees []uint32
+
+	graph     *Graph
+	transpose [2]*Sender // of In's block and of Out's, made when asked for
+}
+
+// Adjacency is the lists of a partition's owned vertices in one direction, a block of the 1D grids: the receivers' view
+// of the P x 1 block (In), the senders' view of the 1 x P block (Out).
+type Adjacency struct {
+	pregel.Lists
+	pregel.Slots
+	// Groups tells, for each owner, which slots its vertices have here.
+	Groups []Group
+	// Peers tells, for each partition q, which owned vertices are ghosts in this adjacency of q, in the order of q's
+	// group: the list that a column between the two runs over. Of In it is NBq of Ueno13: the vertices with an
+	// out-edge into q, and so the expand list; of Out the vertices with an in-edge from q, and so the fold list.
+	Peers []bitmap.Ranked
+	// Chunks are the borders, in words, of runs of owned vertices with about as many edges each.
+	Chunks []uint32
+}
+
+// Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for one owner's vertices
+// in the order of their local indices.
+type Group struct{ Start, Count uint32 }
+
+// Words returns the group's run of words in a bitmap over slots.
+func (g Group) Words() (lo, hi int) {
+	return int(g.Start >> 6), int(g.Start>>6) + bitmap.Words(int(g.Count))
+}
+
+// Global returns the id of an owned vertex.
+func (p *Partition) Global(local uint32) pregel.VertexID {
+	return pregel.VertexID(local)*pregel.VertexID(p.Of) + pregel.VertexID(p.Index)
+}
+
+// Words is the number of words in a bitmap over the owned vertices.
+func (p *Partition) Words() int { return bitmap.Words(p.Owned) }
+
+// owned returns how many of n vertices partition p of P owns.
+func owned(n, p, P int) int { return (n - p + P - 1) / P }

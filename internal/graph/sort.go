@@ -1,0 +1,215 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// indexBits is how many bits of a sort key tell an arc's weight: buckets of more arcs are sorted the slow way.
+const indexBits = 64 - arcBits
+
+// sorter is a thread's memory for sorting buckets.
+type sorter struct {
+	keys, spare []uint64
+	rows        []uint32
+	weights     []float64
+	arcs        []arc
+}
+
+// arc is an arc of a bucket too large for keys with indices.
+type arc struct {
+	key    uint64
+	weight float64
+}
+
+// sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by row over all
+// partitions.
+func (s *scatter) sort() []uint32 {
+	b := s.b
+	counts := mem.Make[uint32](b.tmp, len(s.find)<<6)
+	sorters := make([]sorter, b.team.Size())
+	b.team.For(len(s.buckets), 4, func(worker, lo, hi int) {
+		for k := lo; k < hi; k++ {
+			s.sortBucket(&sorters[worker], uint32(k), counts)
+			b.progress("sorting the lists", int64(k), int64(len(s.buckets)))
+		}
+	})
+	return counts
+}
+
+func (s *scatter) sortBucket(t *sorter, k uint32, counts []uint32) {
+	b := &s.buckets[k]
+	n := b.size
+	t.keys = slices.Grow(t.keys[:0], n)[:n]
+	t.spare = slices.Grow(t.spare[:0], n)[:n]
+	low, high := s.low[b.at:b.at+n], s.high[b.at:b.at+n]
+	weighted := s.w32 != nil || s.w64 != nil
+	for i, x := range low {
+		t.keys[i] = uint64(high[i])<<32 | uint64(x)
+	}
+	counts = counts[s.firstRow(k):]
+	if weighted {
+		s.sortWeighted(t, b, counts)
+		return
+	}
+	keys := t.byNeighbor(s.idBits, 0)
+	keys = t.byRow(keys, s.idBits, int(b.rows))
+	keep := s.b.o.Duplicates == KeepDuplicates
+	mask := uint64(1)<<s.idBits - 1
+	kept, last := 0, ^uint64(0)
+	for _, key := range keys {
+		if key == last && !keep {
+			continue
+		}
+		last = key
+		counts[key>>s.idBits]++
+		low[kept] = uint32(key & mask)
+		kept++
+	}
+	b.kept = kept
+}
+
+// byNeighbor sorts keys by their id, of idBits from bit shift on, stably, least significant digit first.
+func (t *sorter) byNeighbor(idBits, shift uint) []uint64 {
+	from, to := t.keys, t.spare
+	for done := uint(0); done < idBits; done += radixBits {
+		var next [1 << radixBits]uint32
+		mask := uint64(1)<<min(radixBits, idBits-done) - 1
+		for _, key := range from {
+			next[key>>(shift+done)&mask]++
+		}
+		at := uint32(0)
+		for i, c := range next[:mask+1] {
+			next[i] = at
+			at += c
+		}
+		for _, key := range from {
+			digit := key >> (shift + done) & mask
+			to[next[digit]] = key
+			next[digit]++
+		}
+		from, to = to, from
+	}
+	t.keys, t.spare = from, to
+	return from
+}
+
+// byRow sorts keys by what stands above bit shift, stably.
+func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
+	t.rows = slices.Grow(t.rows[:0], rows)[:rows]
+	clear(t.rows)
+	for _, key := range from {
+		t.rows[key>>shift]++
+	}
+	at := uint32(0)
+	for i, c := range t.rows {
+		t.rows[i] = at
+		at += c
+	}
+	to := t.spare
+	for _, key := range from {
+		row := key >> shift
+		to[t.rows[row]] = key
+		t.rows[row]++
+	}
+	return to
+}
+
+// sortWeighted sorts arcs and their weights: keys carry the places of the weights, in a bucket small enough for that.
+func (s *scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
+	n := b.size
+	t.weights = slices.Grow(t.weights[:0], n)[:n]
+	for i := range t.weights {
+		if s.w32 != nil {
+			t.weights[i] = float64(s.w32[b.at+i])
+		} else {
+			t.weights[i] = s.w64[b.at+i]
+		}
+	}
+	out := merger{s: s, b: b, counts: counts, last: ^uint64(0)}
+	if n >= 1<<indexBits {
+		t.arcs = slices.Grow(t.arcs[:0], n)[:n]
+		for i, key := range t.keys {
+			t.arcs[i] = arc{key, t.weights[i]}
+		}
+		slices.SortStableFunc(t.arcs, func(x, y arc) int { return s.compare(x.key, y.key, x.weight, y.weight) })
+		for _, a := range t.arcs {
+			out.put(a.key, a.weight)
+		}
+		b.kept = out.kept
+		t.arcs = nil
+		return
+	}
+	for i, key := range t.keys {
+		t.keys[i] = key<<indexBits | uint64(i)
+	}
+	keys := t.byNeighbor(s.idBits, indexBits)
+	keys = t.byRow(keys, s.idBits+indexBits, int(b.rows))
+	for run := 0; run < len(keys); {
+		end := run + 1
+		for end < len(keys) && keys[end]>>indexBits == keys[run]>>indexBits {
+			end++
+		}
+		if s.byWeight() && end-run > 1 {
+			slices.SortFunc(keys[run:end], func(x, y uint64) int {
+				return cmp.Compare(t.weights[x&(1<<indexBits-1)], t.weights[y&(1<<indexBits-1)])
+			})
+		}
+		for _, key := range keys[run:end] {
+			out.put(key>>indexBits, t.weights[key&(1<<indexBits-1)])
+		}
+		run = end
+	}
+	b.kept = out.kept
+}
+
+// byWeight reports whether parallel edges are ordered by weight, where all are kept or the least is: the order in which
+// threads dealt them must not show. Where the first counts or all are added, they stay in the order of the input.
+func (s *scatter) byWeight() bool {
+	d := s.b.o.Duplicates
+	return d == KeepDuplicates || d == LeastDuplicate
+}
+
+func (s *scatter) compare(x, y uint64, wx, wy float64) int {
+	if c := cmp.Compare(x, y); c != 0 || !s.byWeight() {
+		return c
+	}
+	return cmp.Compare(wx, wy)
+}
+
+// merger writes sorted arcs back, duplicates as the options say.
+type merger struct {
+	s      *scatter
+	b      *bucket
+	counts []uint32
+	last   uint64
+	sum    float64
+	kept   int
+}
+
+func (m *merger) put(key uint64, weight float64) {
+	s := m.s
+	if key == m.last && s.b.o.Duplicates != KeepDuplicates {
+		if s.b.o.Duplicates == SumDuplicates {
+			m.sum += weight
+			m.store(m.kept-1, m.sum)
+		}
+		return
+	}
+	m.last, m.sum = key, weight
+	m.counts[key>>s.idBits]++
+	s.low[m.b.at+m.kept] = uint32(key & (1<<s.idBits - 1))
+	m.store(m.kept, weight)
+	m.kept++
+}
+
+func (m *merger) store(i int, weight float64) {
+	if m.s.b.o.Weights == edges.Float32 {
+		m.s.w32[m.b.at+i] = float32(weight)
+	} else {
+		m.s.w64[m.b.at+i] = weight
+	}
+}

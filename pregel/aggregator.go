@@ -1,0 +1,191 @@
+package pregel
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// Number is a type of number that can be added and compared.
+type Number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
+}
+
+// Aggregator reduces values of type T from all vertices of a superstep to one, which every vertex and Coordinate read in
+// the next. A regular one starts each superstep at its identity; a persistent one goes on from its last value. Make one
+// per aggregate, as a package variable, and list it in the program's Aggregators.
+type Aggregator[T any] struct {
+	name       string
+	number     int
+	persistent bool
+	identity   T
+	reduce     func(a, b T) T
+	exact      bool // a sum of floats, which deterministic runs add without rounding
+}
+
+var aggregators atomic.Int32
+
+// NewAggregator makes an aggregator with a function of one's own, which must be commutative and associative.
+func NewAggregator[T any](name string, identity T, reduce func(a, b T) T) Aggregator[T] {
+	return Aggregator[T]{name: name, number: int(aggregators.Add(1)) - 1, identity: identity, reduce: reduce}
+}
+
+// SumOf makes an aggregator that adds.
+func SumOf[T Number](name string) Aggregator[T] {
+	a := NewAggregator(name, 0, func(a, b T) T { return a + b })
+	switch any(T(0)).(type) {
+	case float32, float64:
+		a.exact = true
+	}
+	return a
+}
+
+// MinOf makes an aggregator of the least value; identity is what it is when no vertex adds any.
+func MinOf[T Number](name string, identity T) Aggregator[T] {
+	return NewAggregator(name, identity, func(a, b T) T { return min(a, b) })
+}
+
+// MaxOf makes an aggregator of the greatest value; identity is what it is when no vertex adds any.
+func MaxOf[T Number](name string, identity T) Aggregator[T] {
+	return NewAggregator(name, identity, func(a, b T) T { return max(a, b) })
+}
+
+// AnyOf makes an aggregator that is true when any vertex adds true.
+func AnyOf(name string) Aggregator[bool] {
+	return NewAggregator(name, false, func(a, b bool) bool { return a || b })
+}
+
+// AllOf makes an aggregator that is false when any vertex adds false.
+func AllOf(name string) Aggregator[bool] {
+	return NewAggregator(name, true, func(a, b bool) bool { return a && b })
+}
+
+// Persistent returns the aggregator, made to keep its value from superstep to superstep.
+func (a Aggregator[T]) Persistent() Aggregator[T] {
+	a.persistent = true
+	return a
+}
+
+// Add gives x to this superstep's aggregate.
+func (a Aggregator[T]) Add(s Scope, x T) {
+	c := a.cell(s.worker().Cells)
+	if c.parts != nil {
+		c.parts.add(toFloat(x))
+		return
+	}
+	c.value = a.reduce(c.value, x)
+}
+
+// Totals is a place where the aggregates of the previous superstep can be read: a *Vertex, *Worker or *Coordinator.
+type Totals interface{ totals() []Cell }
+
+func (v *Vertex[V, M]) totals() []Cell { return v.b.Worker.Totals }
+
+// Value returns the aggregate of the previous superstep, or what Coordinate set since.
+func (a Aggregator[T]) Value(s Totals) T { return a.cell(s.totals()).value }
+
+// Replace sets what vertices read in the coming superstep; a persistent aggregator goes on from it.
+func (a Aggregator[T]) Replace(c *Coordinator, x T) {
+	total := a.cell(c.Totals)
+	total.value = x
+	if total.parts != nil {
+		total.parts.reset()
+		total.parts.add(toFloat(x))
+	}
+}
+
+func (a Aggregator[T]) cell(cells []Cell) *cell[T] {
+	if a.number < len(cells) {
+		if c, ok := cells[a.number].(*cell[T]); ok {
+			return c
+		}
+	}
+	panic("aggregator " + a.name + " is not listed by the program's Aggregators method")
+}
+
+// Aggregate is an aggregator of any type, as Aggregators lists them.
+type Aggregate interface {
+	// Name is the aggregator's name.
+	Name() string
+	// Number is the handle's process-wide number.
+	Number() int
+	// Persistent reports whether the value is kept from superstep to superstep.
+	Persists() bool
+	// NewCell makes a cell at the identity. In a cell made with exact, sums of floats do not depend on their order.
+	NewCell(exact bool) Cell
+}
+
+func (a Aggregator[T]) Name() string   { return a.name }
+func (a Aggregator[T]) Number() int    { return a.number }
+func (a Aggregator[T]) Persists() bool { return a.persistent }
+
+func (a Aggregator[T]) NewCell(exact bool) Cell {
+	c := &cell[T]{value: a.identity, identity: a.identity, reduce: a.reduce}
+	if exact && a.exact {
+		c.parts = new(exactSum)
+	}
+	return c
+}
+
+// Cell holds the value of an aggregator: of one goroutine while a superstep runs, or the total.
+type Cell interface {
+	// Merge folds another cell of the same aggregator in.
+	Merge(from Cell)
+	// Settle ends the merging: the value can be read.
+	Settle()
+	// Reset goes back to the identity.
+	Reset()
+	// Any returns the value.
+	Any() any
+}
+
+type cell[T any] struct {
+	value, identity T
+	reduce          func(a, b T) T
+	parts           *exactSum
+	_               [64]byte // cells of different goroutines share no cache line
+}
+
+func (c *cell[T]) Merge(from Cell) {
+	f := from.(*cell[T])
+	if c.parts != nil {
+		c.parts.merge(f.parts)
+		return
+	}
+	c.value = c.reduce(c.value, f.value)
+}
+
+func (c *cell[T]) Settle() {
+	if c.parts != nil {
+		c.value = fromFloat[T](c.parts.round())
+	}
+}
+
+func (c *cell[T]) Reset() {
+	c.value = c.identity
+	if c.parts != nil {
+		c.parts.reset()
+	}
+}
+
+func (c *cell[T]) Any() any { return c.value }
+
+func toFloat[T any](x T) float64 {
+	switch x := any(x).(type) {
+	case float64:
+		return x
+	case float32:
+		return float64(x)
+	}
+	return math.NaN()
+}
+
+func fromFloat[T any](x float64) T {
+	var t T
+	switch p := any(&t).(type) {
+	case *float64:
+		*p = x
+	case *float32:
+		*p = float32(x)
+	}
+	return t
+}

@@ -1,0 +1,95 @@
+package pregel
+
+import "math/bits"
+
+// Block is a run of 64 vertices held as columns, the boundary between programs and the engine: the engine fills the
+// input columns, the program (through [Vertex], or itself in ComputeBlock) the output columns, the engine drains them.
+// Vertex i of the block has bit i in every word and the id First + i*Stride.
+//
+// A Block belongs to one goroutine and is only valid during the call.
+type Block[V, M any] struct {
+	// Run marks the vertices to compute: those awake, or with a message, and not finished. Every other bit of the
+	// output words must stay as it is.
+	Run uint64
+	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything.
+	Received uint64
+	In       *[64]M
+	// Values are the vertices' values, read and written in place. At the end of the graph some belong to no vertex.
+	Values *[64]V
+
+	// Sent marks the vertices whose message Out[i] goes to all their neighbours. Under combiners.Sender the message is
+	// the vertex's id, and Out need not be written by a ComputeBlock.
+	Sent uint64
+	Out  *[64]M
+	// Halt marks the vertices that voted to halt, Finish those that are done for good: halted and deaf to messages.
+	Halt, Finish uint64
+
+	First, Stride         VertexID
+	OutDegrees, InDegrees *[64]uint32 // by the program's Direction
+
+	// Base is the local index of vertex 0 in its partition.
+	Base uint32
+	// Worker is the goroutine's view of the superstep.
+	Worker *Worker
+	// Outbox takes the messages of Send.
+	Outbox *Outbox[M]
+	// Combine reduces two messages of one vertex to all its neighbours; nil in a list program.
+	Combine func(a, b M) M
+
+	cursor Vertex[V, M]
+}
+
+// ID returns the id of vertex i.
+func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
+
+// Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
+func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
+	v := &b.cursor
+	v.b = b
+	received := b.Received
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := uint32(bits.TrailingZeros64(run))
+		v.i = i
+		if received>>(i&63)&1 != 0 {
+			p.Compute(v, b.In[i&63])
+		} else {
+			p.Compute(v, identity)
+		}
+	}
+}
+
+// SweepInit calls Init of p for every vertex of Run, in rising order.
+func (b *Block[V, M]) SweepInit(p Initializing[V, M]) {
+	v := &b.cursor
+	v.b = b
+	for run := b.Run; run != 0; run &= run - 1 {
+		v.i = uint32(bits.TrailingZeros64(run))
+		p.Init(v)
+	}
+}
+
+// SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
+func (b *Block[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) {
+	v := &b.cursor
+	v.b = b
+	for run := b.Run; run != 0; run &= run - 1 {
+		v.i = uint32(bits.TrailingZeros64(run))
+		p.Compute(v, messages(int(v.i)))
+	}
+}
+
+// Current returns the vertex that a Sweep is at: after a panic, the one that caused it.
+func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
+
+// sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
+// messages combined, or, in a list program, both.
+func (b *Block[V, M]) sendAgain(i uint32, m M) {
+	if b.Combine != nil {
+		b.Out[i&63] = b.Combine(b.Out[i&63], m)
+		return
+	}
+	v := Vertex[V, M]{b, i}
+	for e := range v.Edges() {
+		v.Send(e.To, m)
+	}
+}

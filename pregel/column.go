@@ -1,0 +1,93 @@
+package pregel
+
+import "sync/atomic"
+
+// Column is a property column of any type, as Columns lists them.
+type Column interface {
+	// Name is the column's name.
+	Name() string
+	// Number is the handle's process-wide number.
+	Number() int
+	// OfEdges reports whether it is a column of edges rather than of vertices.
+	OfEdges() bool
+	// New makes the storage of n zero values.
+	New(n int) any
+}
+
+var columns atomic.Int32
+
+// VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
+// list it in the program's Columns. It is zero at the start unless the graph has a column of that name and type.
+type VertexColumn[T any] struct {
+	name   string
+	number int
+}
+
+// NewVertexColumn makes the handle of a property of vertices.
+func NewVertexColumn[T any](name string) VertexColumn[T] {
+	return VertexColumn[T]{name, int(columns.Add(1)) - 1}
+}
+
+// At is a vertex, as a property column wants it: any *Vertex.
+type At interface {
+	worker() *Worker
+	local() uint32
+}
+
+// Of returns the property of v.
+func (c VertexColumn[T]) Of(v At) T { return c.column(v)[v.local()] }
+
+// Set replaces the property of v.
+func (c VertexColumn[T]) Set(v At, x T) { c.column(v)[v.local()] = x }
+
+func (c VertexColumn[T]) column(v At) []T {
+	col, ok := lookup[T](v.worker().Columns, c.number)
+	if !ok {
+		panic("vertex column " + c.name + " is not listed by the program's Columns method")
+	}
+	return col
+}
+
+func (c VertexColumn[T]) Name() string  { return c.name }
+func (c VertexColumn[T]) Number() int   { return c.number }
+func (c VertexColumn[T]) OfEdges() bool { return false }
+func (c VertexColumn[T]) New(n int) any { return make([]T, n) }
+
+// EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
+// Make one per property, as a package variable, and list it in the program's Columns.
+type EdgeColumn[T any] struct {
+	name   string
+	number int
+}
+
+// NewEdgeColumn makes the handle of a property of edges.
+func NewEdgeColumn[T any](name string) EdgeColumn[T] {
+	return EdgeColumn[T]{name, int(columns.Add(1)) - 1}
+}
+
+// Of returns the property of e, an edge of the vertex that runs.
+func (c EdgeColumn[T]) Of(e Edge) T { return c.column(e)[e.at] }
+
+// Set replaces the property of e, an edge of the vertex that runs.
+func (c EdgeColumn[T]) Set(e Edge, x T) { c.column(e)[e.at] = x }
+
+func (c EdgeColumn[T]) column(e Edge) []T {
+	col, ok := lookup[T](e.lists.Columns, c.number)
+	if !ok {
+		panic("edge column " + c.name + " is not listed by the program's Columns method")
+	}
+	return col
+}
+
+func (c EdgeColumn[T]) Name() string  { return c.name }
+func (c EdgeColumn[T]) Number() int   { return c.number }
+func (c EdgeColumn[T]) OfEdges() bool { return true }
+func (c EdgeColumn[T]) New(n int) any { return make([]T, n) }
+
+func lookup[T any](columns []any, number int) ([]T, bool) {
+	if number >= len(columns) {
+		return nil, false
+	}
+	col, ok := columns[number].([]T)
+	return col, ok
+}

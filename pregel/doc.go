@@ -1,0 +1,77 @@
+// Package pregel is the vocabulary vertex programs are written in (Malewicz 2010): vertices that run in supersteps,
+// halt, and wake on messages; combiners, aggregators, master compute. It knows nothing of how programs are run.
+//
+// # A program
+//
+// A program is a struct. Its exported fields are its parameters; its methods are its behaviour. V is the type of a
+// vertex's value and M the type of a message, both inferred from the methods.
+//
+//	type Hops struct {
+//		Source pregel.VertexID `param:"source" help:"vertex to count from"`
+//	}
+//
+//	func (Hops) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+//
+//	func (p Hops) Init(v *pregel.Vertex[int64, int64]) {
+//		v.Set(math.MaxInt64)
+//		v.VoteToHalt()
+//		if v.ID() == p.Source {
+//			p.Compute(v, 0)
+//		}
+//	}
+//
+//	func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
+//		if hops < v.Value() {
+//			v.Set(hops)
+//			v.SendToAllNeighbors(hops + 1)
+//		}
+//		v.VoteToHalt()
+//	}
+//
+// # Methods
+//
+// Required: Compute(v *Vertex[V, M], msg M), where msg is all messages to v reduced by the combiner, and the
+// combiner's identity when none came ([Vertex.HasMessage] tells); and, but for a [List] program, Combiner.
+//
+// Optional, each found once per job; a method with one of these names and another signature is refused:
+//
+//	Combiner() Combiner[M]                how messages to one vertex are reduced
+//	Init(v *Vertex[V, M])                 runs instead of Compute in superstep 0
+//	Initial() V                           with Sources: every vertex starts halted with this value,
+//	Sources() []VertexID                  and superstep 0 runs on these vertices alone
+//	Direction() Direction                 which edges messages follow: Out (default), In or Both
+//	Aggregators() []Aggregate             the aggregators the program uses
+//	Columns() []Column                    the property columns the program uses
+//	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included
+//	BeforeSuperstep(w *Worker)            once per partition, before its vertices run
+//	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
+//	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once
+//	Output(dst []byte, v V) []byte        appends a value as text, for result files
+//
+// # Semantics
+//
+// Every vertex is active in superstep 0. Messages sent in superstep S are read in S+1. A vertex that voted to halt is
+// skipped until a message wakes it; one that called Finish never runs again. The run ends when no vertex is active and
+// no message reached an unfinished one, when Coordinate halts it, or at the limit of supersteps.
+package pregel
+
+import "math"
+
+// VertexID is the engine's handle of a vertex: its rank by falling degree, from 0, the same for any number of
+// partitions. [Vertex.Label] gives the id the vertex has in the input.
+type VertexID uint64
+
+// None is the VertexID of no vertex.
+const None VertexID = math.MaxUint64
+
+// Direction says which edges SendToAllNeighbors, Edges and the counts of messages go by. It has no effect on an
+// undirected graph.
+type Direction uint8
+
+const (
+	Out  Direction = iota // along the edges: to out-neighbours
+	In                    // against the edges: to in-neighbours
+	Both                  // both ways: a neighbour joined both ways counts twice
+)
+
+func (d Direction) String() string { return [...]string{"out", "in", "both"}[d] }

@@ -1,0 +1,69 @@
+package pregel
+
+import "math"
+
+// exactSum adds floats without rounding, as a list of parts that do not overlap, so that the sum, rounded once at the
+// end, is the same in whatever order they come (Shewchuk 1997).
+type exactSum struct {
+	parts   []float64
+	special float64 // the sum of infinities and NaNs
+}
+
+func (s *exactSum) add(x float64) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		s.special += x
+		return
+	}
+	kept := 0
+	for _, y := range s.parts {
+		if math.Abs(x) < math.Abs(y) {
+			x, y = y, x
+		}
+		hi := x + y
+		lo := y - (hi - x)
+		if lo != 0 {
+			s.parts[kept] = lo
+			kept++
+		}
+		x = hi
+	}
+	s.parts = append(s.parts[:kept], x)
+}
+
+func (s *exactSum) merge(from *exactSum) {
+	s.special += from.special
+	for _, x := range from.parts {
+		s.add(x)
+	}
+}
+
+// round returns the float nearest to the sum.
+func (s *exactSum) round() float64 {
+	if s.special != 0 || math.IsNaN(s.special) {
+		return s.special
+	}
+	n := len(s.parts)
+	if n == 0 {
+		return 0
+	}
+	hi, lo := s.parts[n-1], 0.0
+	n--
+	for n > 0 {
+		x, y := hi, s.parts[n-1]
+		n--
+		hi = x + y
+		lo = y - (hi - x)
+		if lo != 0 {
+			break
+		}
+	}
+	// A tie between two floats is broken by the sign of what is left.
+	if n > 0 && (lo < 0 && s.parts[n-1] < 0 || lo > 0 && s.parts[n-1] > 0) {
+		if y := lo * 2; y == (hi+y)-hi {
+			hi += y
+		}
+	}
+	return hi
+}
+
+func (s *exactSum) reset() { s.parts, s.special = s.parts[:0], 0 }

@@ -1,0 +1,124 @@
+package pregel
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Vertex is a cursor to the vertex that runs. It is only valid during the call it is passed to.
+type Vertex[V, M any] struct {
+	b *Block[V, M]
+	i uint32
+}
+
+// ID returns the vertex's handle.
+func (v *Vertex[V, M]) ID() VertexID { return v.b.First + VertexID(v.i)*v.b.Stride }
+
+// Label returns the id the vertex has in the input.
+func (v *Vertex[V, M]) Label() uint64 { return v.b.Worker.Label(v.ID()) }
+
+// Value returns the vertex's value.
+func (v *Vertex[V, M]) Value() V { return v.b.Values[v.i&63] }
+
+// Set replaces the vertex's value.
+func (v *Vertex[V, M]) Set(x V) { v.b.Values[v.i&63] = x }
+
+// Ref returns the vertex's value in place, for values too large to copy. It is only valid during the call.
+func (v *Vertex[V, M]) Ref() *V { return &v.b.Values[v.i&63] }
+
+// Superstep returns the number of the superstep, from 0.
+func (v *Vertex[V, M]) Superstep() int { return v.b.Worker.Superstep }
+
+// Phase returns what Coordinate set with SetPhase, 0 at first.
+func (v *Vertex[V, M]) Phase() int { return v.b.Worker.Phase }
+
+// HasMessage reports whether a message came: the identity of a combiner is a message too.
+func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received>>(v.i&63)&1 != 0 }
+
+// OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
+func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
+
+// InDegree returns how many neighbours send here with SendToAllNeighbors, by the program's Direction.
+func (v *Vertex[V, M]) InDegree() int { return int(v.b.InDegrees[v.i&63]) }
+
+// NumVertices returns the number of vertices of the graph.
+func (v *Vertex[V, M]) NumVertices() uint64 { return v.b.Worker.NumVertices }
+
+// NumEdges returns the number of arcs of the graph as stored; an undirected edge is two, an undirected loop one.
+func (v *Vertex[V, M]) NumEdges() uint64 { return v.b.Worker.NumEdges }
+
+// SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
+// superstep. Each partition gets it once. Called twice in one superstep, the messages are combined.
+func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
+	b, i := v.b, v.i&63
+	if b.Sent>>i&1 != 0 {
+		b.sendAgain(i, m)
+		return
+	}
+	b.Sent |= 1 << i
+	b.Out[i] = m
+}
+
+// Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
+// weight is not applied.
+func (v *Vertex[V, M]) Send(to VertexID, m M) {
+	b := v.b
+	if uint64(to) >= b.Worker.NumVertices {
+		panic(fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(b.Worker.NumVertices)-1))
+	}
+	b.Outbox.add(to, v.ID(), m)
+}
+
+// VoteToHalt puts the vertex to sleep until a message wakes it.
+func (v *Vertex[V, M]) VoteToHalt() { v.b.Halt |= 1 << (v.i & 63) }
+
+// Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it. Messages it sent in
+// this call are delivered.
+func (v *Vertex[V, M]) Finish() { v.b.Finish |= 1 << (v.i & 63) }
+
+// Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or the one after the other.
+// Parallel edges are yielded each. The order is that of the neighbours' ids.
+func (v *Vertex[V, M]) Edges() iter.Seq[Edge] {
+	local, lists := v.b.Base+v.i, v.b.Worker.Edges
+	return func(yield func(Edge) bool) {
+		for _, l := range lists {
+			if !l.each(local, yield) {
+				return
+			}
+		}
+	}
+}
+
+// AddEdge asks for an edge from one vertex to another in the next superstep. Topology mutation is not supported yet: the job fails.
+func (v *Vertex[V, M]) AddEdge(from, to VertexID, weight float64) {
+	mutation(fmt.Sprintf("AddEdge(%d, %d, %g)", from, to, weight))
+}
+
+// RemoveEdge asks for every edge from one vertex to another to be removed. Topology mutation is not supported yet: the job fails.
+func (v *Vertex[V, M]) RemoveEdge(from, to VertexID) {
+	mutation(fmt.Sprintf("RemoveEdge(%d, %d)", from, to))
+}
+
+// AddVertex asks for a vertex of the input id given. Topology mutation is not supported yet: the job fails.
+func (v *Vertex[V, M]) AddVertex(label uint64, value V) {
+	mutation(fmt.Sprintf("AddVertex(%d)", label))
+}
+
+// RemoveVertex asks for a vertex and its out-edges to be removed. Topology mutation is not supported yet: the job fails.
+func (v *Vertex[V, M]) RemoveVertex(id VertexID) {
+	mutation(fmt.Sprintf("RemoveVertex(%d)", id))
+}
+
+// Logf writes a line to the job's log, with the vertex and the superstep in front.
+func (v *Vertex[V, M]) Logf(format string, args ...any) {
+	if w := v.b.Worker; w.Log != nil {
+		w.Log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), w.Superstep) + fmt.Sprintf(format, args...))
+	}
+}
+
+func (v *Vertex[V, M]) worker() *Worker { return v.b.Worker }
+func (v *Vertex[V, M]) local() uint32   { return v.b.Base + v.i }
+
+func mutation(call string) {
+	panic(call + ": topology mutation is not supported: the graph cannot change while a program runs")
+}
