@@ -98,6 +98,7 @@ func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o Optio
 }
 
 func randomTuples(rng *rand.Rand, n, m int) (tuples [][2]uint64, weights []float64) {
+	weights = []float64{}
 	for range m {
 		u, v := uint64(rng.IntN(n)), uint64(rng.IntN(n))
 		if rng.IntN(3) == 0 {
