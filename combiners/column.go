@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -37,7 +38,7 @@ func (c *column[S]) bytes() int { return int(unsafe.Sizeof(*new(S))) }
 func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
 	var out []S
 	if c.raw {
-		out = rawSlice[S](to.Raw[:0], to.N)
+		out = wire.Slice[S](to.Raw[:0])
 	} else if ref, ok := to.Ref.([]S); ok {
 		out = ref[:0]
 	}
@@ -50,7 +51,7 @@ func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
 		}
 	}
 	if c.raw {
-		to.Raw = rawBytes(out)
+		to.Raw = wire.Bytes(out)
 	} else {
 		to.Ref = out
 	}
@@ -60,7 +61,7 @@ func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
 func (c *column[S]) Unpack(from *pregel.Packed, present []uint64, first uint32) {
 	var values []S
 	if c.raw {
-		values = rawSlice[S](from.Raw, from.N)[:from.N]
+		values = wire.Slice[S](from.Raw)[:from.N]
 	} else {
 		values = from.Ref.([]S)
 	}
@@ -76,25 +77,6 @@ func (c *column[S]) Unpack(from *pregel.Packed, present []uint64, first uint32) 
 			k++
 		}
 	}
-}
-
-// rawSlice views bytes as values of S, which holds no pointers; the bytes begin where the values of another rawBytes
-// began, so they are aligned. A slice too short for n values comes back as nil.
-func rawSlice[S any](b []byte, n int) []S {
-	size := int(unsafe.Sizeof(*new(S)))
-	if size == 0 || cap(b) < n*size || cap(b) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*S)(unsafe.Pointer(unsafe.SliceData(b[:cap(b)]))), cap(b)/size)[:len(b)/size]
-}
-
-// rawBytes views values that hold no pointers as bytes.
-func rawBytes[S any](s []S) []byte {
-	size := int(unsafe.Sizeof(*new(S)))
-	if cap(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
 }
 
 // emit appends the messages of the senders of word w, edge by edge.

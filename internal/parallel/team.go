@@ -198,6 +198,9 @@ func (c *Counter) Reset(i int) { c.next.Store(int64(i)) }
 // Take returns the first of grain indices that nobody else gets.
 func (c *Counter) Take(grain int) int { return int(c.next.Add(int64(grain))) - grain }
 
+// Taken returns the first index that has not been handed out.
+func (c *Counter) Taken() int { return int(c.next.Load()) }
+
 // Close ends the workers and waits for them. Run must not be called afterwards. Close is idempotent.
 func (t *Team) Close() {
 	if t == nil || t.closed {

@@ -1,0 +1,76 @@
+// Package algorithms has the vertex programs that come with superstep. They use the public API alone, and are written
+// to be read: each is what a user would write.
+package algorithms
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// ID is the handle of a vertex.
+type ID = pregel.VertexID
+
+// BFS builds a breadth-first tree from Source: the value of a reached vertex is its parent, of Source itself, of every
+// other pregel.None.
+type BFS struct {
+	Source ID `param:"source" help:"root of the search"`
+}
+
+// Combiner keeps any one sender: a vertex needs one parent, and learns it from who sent.
+func (BFS) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
+
+// Initial is the parent of vertices not reached.
+func (BFS) Initial() ID { return pregel.None }
+
+// Sources is where the search starts.
+func (p BFS) Sources() []ID { return []ID{p.Source} }
+
+// Init makes Source its own parent.
+func (p BFS) Init(v *pregel.Vertex[ID, ID]) { p.Compute(v, v.ID()) }
+
+// Compute takes the sender for the parent and tells the neighbours. The vertex is done: later messages find it deaf.
+func (BFS) Compute(v *pregel.Vertex[ID, ID], parent ID) {
+	v.Set(parent)
+	v.SendToAllNeighbors(v.ID())
+	v.Finish()
+}
+
+// BFSBlocks is BFS with the work of Compute done for 64 vertices at once.
+type BFSBlocks struct{ BFS }
+
+// ComputeBlock is Compute for the vertices of b.Run.
+func (BFSBlocks) ComputeBlock(b *pregel.Block[ID, ID]) {
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		b.Values[i] = b.In[i]
+	}
+	b.Sent |= b.Run
+	b.Finish |= b.Run
+}
+
+// BFSLevels counts the edges of a shortest path from Source: the value of vertices not reached is math.MaxInt64.
+type BFSLevels struct {
+	Source ID `param:"source" help:"root of the search"`
+}
+
+// Combiner keeps any one message: all messages of a superstep say the same.
+func (BFSLevels) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
+
+// Initial is the level of vertices not reached.
+func (BFSLevels) Initial() int64 { return math.MaxInt64 }
+
+// Sources is where the search starts.
+func (p BFSLevels) Sources() []ID { return []ID{p.Source} }
+
+// Init gives Source level 0.
+func (p BFSLevels) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, 0) }
+
+// Compute takes the level and tells the neighbours theirs.
+func (BFSLevels) Compute(v *pregel.Vertex[int64, int64], level int64) {
+	v.Set(level)
+	v.SendToAllNeighbors(level + 1)
+	v.Finish()
+}

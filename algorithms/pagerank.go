@@ -1,0 +1,71 @@
+package algorithms
+
+import (
+	"math"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// PageRank gives each vertex the probability that a random surfer is at it: with probability Damping one follows an
+// out-edge, else one jumps anywhere; from a vertex without out-edges one always jumps. Ranks add up to 1.
+//
+// It stops after Iterations, or when the ranks' L1 change is less than Tolerance, whichever comes first. With only
+// Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6.
+type PageRank struct {
+	Damping    float64 `param:"damping" default:"0.85" help:"probability of following an edge"`
+	Iterations int     `param:"iterations" help:"how many iterations at most"`
+	Tolerance  float64 `param:"tolerance" help:"stop when the L1 change of the ranks is less"`
+}
+
+var (
+	dangling = pregel.SumOf[float64]("dangling")
+	change   = pregel.SumOf[float64]("change")
+)
+
+// Combiner adds the shares of in-neighbours.
+func (PageRank) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+
+// Aggregators are the rank of vertices without out-edges, and the L1 change of the last iteration.
+func (PageRank) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{dangling, change} }
+
+// Init gives every vertex the same rank.
+func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
+	p.spread(v, 1/float64(v.NumVertices()))
+}
+
+// Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new rank.
+func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
+	n := float64(v.NumVertices())
+	rank := (1-p.Damping)/n + p.Damping*(sum+dangling.Value(v)/n)
+	if p.watched() {
+		change.Add(v, math.Abs(rank-v.Value()))
+	}
+	p.spread(v, rank)
+}
+
+func (p PageRank) spread(v *pregel.Vertex[float64, float64], rank float64) {
+	v.Set(rank)
+	if d := v.OutDegree(); d > 0 {
+		v.SendToAllNeighbors(rank / float64(d))
+	} else {
+		dangling.Add(v, rank)
+	}
+}
+
+// watched reports whether the ranks' change may end the run.
+func (p PageRank) watched() bool { return p.Tolerance > 0 || p.Iterations == 0 }
+
+// Coordinate ends the run before the first superstep that would be one too many: superstep s computes iteration s.
+func (p PageRank) Coordinate(c *pregel.Coordinator) {
+	limit, tolerance := p.Iterations, p.Tolerance
+	if limit == 0 {
+		limit = 100
+		if tolerance == 0 {
+			tolerance = 1e-6
+		}
+	}
+	if c.Superstep > limit || c.Superstep > 1 && p.watched() && change.Value(c) < tolerance {
+		c.Halt()
+	}
+}

@@ -1,0 +1,25 @@
+package combiners
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
+func (k *firstKernel[T]) Claim(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	edges := 0
+	has, skip := into.Has.Words, p.Skip
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Row(s)
+		edges += int(hi - lo)
+		for _, d := range p.Adj[lo:hi] {
+			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
+				into.Msg[d] = k.read[s]
+			}
+		}
+	}
+	return edges
+}

@@ -1,0 +1,236 @@
+// Package delivery moves messages between partitions and decides how: columns and their encodings, the exchanges expand
+// and fold, messages to single vertices, and the model that predicts what each scheme of a superstep will cost.
+//
+// How the structures of Ueno13 appear here:
+//
+//	HM   the kernel's column of messages to all neighbours, by owned slot      combiners.column
+//	HB   the frontier: presence of HM                                          bitmap.Frontier
+//	NBp  owned vertices with an edge into partition p                          graph.Adjacency.Peers[p]
+//	SBp  HB & NBp, packed to NBp's length: a column's presence                 Encode
+//	SMp  the values of HM at the ones of SBp                                   pregel.Kernel.Pack
+//	RB   presence by ghost slot                                                Decode
+//	RM   values, written to the ghost slots they belong to                     pregel.Kernel.Unpack
+//	RO   where a value lies in RM: not needed once values are at their slots; see docs/design/resolving-messages.md
+package delivery
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// Encoding is how a column says which of its list are present (Nakao20, 3.5.2).
+type Encoding uint8
+
+const (
+	Auto   Encoding = iota // the shortest; only as a choice, never in a frame
+	All                    // every one: nothing to send
+	Bitmap                 // a bit each
+	Sparse                 // the positions of those present
+	Pairs                  // uncombined messages: a position each, in any order, repeated or not
+)
+
+var encodings = []string{"auto", "all", "bitmap", "sparse", "pairs"}
+
+func (e Encoding) String() string { return encodings[e] }
+
+// ParseEncoding reads auto, all, bitmap or sparse.
+func ParseEncoding(s string) (Encoding, error) {
+	for i, name := range encodings[:Pairs] {
+		if s == name {
+			return Encoding(i), nil
+		}
+	}
+	return 0, fmt.Errorf("found %q, expected auto, all, bitmap or sparse", s)
+}
+
+// choose returns the encoding of count ones in a list of n. A forced All is Bitmap where a column is not full.
+//
+// A position takes 2 bytes, so that sparse wins below one in 16; Nakao20's 64-bit positions win below one in 64.
+func choose(count, n int, force Encoding) Encoding {
+	switch {
+	case force == Bitmap || force == Sparse:
+		return force
+	case count == n:
+		return All
+	case force == All || 16*count >= n:
+		return Bitmap
+	default:
+		return Sparse
+	}
+}
+
+// Presence is a buffer that columns' presence is encoded into.
+type Presence struct {
+	words  []uint64
+	sparse sparse
+}
+
+// Encode writes which vertices of a list are in the frontier, as positions in the list. It returns the encoding, the
+// number present, and the bytes, which are valid until the next call.
+func (p *Presence) Encode(in *bitmap.Frontier, list bitmap.Ranked, force Encoding) (Encoding, int, []byte) {
+	count := 0
+	eachWord(in, list.Bits, func(_ int, word, _ uint64) { count += bits.OnesCount64(word) })
+	n := list.Count()
+	switch e := choose(count, n, force); e {
+	case Bitmap:
+		out := p.clear(n)
+		eachWord(in, list.Bits, func(w int, word, mask uint64) {
+			at := list.Rank[w]
+			packed := bitmap.Compress(word, mask)
+			out[at>>6] |= packed << (at & 63)
+			if spill := packed >> 1 >> (63 - at&63); spill != 0 {
+				out[at>>6+1] |= spill
+			}
+		})
+		return e, count, wire.Bytes(out[:bitmap.Words(n)])
+	case Sparse:
+		s := p.begin()
+		eachWord(in, list.Bits, func(w int, word, mask uint64) {
+			for ; word != 0; word &= word - 1 {
+				below := word&-word - 1
+				s.add(list.Rank[w] + uint32(bits.OnesCount64(mask&below)))
+			}
+		})
+		return e, count, s.out
+	default:
+		return e, count, nil
+	}
+}
+
+// EncodeRun is Encode for a list of n that lie next to each other, as ghosts of one owner do: words are their bits.
+func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, int, []byte) {
+	count := bitmap.Count(words)
+	switch e := choose(count, n, force); e {
+	case Bitmap:
+		out := p.clear(n)
+		copy(out, words)
+		return e, count, wire.Bytes(out[:bitmap.Words(n)])
+	case Sparse:
+		s := p.begin()
+		bitmap.Each(words, s.add)
+		return e, count, s.out
+	default:
+		return e, count, nil
+	}
+}
+
+// eachWord calls f for the words that frontier and list share ones in: their intersection, and the list's word.
+func eachWord(in *bitmap.Frontier, list []uint64, f func(w int, word, mask uint64)) {
+	for t := range bitmap.Words(len(list)) {
+		for top := in.Summary(t); top != 0; top &= top - 1 {
+			w := t<<6 + bits.TrailingZeros64(top)
+			if w >= len(list) {
+				break
+			}
+			if word := in.Words[w] & list[w]; word != 0 {
+				f(w, word, list[w])
+			}
+		}
+	}
+}
+
+func (p *Presence) clear(n int) []uint64 {
+	size := bitmap.Words(n) + 1
+	if cap(p.words) < size {
+		p.words = make([]uint64, size)
+	}
+	p.words = p.words[:size]
+	clear(p.words)
+	return p.words
+}
+
+// sparse is positions being written: for each run of 65536 that holds any, its number, how many less one, and the low
+// halves of the positions, all as 16-bit numbers.
+//
+//	| run | count-1 | low ... low | run | count-1 | low ...
+type sparse struct {
+	out   []byte
+	run   uint32
+	start int // where the open run's count lies; 0 before the first
+}
+
+func (p *Presence) begin() *sparse {
+	p.sparse = sparse{out: p.sparse.out[:0]}
+	return &p.sparse
+}
+
+func (s *sparse) add(i uint32) {
+	if s.start == 0 || i>>16 != s.run {
+		s.run = i >> 16
+		s.out = binary.LittleEndian.AppendUint16(s.out, uint16(s.run))
+		s.start = len(s.out)
+		s.out = binary.LittleEndian.AppendUint16(s.out, 0)
+	} else {
+		n := binary.LittleEndian.Uint16(s.out[s.start:])
+		binary.LittleEndian.PutUint16(s.out[s.start:], n+1)
+	}
+	s.out = binary.LittleEndian.AppendUint16(s.out, uint16(i))
+}
+
+// Decode writes the presence of a column over a list of n into words, which must hold n bits, all zero. It fails on
+// anything that Encode does not write.
+func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
+	if count < 0 || count > n {
+		return fmt.Errorf("column: %d of %d present", count, n)
+	}
+	got := 0
+	switch e {
+	case All:
+		if count != n || len(presence) != 0 {
+			return fmt.Errorf("column: all %d present, and %d said", n, count)
+		}
+		bitmap.Fill(words, n)
+		return nil
+	case Bitmap:
+		if len(presence) != 8*bitmap.Words(n) {
+			return fmt.Errorf("column: a bitmap of %d bytes for %d", len(presence), n)
+		}
+		for w := range bitmap.Words(n) {
+			words[w] = binary.LittleEndian.Uint64(presence[8*w:])
+			got += bits.OnesCount64(words[w])
+		}
+		if n&63 != 0 && words[n>>6]>>(n&63) != 0 {
+			return fmt.Errorf("column: a bit beyond %d", n)
+		}
+	case Sparse:
+		var err error
+		if got, err = decodeSparse(n, presence, words); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("column: encoding %d", e)
+	}
+	if got != count {
+		return fmt.Errorf("column: %d present, and %d said", got, count)
+	}
+	return nil
+}
+
+func decodeSparse(n int, b []byte, words []uint64) (int, error) {
+	got, next := 0, int64(0)
+	for len(b) > 0 {
+		if len(b) < 6 {
+			return 0, fmt.Errorf("column: positions end in the middle")
+		}
+		run := int64(binary.LittleEndian.Uint16(b)) << 16
+		count := int(binary.LittleEndian.Uint16(b[2:])) + 1
+		if b = b[4:]; len(b) < 2*count {
+			return 0, fmt.Errorf("column: positions end in the middle")
+		}
+		for k := range count {
+			i := run | int64(binary.LittleEndian.Uint16(b[2*k:]))
+			if i < next || i >= int64(n) {
+				return 0, fmt.Errorf("column: position %d of %d, after %d", i, n, next-1)
+			}
+			next = i + 1
+			bitmap.Set(words, uint32(i))
+		}
+		got += count
+		b = b[2*count:]
+	}
+	return got, nil
+}

@@ -1,0 +1,91 @@
+package delivery
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+)
+
+// slowColumn returns the positions in the list of the vertices that are in the set.
+func slowColumn(set, list []uint64) (positions []uint32) {
+	k := uint32(0)
+	for v := range uint32(64 * len(list)) {
+		if bitmap.Get(list, v) {
+			if bitmap.Get(set, v) {
+				positions = append(positions, k)
+			}
+			k++
+		}
+	}
+	return positions
+}
+
+func randomSet(rng *rand.Rand, words int, density float64) []uint64 {
+	set := make([]uint64, words)
+	for i := range uint32(64 * words) {
+		if rng.Float64() < density {
+			bitmap.Set(set, i)
+		}
+	}
+	return set
+}
+
+func TestColumnsAgainstSlowTwin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	var p Presence
+	for _, words := range []int{0, 1, 2, 65, 2100} {
+		for _, listed := range []float64{0, 0.01, 0.5, 1} {
+			for _, density := range []float64{0, 0.001, 0.03, 0.5, 1} {
+				set, list := randomSet(rng, words, density), bitmap.Rank(randomSet(rng, words, listed), nil)
+				f := bitmap.NewFrontier(set)
+				f.Tighten()
+				want := slowColumn(set, list.Bits)
+				for _, force := range []Encoding{Auto, All, Bitmap, Sparse} {
+					e, count, data := p.Encode(f, list, force)
+					got := make([]uint64, bitmap.Words(list.Count()))
+					if err := Decode(e, count, list.Count(), data, got); err != nil {
+						t.Fatalf("%d words, list %g, density %g, %v: %v", words, listed, density, force, err)
+					}
+					var back []uint32
+					bitmap.Each(got, func(i uint32) { back = append(back, i) })
+					if !slices.Equal(back, want) || count != len(want) {
+						t.Fatalf("%d words, list %g, density %g, %v as %v: %d present, want %d", words, listed, density, force, e, len(back), len(want))
+					}
+				}
+				n := 64 * words
+				for _, force := range []Encoding{Auto, Bitmap, Sparse} {
+					e, count, data := p.EncodeRun(set, n, force)
+					got := make([]uint64, words)
+					if err := Decode(e, count, n, data, got); err != nil || !slices.Equal(got, set) {
+						t.Fatalf("run of %d, density %g, %v as %v: %v", n, density, force, e, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(uint8(Sparse), 2, 100, []byte{0, 0, 1, 0, 3, 0, 7, 0})
+	f.Add(uint8(Bitmap), 1, 64, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	f.Add(uint8(All), 5, 5, []byte{})
+	f.Fuzz(func(t *testing.T, e uint8, count, n int, data []byte) {
+		if n < 0 || n > 1<<20 {
+			return
+		}
+		words := make([]uint64, bitmap.Words(n))
+		if Decode(Encoding(e), count, n, data, words) != nil {
+			return
+		}
+		// What is accepted is just what Encode writes for the same set.
+		var p Presence
+		if got, c, again := p.EncodeRun(words, n, Encoding(e)); got == Encoding(e) && (c != count || !slices.Equal(again, data)) && Encoding(e) != Sparse {
+			t.Fatalf("%v of %d: %x became %x", got, n, data, again)
+		}
+		if bitmap.Count(words) != count {
+			t.Fatalf("%d present, %d said", bitmap.Count(words), count)
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Exchange is a partition's part in the exchanges of a run. Its methods are called by one goroutine.
+type Exchange[M any] struct {
+	part     *graph.Partition
+	end      transport.Endpoint
+	gate     chan struct{}
+	force    Encoding
+	raw      bool // messages hold no pointers
+	peers    [2][]peer[M]
+	sends    []peer[M]
+	words    []uint64 // a fold column's presence
+	to       []uint32
+	messages []M
+
+	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
+	Tracing bool
+	Peers   []trace.Peer
+	Sent    int
+	Bytes   int
+}
+
+// peer is the buffers of what goes to one other partition.
+type peer[M any] struct {
+	frame     transport.Frame
+	presence  Presence
+	packed    pregel.Packed
+	positions []uint32
+	messages  []M
+}
+
+// NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
+func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
+	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M]()}
+	x.peers[0] = make([]peer[M], p.Of)
+	x.peers[1] = make([]peer[M], p.Of)
+	x.sends = make([]peer[M], p.Of)
+	return x
+}
+
+// Connect gives the exchange its transport, and the gate whose token the partition holds while it works: it is given
+// back while the partition waits for others.
+func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
+
+// Begin forgets what the last superstep sent.
+func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes = x.Peers[:0], 0, 0 }
+
+func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
+	f.From, f.Superstep = x.part.Index, superstep
+	x.Sent += f.Count
+	x.Bytes += f.Size()
+	if x.Tracing {
+		x.Peers = append(x.Peers, trace.Peer{
+			Partition: f.To, Exchange: f.Kind.String(), Encoding: Encoding(f.Encoding).String(), Messages: f.Count, Bytes: f.Size(),
+		})
+	}
+	return x.end.Send(f)
+}
+
+// Expand sends the frontier's messages to every partition that has a ghost of their senders in its adjacency of the same
+// direction as a, and writes what comes to a's ghost slots: presence into the frontier, values into the kernel's column.
+// It reports whether every column that came was full.
+func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.Kernel[M], f *bitmap.Frontier, superstep int, back bool) (bool, error) {
+	p := x.part
+	if p.Of == 1 {
+		return true, nil
+	}
+	kind, peers := transport.Expand, x.peers[0]
+	if back {
+		kind, peers = transport.ExpandBack, x.peers[1]
+	}
+	for step := 1; step < p.Of; step++ {
+		q := (p.Index + step) % p.Of // everybody begins with a neighbour of its own
+		to := &peers[q]
+		e, count, presence := to.presence.Encode(f, a.Peers[q], x.force)
+		to.packed.N = count
+		if count > 0 {
+			k.Pack(f.Words, a.Peers[q].Bits, &to.packed)
+		} else {
+			to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
+		}
+		to.frame = transport.Frame{
+			To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence, Raw: to.packed.Raw, Ref: to.packed.Ref,
+		}
+		if err := x.send(&to.frame, superstep); err != nil {
+			return false, err
+		}
+	}
+	full := true
+	for range p.Of - 1 {
+		in, err := x.receive(ctx, kind, superstep)
+		if err != nil {
+			return false, err
+		}
+		group := a.Groups[in.From]
+		lo, hi := group.Words()
+		clear(f.Words[lo:hi])
+		if err := Decode(Encoding(in.Encoding), in.Count, int(group.Count), in.Presence, f.Words[lo:hi]); err != nil {
+			return false, fmt.Errorf("from partition %d: %w", in.From, err)
+		}
+		for w := lo; w < hi; w++ {
+			f.Mark(w)
+		}
+		if in.Count > 0 {
+			values := pregel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
+			k.Unpack(&values, f.Words[lo:hi], group.Start)
+		}
+		full = full && in.Count == int(group.Count)
+	}
+	return full, nil
+}
+
+func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, superstep int) (*transport.Frame, error) {
+	<-x.gate
+	in, err := x.end.Receive(ctx, kind)
+	x.gate <- struct{}{}
+	if err != nil {
+		return nil, err
+	}
+	if in.Superstep != superstep || in.To != x.part.Index {
+		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
+	}
+	return in, nil
+}
+
+// Fold sends the partial results for ghosts in an inbox over destination slots to their owners, folds in what comes for
+// the owned, and takes the ghosts out of the inbox. a is the adjacency that was pushed along.
+func (x *Exchange[M]) Fold(ctx context.Context, a *graph.Adjacency, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
+	p := x.part
+	if p.Of == 1 {
+		return nil
+	}
+	kind, peers := transport.Fold, x.peers[0]
+	if back {
+		kind, peers = transport.FoldBack, x.peers[1]
+	}
+	for step := 1; step < p.Of; step++ {
+		q := (p.Index + step) % p.Of
+		to, group := &peers[q], a.Groups[q]
+		lo, hi := group.Words()
+		words := inbox.Has.Words[lo:hi]
+		e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
+		to.messages = to.messages[:0]
+		bitmap.Each(words, func(i uint32) { to.messages = append(to.messages, inbox.Msg[group.Start+i]) })
+		clear(words)
+		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
+		x.values(to)
+		if err := x.send(&to.frame, superstep); err != nil {
+			return err
+		}
+	}
+	for range p.Of - 1 {
+		in, err := x.receive(ctx, kind, superstep)
+		if err != nil {
+			return err
+		}
+		to, err := x.receivers(in, a.Peers[in.From])
+		if err != nil {
+			return fmt.Errorf("from partition %d: %w", in.From, err)
+		}
+		k.Fold(to, x.messagesOf(in), inbox)
+	}
+	return nil
+}
+
+// values puts a peer's messages into its frame.
+func (x *Exchange[M]) values(to *peer[M]) {
+	if x.raw {
+		to.frame.Raw = wire.Bytes(to.messages)
+	} else {
+		to.frame.Ref = to.messages
+	}
+}
+
+func (x *Exchange[M]) messagesOf(in *transport.Frame) []M {
+	if in.Ref != nil {
+		return in.Ref.([]M)
+	}
+	return wire.Slice[M](in.Raw)
+}
+
+// receivers returns the local indices that a column over a fold list is for.
+func (x *Exchange[M]) receivers(in *transport.Frame, list bitmap.Ranked) ([]uint32, error) {
+	n := list.Count()
+	words := bitmap.Words(n) + 1
+	if cap(x.words) < words {
+		x.words = make([]uint64, words)
+	}
+	x.words = x.words[:words]
+	clear(x.words)
+	if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, x.words); err != nil {
+		return nil, err
+	}
+	x.to = x.to[:0]
+	for w, mask := range list.Bits {
+		if mask == 0 {
+			continue
+		}
+		at := list.Rank[w]
+		packed := x.words[at>>6]>>(at&63) | x.words[at>>6+1]<<1<<(63-at&63)
+		for word := bitmap.Expand(packed, mask); word != 0; word &= word - 1 {
+			x.to = append(x.to, uint32(w<<6+trailing(word)))
+		}
+	}
+	return x.to, nil
+}

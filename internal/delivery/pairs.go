@@ -1,0 +1,226 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+func trailing(word uint64) int { return bits.TrailingZeros64(word) }
+
+// Sink takes messages that reached their owner, by the receiver's local index.
+type Sink[M any] func(to []uint32, msg []M)
+
+// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does: bins hold pairs of destination slot and
+// message. Those for owned slots go to the sink as they are. a is the adjacency that was pushed along.
+func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins []*pregel.Bins[M], sink Sink[M], superstep int, back bool) error {
+	p := x.part
+	kind, peers := transport.Fold, x.peers[0]
+	if back {
+		kind, peers = transport.FoldBack, x.peers[1]
+	}
+	for q := range peers {
+		peers[q].positions, peers[q].messages = peers[q].positions[:0], peers[q].messages[:0]
+	}
+	x.to, x.messages = x.to[:0], x.messages[:0]
+	for _, b := range bins {
+		for i, slots := range b.To {
+			for j, slot := range slots {
+				if slot < a.Ghost {
+					x.to = append(x.to, slot)
+					x.messages = append(x.messages, b.Msg[i][j])
+					continue
+				}
+				q := int(uint64(a.Slots.ID(slot)) % uint64(p.Of))
+				peers[q].positions = append(peers[q].positions, slot-a.Groups[q].Start)
+				peers[q].messages = append(peers[q].messages, b.Msg[i][j])
+			}
+		}
+	}
+	sink(x.to, x.messages)
+	if p.Of == 1 {
+		return nil
+	}
+	for step := 1; step < p.Of; step++ {
+		if err := x.sendPairs(&peers[(p.Index+step)%p.Of], (p.Index+step)%p.Of, kind, superstep); err != nil {
+			return err
+		}
+	}
+	for range p.Of - 1 {
+		in, err := x.receive(ctx, kind, superstep)
+		if err != nil {
+			return err
+		}
+		list := a.Peers[in.From]
+		to, err := x.pairs(in, list.Count())
+		if err != nil {
+			return err
+		}
+		if len(x.words) < list.Count() {
+			x.words = make([]uint64, list.Count())
+		}
+		locals := x.words[:0] // the list, unpacked once for all pairs
+		for w, word := range list.Bits {
+			for ; word != 0; word &= word - 1 {
+				locals = append(locals, uint64(w<<6+trailing(word)))
+			}
+		}
+		x.to = x.to[:0]
+		for _, position := range to {
+			x.to = append(x.to, uint32(locals[position]))
+		}
+		sink(x.to, x.messagesOf(in))
+	}
+	return nil
+}
+
+func (x *Exchange[M]) sendPairs(to *peer[M], q int, kind transport.Kind, superstep int) error {
+	to.frame = transport.Frame{
+		To: q, Kind: kind, Encoding: uint8(Pairs), Count: len(to.positions), Presence: wire.Bytes(to.positions),
+	}
+	x.values(to)
+	return x.send(&to.frame, superstep)
+}
+
+// pairs returns the positions of a frame of pairs, each less than n.
+func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, error) {
+	to := wire.Slice[uint32](in.Presence)
+	if Encoding(in.Encoding) != Pairs || len(to) != in.Count || len(x.messagesOf(in)) != in.Count {
+		return nil, fmt.Errorf("from partition %d: %d pairs, of which %d positions came", in.From, in.Count, len(to))
+	}
+	for _, i := range to {
+		if int(i) >= n {
+			return nil, fmt.Errorf("from partition %d: position %d of %d", in.From, i, n)
+		}
+	}
+	return to, nil
+}
+
+// Send exchanges the messages to single vertices that the outboxes hold, combined at the sender if combine is not nil,
+// and gives those for owned vertices to the sink. Outboxes that keep senders are not combined at the sender: what comes
+// is given to the sink in the order of senders, whatever partition they are in.
+func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
+	p := x.part
+	keep := outboxes[0].KeepSenders
+	var sorted []sent[M]
+	for q := range x.sends {
+		to := &x.sends[q]
+		to.positions, to.messages = to.positions[:0], to.messages[:0]
+		for _, o := range outboxes {
+			if keep && q == p.Index {
+				for i, local := range o.To[q] {
+					sorted = append(sorted, sent[M]{local, o.From[q][i], o.Msg[q][i]})
+				}
+				continue
+			}
+			to.positions = append(to.positions, o.To[q]...)
+			to.messages = append(to.messages, o.Msg[q]...)
+		}
+		if q == p.Index {
+			sink(to.positions, to.messages)
+			continue
+		}
+		if combine != nil && !keep {
+			to.combine(combine)
+		}
+		if keep {
+			to.frame.Ref = fromOf(outboxes, q)
+		}
+		from := to.frame.Ref
+		to.frame = transport.Frame{To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.positions), Presence: wire.Bytes(to.positions)}
+		if keep {
+			to.frame.Ref = ordered[M]{from.([]pregel.VertexID), to.messages}
+		} else {
+			x.values(to)
+		}
+		if err := x.send(&to.frame, superstep); err != nil {
+			return err
+		}
+	}
+	for range p.Of - 1 {
+		in, err := x.receive(ctx, transport.Sends, superstep)
+		if err != nil {
+			return err
+		}
+		if o, ok := in.Ref.(ordered[M]); ok {
+			for i, local := range wire.Slice[uint32](in.Presence) {
+				sorted = append(sorted, sent[M]{local, o.from[i], o.messages[i]})
+			}
+			continue
+		}
+		to, err := x.pairs(in, p.Owned)
+		if err != nil {
+			return err
+		}
+		sink(to, x.messagesOf(in))
+	}
+	if keep {
+		x.inOrder(sorted, sink)
+	}
+	return nil
+}
+
+// sent is a message to a single vertex, with its sender.
+type sent[M any] struct {
+	to   uint32
+	from pregel.VertexID
+	msg  M
+}
+
+// ordered is a frame's messages with their senders, between partitions of one process.
+type ordered[M any] struct {
+	from     []pregel.VertexID
+	messages []M
+}
+
+func fromOf[M any](outboxes []*pregel.Outbox[M], q int) []pregel.VertexID {
+	var from []pregel.VertexID
+	for _, o := range outboxes {
+		from = append(from, o.From[q]...)
+	}
+	return from
+}
+
+func (x *Exchange[M]) inOrder(all []sent[M], sink Sink[M]) {
+	slices.SortStableFunc(all, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
+	x.to, x.messages = x.to[:0], x.messages[:0]
+	for _, s := range all {
+		x.to = append(x.to, s.to)
+		x.messages = append(x.messages, s.msg)
+	}
+	sink(x.to, x.messages)
+}
+
+// combine reduces the messages to each receiver to one.
+func (to *peer[M]) combine(combine func(a, b M) M) {
+	n := len(to.positions)
+	if n < 2 {
+		return
+	}
+	keys := make([]uint64, n)
+	for i, local := range to.positions {
+		keys[i] = uint64(local)<<32 | uint64(uint32(i))
+	}
+	slices.Sort(keys)
+	messages := make([]M, 0, n)
+	positions := to.positions[:0]
+	last := uint32(0)
+	for i, key := range keys {
+		local, m := uint32(key>>32), to.messages[uint32(key)]
+		if i > 0 && local == last {
+			messages[len(messages)-1] = combine(messages[len(messages)-1], m)
+			continue
+		}
+		last = local
+		positions = append(positions, local)
+		messages = append(messages, m)
+	}
+	to.positions, to.messages = positions, messages
+}

@@ -1,0 +1,206 @@
+package engine_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// adjacency is a graph as the sequential twins see it.
+func (s shape) adjacency() (out [][]int, weights [][]float64) {
+	out, weights = make([][]int, s.n), make([][]float64, s.n)
+	add := func(u, v uint64, w float64) {
+		out[u], weights[u] = append(out[u], int(v)), append(weights[u], w)
+	}
+	for i, t := range s.tuples {
+		add(t[0], t[1], s.weights[i])
+		if !s.directed && t[0] != t[1] {
+			add(t[1], t[0], s.weights[i])
+		}
+	}
+	return out, weights
+}
+
+func levels(out [][]int, source int) []int64 {
+	level := make([]int64, len(out))
+	for i := range level {
+		level[i] = math.MaxInt64
+	}
+	level[source] = 0
+	for queue := []int{source}; len(queue) > 0; queue = queue[1:] {
+		for _, v := range out[queue[0]] {
+			if level[v] == math.MaxInt64 {
+				level[v] = level[queue[0]] + 1
+				queue = append(queue, v)
+			}
+		}
+	}
+	return level
+}
+
+func distances(out [][]int, weights [][]float64, source int) []float64 {
+	dist := make([]float64, len(out))
+	for i := range dist {
+		dist[i] = math.Inf(1)
+	}
+	dist[source] = 0
+	for changed := true; changed; {
+		changed = false
+		for u := range out {
+			for i, v := range out[u] {
+				if d := dist[u] + weights[u][i]; d < dist[v] {
+					dist[v], changed = d, true
+				}
+			}
+		}
+	}
+	return dist
+}
+
+func TestBFSAgainstTwin(t *testing.T) {
+	for _, shape := range shapes(1) {
+		out, _ := shape.adjacency()
+		source := shape.n / 3
+		want := levels(out, source)
+		for _, s := range settings() {
+			g := shape.load(t, s.parts, edges.Unweighted)
+			id, _ := g.Find(uint64(source))
+			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)
+			for v := range want {
+				if got[v] != want[v] {
+					t.Fatalf("%s, %v: level of %d is %d, want %d", shape.name, s, v, got[v], want[v])
+				}
+			}
+			parents, _ := run(t, g, algorithms.BFS{Source: id}, s)
+			checkTree(t, shape, s, g.Order, out, want, parents)
+			parents, _ = run(t, g, algorithms.BFSBlocks{BFS: algorithms.BFS{Source: id}}, s)
+			checkTree(t, shape, s, g.Order, out, want, parents)
+		}
+	}
+}
+
+func checkTree(t *testing.T, shape shape, s setting, order []uint32, out [][]int, level []int64, parents []pregel.VertexID) {
+	t.Helper()
+	for v, p := range parents {
+		if (p == pregel.None) != (level[v] == math.MaxInt64) {
+			t.Fatalf("%s, %v: parent of %d is %d at level %d", shape.name, s, v, p, level[v])
+		}
+		if p == pregel.None || level[v] == 0 {
+			continue
+		}
+		u, found := int(order[p]), false
+		for _, x := range out[u] {
+			found = found || x == v
+		}
+		if !found || level[u] != level[v]-1 {
+			t.Fatalf("%s, %v: parent of %d (level %d) is %d (level %d), edge %t", shape.name, s, v, level[v], u, level[u], found)
+		}
+	}
+}
+
+func TestSSSPAgainstTwin(t *testing.T) {
+	for _, shape := range shapes(2) {
+		out, weights := shape.adjacency()
+		source := shape.n / 2
+		want := distances(out, weights, source)
+		for _, s := range settings() {
+			g := shape.load(t, s.parts, edges.Float64)
+			id, _ := g.Find(uint64(source))
+			got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
+			tree, _ := run(t, g, algorithms.SSSPTree[float64]{Source: id}, s)
+			for v := range want {
+				if got[v] != want[v] || tree[v].Dist != want[v] {
+					t.Fatalf("%s, %v: distance of %d is %g and %g, want %g", shape.name, s, v, got[v], tree[v].Dist, want[v])
+				}
+			}
+		}
+	}
+}
+
+func TestWCCAgainstTwin(t *testing.T) {
+	for _, shape := range shapes(3) {
+		undirected := shape
+		undirected.directed = false
+		out, _ := undirected.adjacency()
+		for _, s := range settings() {
+			g := shape.load(t, s.parts, edges.Unweighted)
+			got, _ := run(t, g, algorithms.WCC{}, s)
+			seen := make([]bool, shape.n)
+			for v := range seen {
+				if seen[v] {
+					continue
+				}
+				least := pregel.None
+				level := levels(out, v)
+				for u := range level {
+					if level[u] < math.MaxInt64 {
+						least = min(least, pregel.VertexID(g.IDs[u]))
+					}
+				}
+				for u := range level {
+					if level[u] < math.MaxInt64 {
+						seen[u] = true
+						if got[u] != least {
+							t.Fatalf("%s, %v: component of %d is %d, want %d", shape.name, s, u, got[u], least)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPageRankAgainstTwin(t *testing.T) {
+	for _, shape := range shapes(4) {
+		out, _ := shape.adjacency()
+		n := float64(shape.n)
+		want := make([]float64, shape.n)
+		for v := range want {
+			want[v] = 1 / n
+		}
+		for range 7 {
+			next, loose := make([]float64, shape.n), 0.0
+			for u, list := range out {
+				for _, v := range list {
+					next[v] += want[u] / float64(len(list))
+				}
+				if len(list) == 0 {
+					loose += want[u]
+				}
+			}
+			for v := range next {
+				next[v] = 0.15/n + 0.85*(next[v]+loose/n)
+			}
+			want = next
+		}
+		var exact []float64
+		for _, s := range settings() {
+			g := shape.load(t, s.parts, edges.Unweighted)
+			if s.o.Deterministic && s.o.Delivery != 0 {
+				continue
+			}
+			got, o := run(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 7}, s)
+			if o.Supersteps != 8 || !o.Converged {
+				t.Fatalf("%s, %v: %+v", shape.name, s, o)
+			}
+			for v := range want {
+				if math.Abs(got[v]-want[v]) > 1e-12 {
+					t.Fatalf("%s, %v: rank of %d is %g, want %g", shape.name, s, v, got[v], want[v])
+				}
+			}
+			if s.o.Deterministic {
+				if exact == nil {
+					exact = got
+				}
+				for v := range exact {
+					if exact[v] != got[v] {
+						t.Fatalf("%s, %v: rank of %d is %g, and %g with other partitions", shape.name, s, v, got[v], exact[v])
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+)
+
+// compute calls the program for the vertices run of word w, of which received have their message in t.block.In, and
+// drains what they did.
+func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
+	b := &t.block
+	r.window(t, w, run)
+	b.Received = received
+	m := r.job.methods
+	t.running = true
+	if m.block != nil {
+		m.block.ComputeBlock(b)
+	} else {
+		b.Sweep(m.program, r.job.identity)
+	}
+	t.running = false
+	t.count.receivers += bits.OnesCount64(received & run)
+	r.drain(t, w)
+}
+
+// window points a thread's block at word w.
+func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
+	b := &t.block
+	b.Run, b.Received, b.Sent, b.Halt, b.Finish = run, 0, 0, 0, 0
+	b.Values = (*[64]V)(r.values[w<<6:])
+	b.OutDegrees = (*[64]uint32)(r.outDegrees[w<<6:])
+	b.InDegrees = (*[64]uint32)(r.inDegrees[w<<6:])
+	b.Base = uint32(w << 6)
+	b.First = r.part.Global(b.Base)
+	b.Out = r.kernel.Window(w, &t.out)
+}
+
+// drain takes what the program did to the vertices of word w over into the partition's columns.
+func (r *runner[V, M]) drain(t *thread[V, M], w int) {
+	b, c := &t.block, &t.count
+	c.computed += bits.OnesCount64(b.Run)
+	sent := b.Sent & b.Run
+	r.write.Words[w] = sent
+	edges := 0
+	if sent != 0 {
+		if !r.job.unchecked {
+			if i := r.kernel.Store(w, sent, b.Out); i >= 0 {
+				panic(wrongSender{b.ID(i)})
+			}
+		}
+		edges = degrees(r.outDegrees, w, sent)
+		c.senders += bits.OnesCount64(sent)
+		c.senderEdges += edges
+	}
+	finished := b.Finish & b.Run
+	if finished != 0 {
+		r.finished[w] |= finished
+		c.finished += bits.OnesCount64(finished)
+		if finished != sent || &r.inDegrees[0] != &r.outDegrees[0] {
+			edges = degrees(r.inDegrees, w, finished)
+		}
+		c.finishedEdges += edges
+	}
+	before := r.active[w]
+	after := (before | b.Run) &^ (b.Halt&b.Run | finished)
+	if after != before {
+		r.active[w] = after
+		c.active += bits.OnesCount64(after) - bits.OnesCount64(before)
+	}
+}
+
+// start runs superstep 0: Init, or Compute without messages, on every vertex or on the sources alone.
+func (r *runner[V, M]) start() error {
+	defer r.timed(&r.report.Times.Compute)()
+	if r.job.methods.initial != nil {
+		return r.startSources()
+	}
+	r.write.All = true
+	return r.run(r.team.Size() > 1, r.pulls[0].Chunks, r.tasks.start)
+}
+
+func (r *runner[V, M]) startTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	r.eachChunk(func(lo, hi int) bool {
+		for w := lo; w < hi; w++ {
+			r.startWord(t, w, r.active[w])
+		}
+		return true
+	})
+}
+
+func (r *runner[V, M]) startWord(t *thread[V, M], w int, run uint64) {
+	if run == 0 {
+		return
+	}
+	m := r.job.methods
+	if m.init == nil && m.list == nil {
+		r.compute(t, w, run, 0)
+		return
+	}
+	r.window(t, w, run)
+	t.running = true
+	if m.init != nil {
+		t.block.SweepInit(m.init)
+	} else {
+		t.offsets, t.messages = [65]int{}, t.messages[:0]
+		t.block.SweepLists(m.list, t.list)
+	}
+	t.running = false
+	r.drain(t, w)
+}
+
+func (r *runner[V, M]) startSources() error {
+	t := r.threads[0]
+	words := map[int]uint64{}
+	for _, id := range r.job.methods.sources.Sources() {
+		if uint64(id) >= uint64(r.job.graph.N) {
+			return r.job.noSource(id)
+		}
+		if int(uint64(id)%uint64(r.part.Of)) == r.part.Index {
+			local := uint64(id) / uint64(r.part.Of)
+			words[int(local>>6)] |= 1 << (local & 63)
+		}
+	}
+	func() {
+		defer r.recover(t)
+		for _, w := range slices.Sorted(maps.Keys(words)) {
+			r.startWord(t, w, words[w])
+			r.write.Mark(w)
+		}
+	}()
+	return r.failed()
+}
+
+// inboxTask runs the vertices that have a message in the inbox or are awake, by runs of 64 words.
+func (r *runner[V, M]) inboxTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	words := len(r.active)
+	all := r.report.Active > 0
+	for {
+		top := r.chunks.Take(1)
+		if top<<6 >= words || r.stop.Load() {
+			return
+		}
+		summary := r.inbox.Has.Summary(top)
+		if all {
+			summary = ^uint64(0)
+		}
+		ran := uint64(0)
+		for ; summary != 0; summary &= summary - 1 {
+			w := top<<6 + bits.TrailingZeros64(summary)
+			if w >= words {
+				break
+			}
+			received := r.inbox.Has.Words[w] &^ r.finished[w]
+			run := received | r.active[w]
+			if run == 0 {
+				continue
+			}
+			t.block.In = (*[64]M)(r.inbox.Msg[w<<6:])
+			r.compute(t, w, run, received)
+			if r.write.Words[w] != 0 {
+				ran |= summary & -summary
+			}
+		}
+		r.write.Top[top] = ran
+	}
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Command is what the coordinator tells every partition to do in a superstep.
+type Command struct {
+	Superstep, Phase int
+	// Scheme delivers the messages of the last superstep to neighbours; Sends says that there are others.
+	Scheme delivery.Scheme
+	Sends  bool
+	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
+	SenderEdges int
+	Totals      []pregel.Cell
+}
+
+// Report is what a partition tells of its superstep.
+type Report struct {
+	Partition int
+	Err       error
+
+	Computed  int // vertices that ran
+	Receivers int // of them, with a message
+	Walked    int // edges
+	Sent      int // values that crossed to other partitions
+	Bytes     int
+
+	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
+	// messages to single vertices.
+	Senders, SenderEdges, Sends int
+	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
+	Active, Unfinished, UnfinishedEdges int
+
+	Times Times
+	Peers []trace.Peer
+	Cells []pregel.Cell // this superstep's aggregates, to be reset by who merges them
+}
+
+// Times are the seconds of a superstep's phases.
+type Times struct{ Expand, Traverse, Fold, Compute, Total float64 }
+
+// begin forgets what belongs to one superstep alone.
+func (p *Report) begin() {
+	*p = Report{Partition: p.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges}
+}
+
+// Outcome says why a run ended.
+type Outcome struct {
+	Done bool
+	// Converged: no vertex was awake and no message under way, or Coordinate halted; false at the limit of supersteps.
+	Converged  bool
+	Supersteps int // that ran
+	Messages   int // sent, before combining
+	Sent       int // values that crossed partitions
+	Bytes      int
+}
+
+// coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts nothing.
+type coordinator struct {
+	program    pregel.Coordinating // or nil
+	aggregates []pregel.Aggregate
+	totals     []pregel.Cell
+	policy     delivery.Policy
+	limit      int
+	vertices   uint64
+	edges      uint64
+
+	command Command
+	master  pregel.Coordinator
+	sum     Report // over all partitions
+	load    delivery.Load
+	outcome Outcome
+}
+
+// begin decides on superstep 0.
+func (c *coordinator) begin() (*Command, *Outcome) {
+	c.command = Command{Totals: c.totals}
+	c.outcome = Outcome{}
+	c.master = pregel.Coordinator{NumVertices: c.vertices, NumEdges: c.edges, Active: c.vertices, Totals: c.totals}
+	for _, a := range c.aggregates {
+		c.totals[a.Number()].Reset()
+	}
+	c.sum = Report{Active: int(c.vertices)}
+	if c.vertices == 0 {
+		c.outcome = Outcome{Done: true, Converged: true}
+	} else {
+		c.consult()
+	}
+	return &c.command, &c.outcome
+}
+
+// next takes the reports of a superstep and decides on the one after it.
+func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outcome) {
+	c.add(reports)
+	o := &c.outcome
+	if c.command.Scheme != delivery.None {
+		c.policy.Learn(&c.load, c.command.Scheme, seconds)
+	}
+	if c.sum.Computed == 0 && c.command.Superstep > 0 {
+		// No message reached an unfinished vertex: the superstep was empty, and does not count.
+		o.Done, o.Converged = true, true
+		return &c.command, o
+	}
+	o.Supersteps = c.command.Superstep + 1
+	o.Messages += c.sum.SenderEdges + c.sum.Sends
+	c.aggregate(reports)
+	waiting := c.sum.SenderEdges+c.sum.Sends > 0 && c.sum.Unfinished > 0
+	if !waiting && c.sum.Active == 0 {
+		o.Done, o.Converged = true, true
+		return &c.command, o
+	}
+	if c.limit > 0 && o.Supersteps >= c.limit {
+		o.Done = true
+		return &c.command, o
+	}
+	c.command.Superstep++
+	c.command.SenderEdges = c.sum.SenderEdges
+	c.command.Sends = c.sum.Sends > 0
+	c.command.Scheme = c.choose()
+	c.consult()
+	return &c.command, o
+}
+
+func (c *coordinator) add(reports []*Report) {
+	c.sum = Report{}
+	for _, p := range reports {
+		s := &c.sum
+		s.Computed += p.Computed
+		s.Receivers += p.Receivers
+		s.Walked += p.Walked
+		s.Senders += p.Senders
+		s.SenderEdges += p.SenderEdges
+		s.Sends += p.Sends
+		s.Active += p.Active
+		s.Unfinished += p.Unfinished
+		s.UnfinishedEdges += p.UnfinishedEdges
+		c.outcome.Sent += p.Sent
+		c.outcome.Bytes += p.Bytes
+	}
+}
+
+// choose picks the scheme that delivers what the last superstep sent.
+func (c *coordinator) choose() delivery.Scheme {
+	if c.sum.SenderEdges == 0 {
+		return delivery.None
+	}
+	c.load.Senders, c.load.SenderEdges = c.sum.Senders, c.sum.SenderEdges
+	c.load.Unfinished, c.load.UnfinishedEdges = c.sum.Unfinished, c.sum.UnfinishedEdges
+	c.load.Active = c.sum.Active
+	return c.policy.Choose(&c.load)
+}
+
+// aggregate makes the totals that the next superstep reads of what the vertices added.
+func (c *coordinator) aggregate(reports []*Report) {
+	for _, a := range c.aggregates {
+		total := c.totals[a.Number()]
+		if !a.Persists() {
+			total.Reset()
+		}
+		for _, p := range reports {
+			total.Merge(p.Cells[a.Number()])
+			p.Cells[a.Number()].Reset()
+		}
+		total.Settle()
+	}
+}
+
+// consult lets the program's Coordinate have its say on the coming superstep.
+func (c *coordinator) consult() {
+	if c.program == nil {
+		return
+	}
+	m := &c.master
+	m.Superstep = c.command.Superstep
+	m.Active, m.Messages = uint64(c.sum.Active), uint64(c.sum.SenderEdges+c.sum.Sends)
+	c.program.Coordinate(m)
+	c.command.Phase = m.Phase
+	if m.Halted {
+		c.outcome.Done, c.outcome.Converged = true, true
+	}
+}

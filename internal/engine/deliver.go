@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// deliverAndCompute takes the messages of the last superstep to their receivers and runs these and whoever is awake.
+func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error {
+	if c.Superstep == 0 {
+		return r.start()
+	}
+	r.kernel.Swap()
+	r.read, r.write = r.write, r.read
+	if c.Sends {
+		if err := r.sends(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.Scheme == delivery.Pull {
+		return r.pullAndCompute(ctx, c)
+	}
+	r.write.Clear()
+	var err error
+	switch c.Scheme {
+	case delivery.Naive:
+		err = r.pushNaive(ctx, c)
+	case delivery.Mirrored:
+		err = r.pushMirrored(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	return r.computeInbox(c)
+}
+
+// sends exchanges the messages to single vertices, into the inbox or the lists.
+func (r *runner[V, M]) sends(ctx context.Context, c *Command) error {
+	defer r.timed(&r.report.Times.Fold)()
+	outboxes := make([]*pregel.Outbox[M], len(r.threads))
+	for i, t := range r.threads {
+		outboxes[i] = t.outbox
+	}
+	var combine func(a, b M) M
+	if !r.uncombined() {
+		combine = r.job.methods.combiner.Combine
+	}
+	err := r.exchange.Send(ctx, outboxes, combine, r.sink, c.Superstep)
+	for _, t := range r.threads {
+		t.outbox.Reset()
+	}
+	return err
+}
+
+// sink takes messages that reached their owner.
+func (r *runner[V, M]) sink(to []uint32, msg []M) {
+	if r.gather != nil {
+		r.lists.add(to, msg)
+		return
+	}
+	r.makeInbox()
+	r.kernel.Fold(to, msg, &r.inbox)
+}
+
+// makeInbox makes the inbox over destination slots at its first use.
+func (r *runner[V, M]) makeInbox() {
+	if r.inbox.Has == nil {
+		r.inbox.Msg = mem.Make[M](r.job.arena, r.part.Slots)
+		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, bitmap.Words(r.part.Slots)))
+	}
+}
+
+// expand sends the frontier to the partitions that walk its edges, and takes in theirs.
+func (r *runner[V, M]) expand(ctx context.Context, c *Command) error {
+	defer r.timed(&r.report.Times.Expand)()
+	all := r.delivering.edges == r.outEdges
+	for i, a := range r.pulls {
+		full, err := r.exchange.Expand(ctx, a, r.kernel, r.read, c.Superstep, i > 0)
+		if err != nil {
+			return fmt.Errorf("expand: %w", err)
+		}
+		r.pull[i].Present = r.read.Words
+		r.pull[i].All = full && all
+	}
+	return nil
+}
+
+// pullAndCompute expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
+// time, and computes the word at once: its messages never leave the cache.
+func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
+	if err := r.expand(ctx, c); err != nil {
+		return err
+	}
+	defer r.timed(&r.report.Times.Traverse)()
+	r.write.All = true // every word of the owned is written below, and expand writes the ghosts'
+	if r.gather != nil {
+		r.lists.build(r.part.Owned)
+	} else if c.Sends {
+		r.makeInbox()
+		defer r.inbox.Has.Clear()
+	}
+	many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
+	return r.run(many, r.pulls[0].Chunks, r.tasks.pull)
+}
+
+func (r *runner[V, M]) pullTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	r.eachChunk(func(lo, hi int) bool {
+		if r.gather != nil {
+			r.computeLists(t, lo, hi, true)
+		} else {
+			r.pullWords(t, lo, hi)
+		}
+		return true
+	})
+}
+
+func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
+	in := &t.in
+	t.block.In = in
+	walked, inbox := 0, r.command.Sends
+	for w := lo; w < hi; w++ {
+		open := ^r.finished[w]
+		received := uint64(0)
+		if inbox {
+			if received = r.inbox.Has.Words[w] & open; received != 0 {
+				*in = [64]M(r.inbox.Msg[w<<6:])
+			}
+		}
+		for i := range r.pull {
+			p := &r.pull[i]
+			need := open & p.Bits[w]
+			if r.traits.AnyOne {
+				need &^= received
+			}
+			if need != 0 {
+				var edges int
+				received, edges = r.kernel.Pull(p, w, need, received, in)
+				walked += edges
+			}
+		}
+		run := (received | r.active[w]) & open
+		if run == 0 {
+			r.write.Words[w] = 0
+			continue
+		}
+		r.compute(t, w, run, received)
+	}
+	t.count.walked += walked
+}
+
+// computeInbox runs the vertices that have a message in the inbox, or are awake.
+func (r *runner[V, M]) computeInbox(c *Command) error {
+	defer r.timed(&r.report.Times.Compute)()
+	if r.gather != nil {
+		r.lists.build(r.part.Owned)
+		r.write.All = true
+		return r.run(r.team.Size() > 1, r.pulls[0].Chunks, r.tasks.lists)
+	}
+	r.makeInbox()
+	defer r.inbox.Has.Clear()
+	many := r.report.Active+r.delivering.edges > serialEdges && r.team.Size() > 1
+	return r.run(many, nil, r.tasks.inbox)
+}
+
+// timed adds the time until the returned function is called.
+func (r *runner[V, M]) timed(to *float64) func() {
+	start := time.Now()
+	return func() { *to += time.Since(start).Seconds() }
+}

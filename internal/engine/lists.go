@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+)
+
+// listInbox holds uncombined messages by receiver, for list programs.
+type listInbox[M any] struct {
+	to     []uint32
+	msg    []M
+	starts []uint32 // by local index, one more at the end; empty if no message came
+	sorted []M
+}
+
+func (l *listInbox[M]) add(to []uint32, msg []M) {
+	l.to = append(l.to, to...)
+	l.msg = append(l.msg, msg...)
+}
+
+func (l *listInbox[M]) reset() { l.to, l.msg, l.starts = l.to[:0], l.msg[:0], l.starts[:0] }
+
+// build sorts the messages by receiver, in the order they came.
+func (l *listInbox[M]) build(owned int) {
+	l.starts = l.starts[:0]
+	if len(l.to) == 0 {
+		return
+	}
+	if cap(l.starts) < owned+2 {
+		l.starts = make([]uint32, owned+2)
+	}
+	l.starts = l.starts[:owned+2]
+	clear(l.starts)
+	for _, v := range l.to {
+		l.starts[v+2]++
+	}
+	for i := 2; i < len(l.starts); i++ {
+		l.starts[i] += l.starts[i-1]
+	}
+	if cap(l.sorted) < len(l.msg) {
+		l.sorted = make([]M, len(l.msg), len(l.msg)+len(l.msg)/4)
+	}
+	l.sorted = l.sorted[:len(l.msg)]
+	for i, v := range l.to {
+		l.sorted[l.starts[v+1]] = l.msg[i]
+		l.starts[v+1]++
+	}
+	l.starts = l.starts[:owned+1]
+	l.to, l.msg = l.to[:0], l.msg[:0]
+}
+
+// of returns the messages to a vertex.
+func (l *listInbox[M]) of(local uint32) []M {
+	if len(l.starts) == 0 {
+		return nil
+	}
+	return l.sorted[l.starts[local]:l.starts[local+1]]
+}
+
+func (r *runner[V, M]) listsTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	r.eachChunk(func(lo, hi int) bool {
+		r.computeLists(t, lo, hi, false)
+		return true
+	})
+}
+
+// computeLists runs the vertices of words [lo, hi) that are awake or have messages: those that came one by one, and,
+// in a pull, those of the in-neighbours.
+func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
+	for w := lo; w < hi; w++ {
+		open := ^r.finished[w]
+		if last := r.part.Owned - w<<6; last < 64 {
+			open &= bitmap.Low(last)
+		}
+		received := r.gatherWord(t, w, open, pull)
+		run := (received | r.active[w]) & open
+		if run == 0 {
+			r.write.Words[w] = 0
+			continue
+		}
+		r.window(t, w, run)
+		t.block.Received = received
+		t.running = true
+		t.block.SweepLists(r.job.methods.list, t.list)
+		t.running = false
+		t.count.receivers += bits.OnesCount64(received)
+		r.drain(t, w)
+	}
+}
+
+// gatherWord collects the messages of the vertices open of word w, and returns which got any.
+func (r *runner[V, M]) gatherWord(t *thread[V, M], w int, open uint64, pull bool) (received uint64) {
+	t.messages = t.messages[:0]
+	for i := range 64 {
+		t.offsets[i] = len(t.messages)
+		if open>>i&1 == 0 {
+			continue
+		}
+		local := uint32(w<<6 + i)
+		t.messages = append(t.messages, r.lists.of(local)...)
+		if pull {
+			for k := range r.pull {
+				lo, hi := r.pull[k].Row(local)
+				t.messages = r.gather.Gather(&r.pull[k], lo, hi, t.messages)
+				t.count.walked += int(hi - lo)
+			}
+		}
+		if len(t.messages) > t.offsets[i] {
+			received |= 1 << i
+		}
+	}
+	t.offsets[64] = len(t.messages)
+	return received
+}
+
+// listOf returns the messages of vertex i of the word that gatherWord gathered last.
+func (t *thread[V, M]) listOf(i int) []M { return t.messages[t.offsets[i]:t.offsets[i+1]] }

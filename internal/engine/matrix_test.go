@@ -1,0 +1,136 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// shape is a small graph that programs are run on.
+type shape struct {
+	name     string
+	n        int
+	tuples   [][2]uint64
+	weights  []float64
+	directed bool
+}
+
+// shapes are the graphs of the tests: the odd ones, and random ones.
+func shapes(seed uint64) []shape {
+	var all []shape
+	add := func(name string, n int, tuples ...[2]uint64) {
+		all = append(all, shape{name: name, n: n, tuples: tuples})
+	}
+	add("single vertex", 1)
+	add("loop", 1, [2]uint64{0, 0})
+	add("no edges", 5)
+	add("pair", 2, [2]uint64{0, 1})
+	add("two components", 6, [2]uint64{0, 1}, [2]uint64{1, 2}, [2]uint64{4, 3})
+	var star, path, both [][2]uint64
+	for i := range uint64(200) {
+		star = append(star, [2]uint64{0, i + 1})
+		path = append(path, [2]uint64{i, i + 1})
+		both = append(both, [2]uint64{i % 7, i * i % 150}, [2]uint64{i * i % 150, i % 7})
+	}
+	add("star", 201, star...)
+	add("path", 201, path...)
+	add("multigraph", 160, both...)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for i := range 3 {
+		n := []int{70, 300, 1000}[i]
+		var tuples [][2]uint64
+		for range n * []int{1, 4, 12}[i] {
+			u, v := rng.IntN(n), rng.IntN(n)
+			if rng.IntN(2) == 0 {
+				v = rng.IntN(v + 1) // skewed degrees
+			}
+			tuples = append(tuples, [2]uint64{uint64(u), uint64(v)})
+		}
+		add(fmt.Sprintf("random %d (seed %d)", n, seed), n, tuples...)
+	}
+	for _, s := range all {
+		s.directed = true
+		s.name += " directed"
+		all = append(all, s)
+	}
+	for i := range all {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		all[i].weights = make([]float64, len(all[i].tuples))
+		for j := range all[i].weights {
+			all[i].weights[j] = float64(rng.IntN(16)) / 16
+		}
+	}
+	return all
+}
+
+func (s shape) load(t testing.TB, parts int, weights edges.Weights) *graph.Graph {
+	t.Helper()
+	in := &edges.Input{Name: s.name, Edges: edges.Pack(uint64(s.n), s.tuples, s.weights), Vertices: s.n, Directed: s.directed}
+	g, err := graph.Build(context.Background(), in, graph.Options{Partitions: parts, Weights: weights})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	return g
+}
+
+// setting is one way to run a program.
+type setting struct {
+	parts, threads int
+	o              engine.Options
+}
+
+func (s setting) String() string {
+	return fmt.Sprintf("%d partitions, %d threads, delivery %v, encoding %v, uncombined %t, deterministic %t",
+		s.parts, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Deterministic)
+}
+
+// settings are partitions x deliveries x threads, with the other options mixed in.
+func settings() []setting {
+	var all []setting
+	for _, parts := range []int{1, 2, 3, 4, 7} {
+		for i, choice := range []delivery.Choice{
+			delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull,
+		} {
+			for _, threads := range []int{1, 3} {
+				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding((i + parts + threads) % 4)}
+				all = append(all, setting{parts, threads, o})
+				if choice == delivery.ChooseNaive {
+					o.Uncombined = true
+					all = append(all, setting{parts, threads, o})
+				}
+			}
+		}
+		all = append(all, setting{parts, 2, engine.Options{Deterministic: true}})
+	}
+	return all
+}
+
+// run runs a program in a setting and returns the values by input vertex.
+func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome) {
+	t.Helper()
+	s.o.Team = parallel.NewTeam(s.threads, false)
+	defer s.o.Team.Close()
+	j, err := engine.NewJob(g, p, s.o)
+	if err != nil {
+		t.Fatalf("%s, %v: %v", g.Name, s, err)
+	}
+	defer j.Close()
+	o, err := j.Run(t.Context())
+	if err != nil {
+		t.Fatalf("%s, %v: %v", g.Name, s, err)
+	}
+	values := make([]V, g.N)
+	for v, id := range g.IDs {
+		values[v] = j.Value(pregel.VertexID(id))
+	}
+	return values, o
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Options say how a program is run.
+type Options struct {
+	// Team does the work, T workers for all partitions of the process; nil is one.
+	Team *parallel.Team
+	// Delivery forces how messages are delivered.
+	Delivery delivery.Choice
+	// Encoding forces how columns say who is present.
+	Encoding delivery.Encoding
+	// Uncombined sends every pushed message by itself (Ueno13's naive).
+	Uncombined bool
+	// Deterministic makes results independent of partitions, threads and delivery, floats included.
+	Deterministic bool
+	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
+	MaxSupersteps int
+	// Trace gets a record of every superstep of every partition, or is nil.
+	Trace trace.Sink
+	// Job names the run in its records.
+	Job string
+	// Progress, if not nil, is called after each superstep.
+	Progress func(Progress)
+	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
+	Log func(line string)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Superstep       int
+	Active, Senders int
+	Scheme          delivery.Scheme
+	Seconds         float64 // of the superstep
+}
+
+func (o Options) validate() error {
+	var errs []error
+	if o.MaxSupersteps < 0 {
+		errs = append(errs, fmt.Errorf("at most %d supersteps", o.MaxSupersteps))
+	}
+	if o.Uncombined && (o.Delivery == delivery.ChoosePull || o.Delivery == delivery.ChooseMirrored) {
+		errs = append(errs, fmt.Errorf("uncombined messages are pushed: not with delivery %v", o.Delivery))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,149 @@
+// Package engine runs vertex programs over the partitions of a graph, superstep by superstep: it decides how messages
+// are delivered, lets the kernels deliver them, calls the program, and counts.
+//
+// A [Job] binds a program to a graph. Each partition has a runner; a coordinator, which is pure, takes their reports and
+// commands the next superstep. With one partition the two call each other; with more, runners are goroutines that
+// exchange columns through a transport.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// methods is a program's optional behaviour, found once.
+type methods[V, M any] struct {
+	program    pregel.Program[V, M]
+	list       pregel.ListProgram[V, M]
+	combiner   pregel.Combiner[M]
+	init       pregel.Initializing[V, M]
+	block      pregel.BlockComputing[V, M]
+	initial    pregel.Starting[V]
+	sources    pregel.Sourced
+	coordinate pregel.Coordinating
+	before     pregel.Before
+	after      pregel.After
+	output     pregel.Writing[V]
+	direction  pregel.Direction
+	aggregates []pregel.Aggregate
+	columns    []pregel.Column
+}
+
+// inspect finds a program's methods, and refuses those that have a known name and another signature.
+func inspect[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
+	m := &methods[V, M]{program: p}
+	var value any = p
+	if list, ok := pregel.Unlist(p); ok {
+		m.list, value = list, list
+	}
+	if value == nil {
+		return nil, errors.New("the program is nil")
+	}
+	var errs []error
+	find(value, "Init", &m.init, &errs)
+	find(value, "ComputeBlock", &m.block, &errs)
+	find(value, "Initial", &m.initial, &errs)
+	find(value, "Sources", &m.sources, &errs)
+	find(value, "Coordinate", &m.coordinate, &errs)
+	find(value, "BeforeSuperstep", &m.before, &errs)
+	find(value, "AfterSuperstep", &m.after, &errs)
+	find(value, "Output", &m.output, &errs)
+	var combining pregel.Combining[M]
+	var directed pregel.Directed
+	var aggregating pregel.Aggregating
+	var columnar pregel.Columnar
+	find(value, "Combiner", &combining, &errs)
+	find(value, "Direction", &directed, &errs)
+	find(value, "Aggregators", &aggregating, &errs)
+	find(value, "Columns", &columnar, &errs)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	name := Name(value)
+	switch {
+	case m.list != nil && combining != nil:
+		return nil, fmt.Errorf("%s: a list program gets every message: it has no Combiner", name)
+	case m.list != nil && m.block != nil:
+		return nil, fmt.Errorf("%s: a list program has no ComputeBlock", name)
+	case m.list == nil && combining == nil:
+		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, reflect.TypeFor[M]())
+	case (m.initial == nil) != (m.sources == nil):
+		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
+	}
+	if combining != nil {
+		m.combiner = combining.Combiner()
+	}
+	if directed != nil {
+		m.direction = directed.Direction()
+	}
+	if aggregating != nil {
+		m.aggregates = aggregating.Aggregators()
+	}
+	if columnar != nil {
+		m.columns = columnar.Columns()
+	}
+	return m, nil
+}
+
+// find sets into to value if value has the interface. A method of the name but not of the interface is an error: it
+// would be ignored.
+func find[T any](value any, name string, into *T, errs *[]error) {
+	if t, ok := value.(T); ok {
+		*into = t
+		return
+	}
+	t := reflect.TypeOf(value)
+	want := reflect.TypeFor[T]().Method(0)
+	if method, ok := t.MethodByName(name); ok {
+		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name, signature(method.Type, true), signature(want.Type, false)))
+		return
+	}
+	if t.Kind() != reflect.Pointer {
+		if _, ok := reflect.PointerTo(t).MethodByName(name); ok {
+			*errs = append(*errs, fmt.Errorf("%s: method %s has a pointer receiver: pass &%s{...}, or give it a value receiver", Name(value), name, Name(value)))
+		}
+	}
+}
+
+func signature(t reflect.Type, receiver bool) string {
+	s := t.String()
+	if !receiver {
+		return s
+	}
+	var in, out []string
+	for i := 1; i < t.NumIn(); i++ {
+		in = append(in, t.In(i).String())
+	}
+	for i := range t.NumOut() {
+		out = append(out, t.Out(i).String())
+	}
+	s = "func(" + strings.Join(in, ", ") + ")"
+	switch len(out) {
+	case 0:
+		return s
+	case 1:
+		return s + " " + out[0]
+	default:
+		return s + " (" + strings.Join(out, ", ") + ")"
+	}
+}
+
+// Name is the name of a program's type, without its package.
+func Name(program any) string {
+	t := reflect.TypeOf(program)
+	if t == nil {
+		return "nil"
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	name := t.Name()
+	if name == "" {
+		return t.String()
+	}
+	return name
+}

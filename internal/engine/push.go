@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"unsafe"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+const (
+	// serialEdges is how many edges one goroutine walks before waking the others pays.
+	serialEdges = 4 << 10
+	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache.
+	roundEdges = 128 << 10
+	// binBytes is about how much of the inbox a bin covers: half a second-level cache.
+	binBytes = 256 << 10
+)
+
+// pushNaive pushes along the senders' own edges and folds the partial results for ghosts to their owners.
+func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
+	for i, a := range r.pushes {
+		p := pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}
+		stop := r.timed(&r.report.Times.Traverse)
+		var err error
+		if r.uncombined() {
+			err = r.emit(&p, a.Chunks)
+		} else {
+			r.makeInbox()
+			err = r.push(&p, a.Chunks, r.delivering.edges)
+		}
+		stop()
+		if err != nil {
+			return err
+		}
+		stop = r.timed(&r.report.Times.Fold)
+		if r.uncombined() {
+			err = r.exchange.Uncombined(ctx, a, r.allBins(), r.sink, c.Superstep, i > 0)
+			r.resetBins()
+		} else {
+			err = r.exchange.Fold(ctx, a, r.kernel, &r.inbox, c.Superstep, i > 0)
+		}
+		stop()
+		if err != nil {
+			return fmt.Errorf("fold: %w", err)
+		}
+	}
+	return nil
+}
+
+// uncombined reports whether pushed messages travel one by one.
+func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.options.Uncombined }
+
+// pushMirrored expands the frontier like a pull, and pushes along the edges that the received senders have here.
+func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
+	if err := r.expand(ctx, c); err != nil {
+		return err
+	}
+	defer r.timed(&r.report.Times.Traverse)()
+	if r.mirrors == nil {
+		for _, a := range r.pulls {
+			r.mirrors = append(r.mirrors, r.part.BySender(a))
+		}
+	}
+	for _, s := range r.mirrors {
+		p := pregel.Push{Lists: &s.Lists, Present: r.read.Words, Skip: r.finished}
+		if r.gather == nil {
+			r.makeInbox()
+			if err := r.push(&p, s.Chunks, c.SenderEdges); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.emit(&p, s.Chunks); err != nil {
+			return err
+		}
+		for _, b := range r.allBins() {
+			for k := range b.To {
+				r.lists.add(b.To[k], b.Msg[k])
+			}
+		}
+		r.resetBins()
+	}
+	return nil
+}
+
+// push takes the messages of the senders present, about so many edges of them, to the inbox.
+func (r *runner[V, M]) push(p *pregel.Push, chunks []uint32, edges int) error {
+	r.pushing = p
+	many := edges > serialEdges && r.team.Size() > 1
+	switch {
+	case r.claimer != nil && many:
+		return r.run(true, chunks, r.tasks.claim)
+	case r.claimer != nil:
+		r.eachSenderWord(len(p.Bits), func(w int) { r.threads[0].count.walked += r.claimer.Claim(p, w, &r.inbox) })
+		return nil
+	case many:
+		return r.pushRounds(chunks)
+	}
+	t := r.threads[0]
+	bins := r.binsOf(t)
+	r.eachSenderWord(len(p.Bits), func(w int) {
+		t.pending += r.kernel.Emit(p, w, bins)
+		if t.pending > roundEdges {
+			r.foldSerially(t)
+		}
+	})
+	r.foldSerially(t)
+	return nil
+}
+
+// pushRounds fills the workers' bins and folds them, by turns: what a receiver's bin holds is folded by one worker, so
+// there is nothing to lock, and while it is, the receivers stay in a cache.
+func (r *runner[V, M]) pushRounds(chunks []uint32) error {
+	r.words = chunks
+	r.chunks.Reset(0)
+	for r.chunks.Taken() < len(chunks)-1 && !r.stop.Load() {
+		r.team.Run(r.tasks.emit)
+		r.bins.Reset(0)
+		r.team.Run(r.tasks.fold)
+	}
+	return r.failed()
+}
+
+func (r *runner[V, M]) claimTask(worker int) {
+	t := r.threads[worker]
+	r.eachChunk(func(lo, hi int) bool {
+		for w := lo; w < hi; w++ {
+			if r.read.Words[w] != 0 {
+				t.count.walked += r.claimer.Claim(r.pushing, w, &r.inbox)
+			}
+		}
+		return true
+	})
+}
+
+func (r *runner[V, M]) emitTask(worker int) {
+	t := r.threads[worker]
+	bins := r.binsOf(t)
+	r.eachChunk(func(lo, hi int) bool {
+		for w := lo; w < hi; w++ {
+			if r.read.Words[w] != 0 {
+				t.pending += r.kernel.Emit(r.pushing, w, bins)
+			}
+		}
+		return t.pending < r.round
+	})
+	t.count.walked += t.pending
+	t.pending = 0
+}
+
+func (r *runner[V, M]) foldTask(int) {
+	n := len(r.threads[0].bins.To)
+	for k := r.bins.Take(1); k < n; k = r.bins.Take(1) {
+		for _, t := range r.threads {
+			if b := t.bins; b != nil && len(b.To[k]) > 0 {
+				r.kernel.Fold(b.To[k], b.Msg[k], &r.inbox)
+				b.To[k], b.Msg[k] = b.To[k][:0], b.Msg[k][:0]
+			}
+		}
+	}
+}
+
+func (r *runner[V, M]) foldSerially(t *thread[V, M]) {
+	t.count.walked += t.pending
+	t.pending = 0
+	for k, to := range t.bins.To {
+		r.kernel.Fold(to, t.bins.Msg[k], &r.inbox)
+	}
+	t.bins.Reset()
+}
+
+// emit puts all messages of the senders present into the workers' bins.
+func (r *runner[V, M]) emit(p *pregel.Push, chunks []uint32) error {
+	r.pushing = p
+	r.round = 1 << 62
+	err := r.run(r.team.Size() > 1, chunks, r.tasks.emit)
+	r.round = roundEdges
+	return err
+}
+
+// binsOf returns a worker's bins, made at their first use.
+func (r *runner[V, M]) binsOf(t *thread[V, M]) *pregel.Bins[M] {
+	if t.bins == nil {
+		var m M
+		shift := uint(max(bits.Len(uint(binBytes/(int(unsafe.Sizeof(m))+1)))-1, 12))
+		// Some more bins than workers, so that all have something to fold; runs of 4096, for the inbox's summary.
+		for shift > 12 && r.part.Slots>>shift < 4*r.team.Size() {
+			shift--
+		}
+		t.bins = pregel.NewBins[M](r.part.Slots, shift)
+	}
+	return t.bins
+}
+
+func (r *runner[V, M]) allBins() []*pregel.Bins[M] {
+	all := make([]*pregel.Bins[M], 0, len(r.threads))
+	for _, t := range r.threads {
+		if t.bins != nil {
+			all = append(all, t.bins)
+		}
+	}
+	return all
+}
+
+func (r *runner[V, M]) resetBins() {
+	for _, b := range r.allBins() {
+		b.Reset()
+	}
+}
+
+// eachSenderWord calls f for every word of source slots, below a limit, that has a sender.
+func (r *runner[V, M]) eachSenderWord(limit int, f func(w int)) {
+	for t := range r.read.Top {
+		for top := r.read.Summary(t); top != 0; top &= top - 1 {
+			w := t<<6 + bits.TrailingZeros64(top)
+			if w >= limit {
+				return
+			}
+			if r.read.Words[w] != 0 {
+				f(w)
+			}
+		}
+	}
+}
+
+// eachChunk calls f for chunks of words nobody else took, until f returns false.
+func (r *runner[V, M]) eachChunk(f func(lo, hi int) bool) {
+	for {
+		chunk := r.chunks.Take(1)
+		if chunk >= len(r.words)-1 || r.stop.Load() {
+			return
+		}
+		if !f(int(r.words[chunk]), int(r.words[chunk+1])) {
+			return
+		}
+	}
+}

@@ -1,0 +1,375 @@
+package engine
+
+import (
+	"context"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// runner is a partition's part in a job: it holds the columns of its vertices and takes them through supersteps.
+//
+// Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in all bitmaps.
+type runner[V, M any] struct {
+	job      *Job[V, M]
+	part     *graph.Partition
+	team     *parallel.Team
+	exchange *delivery.Exchange[M]
+	kernel   pregel.Kernel[M]
+	gather   *combiners.ListKernel[M] // the kernel of a list program
+	traits   pregel.Traits
+
+	values   []V
+	active   []uint64
+	finished []uint64 // by slot: ghosts never are
+	// HB: read marks the senders whose messages this superstep delivers, write those of the vertices that run now.
+	// Both are by source slot; expand fills the ghosts' words.
+	read, write *bitmap.Frontier
+	inbox       pregel.Inbox[M] // made when first needed
+	lists       listInbox[M]
+
+	// The lists of the program's direction: those pulled along, and those pushed along.
+	pulls, pushes []*graph.Adjacency
+	pull          []pregel.Pull
+	mirrors       []*graph.Sender
+	outDegrees    []uint32
+	inDegrees     []uint32
+	columns       []any
+
+	threads []*thread[V, M]
+	tasks   tasks
+	chunks  parallel.Counter
+	words   []uint32 // the borders of the chunks being handed out
+	pushing *pregel.Push
+	bins    parallel.Counter // bins being folded
+	round   int              // how many pairs a worker emits before the bins are folded
+	claimer pregel.Claimer[M]
+
+	command    *Command
+	report     Report
+	alone      [1]*Report
+	delivering struct{ senders, edges int } // what the last superstep sent to neighbours
+	outEdges   int                          // of all owned vertices
+	stop       *atomic.Bool
+	failure    atomic.Pointer[ProgramError]
+}
+
+// tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
+type tasks struct{ pull, inbox, lists, start, claim, emit, fold func(worker int) }
+
+// thread is what one worker of a partition's team needs to itself.
+type thread[V, M any] struct {
+	block    pregel.Block[V, M]
+	worker   pregel.Worker
+	outbox   *pregel.Outbox[M]
+	bins     *pregel.Bins[M]
+	in, out  [64]M
+	pending  int // pairs in bins
+	messages []M // of a list program: those to the vertices of a word, from offsets
+	offsets  [65]int
+	list     func(i int) []M
+	count    counts
+	running  bool // in the program
+	_        [64]byte
+}
+
+// counts is what a worker saw in a superstep.
+type counts struct {
+	computed, receivers int
+	active              int // change in the number of awake vertices
+	finished            int
+	finishedEdges       int // in-edges of the vertices that finished
+	senders             int
+	senderEdges         int
+	walked              int
+}
+
+func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
+	r := &runner[V, M]{job: j, part: p, team: team, stop: &j.stop}
+	r.exchange = delivery.NewExchange[M](p, j.options.Encoding)
+	r.exchange.Tracing = j.options.Trace != nil
+	switch p := r.part; j.direction {
+	case pregel.In:
+		r.pulls, r.pushes = []*graph.Adjacency{p.Out}, []*graph.Adjacency{p.In}
+		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
+	case pregel.Both:
+		r.pulls, r.pushes = []*graph.Adjacency{p.In, p.Out}, []*graph.Adjacency{p.Out, p.In}
+		r.outDegrees = mem.Make[uint32](j.arena, len(p.OutDegrees))
+		for i, d := range p.OutDegrees {
+			r.outDegrees[i] = d + p.InDegrees[i]
+		}
+		r.inDegrees = r.outDegrees
+	default:
+		r.pulls, r.pushes = []*graph.Adjacency{p.In}, []*graph.Adjacency{p.Out}
+		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
+	}
+	if err := r.bind(); err != nil {
+		return nil, err
+	}
+	size, slots := (p.Owned+63)&^63, bitmap.Words(p.Slots)
+	r.values = mem.Make[V](j.arena, size)
+	r.active = mem.Make[uint64](j.arena, size/64)
+	r.finished = mem.Make[uint64](j.arena, slots)
+	r.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
+	r.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
+	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.claimTask, r.emitTask, r.foldTask}
+	r.round = roundEdges
+	for _, a := range r.pushes {
+		r.outEdges += len(a.Adj)
+	}
+	r.makeColumns()
+	for range team.Size() {
+		r.threads = append(r.threads, r.newThread())
+	}
+	return r, nil
+}
+
+// bind makes the combiner's kernel for the partition.
+func (r *runner[V, M]) bind() error {
+	b := pregel.Binding{
+		Sources: &r.pulls[0].Slots, Capacity: r.part.Slots, Deterministic: r.job.options.Deterministic, Alloc: r.job.arena,
+	}
+	if len(r.pulls) == 2 && r.part.Of > 1 {
+		b.Sources = bothSlots(r.pulls[0], r.pulls[1])
+	}
+	for i, a := range r.pulls {
+		r.pull = append(r.pull, pregel.Pull{Lists: &a.Lists})
+		b.Lists = append(b.Lists, &a.Lists, &r.pushes[i].Lists)
+	}
+	if r.job.methods.list != nil {
+		r.gather = combiners.NewListKernel[M](b)
+		r.kernel = r.gather
+	} else {
+		k, err := r.job.methods.combiner.Kernel(b)
+		if err != nil {
+			return err
+		}
+		r.kernel = k
+	}
+	r.traits = r.kernel.Traits()
+	if claimer, ok := r.kernel.(pregel.Claimer[M]); ok && !b.Deterministic {
+		r.claimer = claimer
+	}
+	return nil
+}
+
+// bothSlots maps the slots of both adjacencies of a directed partition: their ghosts lie one after the other.
+func bothSlots(a, b *graph.Adjacency) *pregel.Slots {
+	s := a.Slots
+	if len(b.Ghosts) > len(s.Ghosts) {
+		s.Ghosts = b.Ghosts
+	}
+	merged := make([]pregel.VertexID, len(s.Ghosts))
+	for i := range merged {
+		merged[i] = pregel.None
+		for _, x := range []*graph.Adjacency{a, b} {
+			if i < len(x.Ghosts) && x.Ghosts[i] != pregel.None {
+				merged[i] = x.Ghosts[i]
+			}
+		}
+	}
+	s.Ghosts = merged
+	return &s
+}
+
+func (r *runner[V, M]) makeColumns() {
+	for _, c := range r.job.methods.columns {
+		for len(r.columns) <= c.Number() {
+			r.columns = append(r.columns, nil)
+		}
+		n := r.part.Owned
+		if c.OfEdges() {
+			n = 0
+			for _, a := range r.pushes {
+				n += len(a.Adj)
+			}
+		}
+		r.columns[c.Number()] = c.New(n)
+	}
+}
+
+func (r *runner[V, M]) newThread() *thread[V, M] {
+	j, p := r.job, r.part
+	t := &thread[V, M]{outbox: pregel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
+	t.worker = pregel.Worker{
+		Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs,
+		Label: j.graph.Label, Log: j.options.Log, Columns: r.columns,
+	}
+	offset := uint32(0)
+	for _, a := range r.pushes {
+		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: a.Slots, Offset: offset, Columns: r.columns})
+		offset += uint32(len(a.Adj))
+	}
+	t.worker.Cells = j.newCells()
+	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
+	t.block.Stride = pregel.VertexID(p.Of)
+	if j.methods.combiner != nil {
+		t.block.Combine = j.methods.combiner.Combine
+	}
+	return t
+}
+
+// reset takes the partition back to before superstep 0.
+func (r *runner[V, M]) reset() {
+	m := r.job.methods
+	clear(r.active)
+	clear(r.finished)
+	r.read.All, r.write.All = true, true
+	r.read.Clear()
+	r.write.Clear()
+	if r.inbox.Has != nil {
+		r.inbox.Has.Clear()
+	}
+	r.lists.reset()
+	r.failure.Store(nil)
+	r.delivering = struct{ senders, edges int }{}
+	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
+	for _, a := range r.pulls {
+		r.report.UnfinishedEdges += len(a.Adj)
+	}
+	var start V
+	if m.initial != nil {
+		start = m.initial.Initial()
+	} else {
+		bitmap.Fill(r.active, r.part.Owned)
+		r.report.Active = r.part.Owned
+	}
+	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
+		values := r.values[lo:hi]
+		for i := range values {
+			values[i] = start
+		}
+	})
+	for _, t := range r.threads {
+		t.outbox.Reset()
+		for _, c := range t.worker.Cells {
+			if c != nil {
+				c.Reset()
+			}
+		}
+	}
+}
+
+// superstep runs what the coordinator commands. The report is valid until the next call.
+func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
+	r.command = c
+	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
+	r.report.begin()
+	r.exchange.Begin()
+	start := time.Now()
+	for _, t := range r.threads {
+		t.count = counts{}
+		t.worker.Superstep, t.worker.Phase, t.worker.Totals = c.Superstep, c.Phase, c.Totals
+	}
+	if err := r.hook(c, true); err != nil {
+		return r.fail(err)
+	}
+	if err := r.deliverAndCompute(ctx, c); err != nil {
+		return r.fail(err)
+	}
+	if err := r.hook(c, false); err != nil {
+		return r.fail(err)
+	}
+	r.settle()
+	r.report.Times.Total = time.Since(start).Seconds()
+	return &r.report
+}
+
+func (r *runner[V, M]) fail(err error) *Report {
+	r.report.Err = err
+	r.stop.Store(true)
+	return &r.report
+}
+
+// hook calls the program's worker hooks.
+func (r *runner[V, M]) hook(c *Command, before bool) (err error) {
+	w := &r.threads[0].worker
+	defer func() {
+		if v := recover(); v != nil {
+			err = newProgramError(r.job.name, v, pregel.None, c.Superstep, r.job.graph)
+		}
+	}()
+	switch m := r.job.methods; {
+	case before && m.before != nil:
+		m.before.BeforeSuperstep(w)
+	case !before && m.after != nil:
+		m.after.AfterSuperstep(w)
+	}
+	return nil
+}
+
+// settle adds up what the workers saw.
+func (r *runner[V, M]) settle() {
+	p := &r.report
+	p.Senders, p.SenderEdges, p.Sends = 0, 0, 0
+	for _, t := range r.threads {
+		c := &t.count
+		p.Computed += c.computed
+		p.Receivers += c.receivers
+		p.Active += c.active
+		p.Unfinished -= c.finished
+		p.UnfinishedEdges -= c.finishedEdges
+		p.Senders += c.senders
+		p.SenderEdges += c.senderEdges
+		p.Walked += c.walked
+		p.Sends += t.outbox.Count
+	}
+	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
+	cells := r.threads[0].worker.Cells
+	for _, t := range r.threads[1:] {
+		for i, c := range t.worker.Cells {
+			if c != nil {
+				cells[i].Merge(c)
+				c.Reset()
+			}
+		}
+	}
+	p.Cells = cells
+}
+
+// run calls a task on the team, or on the caller alone, over chunks of words.
+func (r *runner[V, M]) run(many bool, chunks []uint32, task func(worker int)) error {
+	r.words = chunks
+	r.chunks.Reset(0)
+	if many {
+		r.team.Run(task)
+	} else {
+		task(0)
+	}
+	return r.failed()
+}
+
+// failed returns why the superstep cannot go on: the program's failure, or that of another partition.
+func (r *runner[V, M]) failed() error {
+	if err := r.failure.Load(); err != nil {
+		return err
+	}
+	if r.stop.Load() {
+		return errStopped
+	}
+	return nil
+}
+
+// degrees adds up a degree column at the ones of a word.
+func degrees(column []uint32, w int, set uint64) int {
+	d := (*[64]uint32)(column[w<<6:])
+	sum := 0
+	if bits.OnesCount64(set) > 40 {
+		for i, x := range d {
+			sum += int(x) * int(set>>(i&63)&1)
+		}
+		return sum
+	}
+	for ; set != 0; set &= set - 1 {
+		sum += int(d[bits.TrailingZeros64(set)&63])
+	}
+	return sum
+}
