@@ -33,7 +33,8 @@ type simple[M any] struct {
 	name     string
 	identity M
 	combine  func(a, b M) M
-	kernel   func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error)
+	kernel   makeKernel[M]
+	weights  reflect.Kind
 }
 
 func (c simple[M]) String() string   { return c.name }
@@ -43,111 +44,125 @@ func (c simple[M]) Kernel(b pregel.Binding) (pregel.Kernel[M], error) {
 	return c.kernel(b, c)
 }
 
+// Weights returns the kind of edge weights a semiring wants.
+func (c simple[M]) Weights() reflect.Kind { return c.weights }
+
+type makeKernel[M any] = func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error)
+
+func define[M any](name string, identity M, combine func(a, b M) M, kernel makeKernel[M]) pregel.Combiner[M] {
+	return simple[M]{name, identity, combine, kernel, reflect.Invalid}
+}
+
+// semiring defines a combiner that wants weights of type W.
+func semiring[W Weight, M any](name string, identity M, combine func(a, b M) M, kernel makeKernel[M]) pregel.Combiner[M] {
+	return simple[M]{name, identity, combine, kernel, reflect.TypeFor[W]().Kind()}
+}
+
 func named[M any](name string) string { return fmt.Sprintf("%s[%s]", name, reflect.TypeFor[M]()) }
 
 // Sum adds. The sum of floats depends on the order of the messages unless the run is deterministic.
 func Sum[T pregel.Number]() pregel.Combiner[T] {
-	return simple[T]{named[T]("Sum"), 0, func(a, b T) T { return a + b },
+	return define(named[T]("Sum"), 0, func(a, b T) T { return a + b },
 		func(b pregel.Binding, _ simple[T]) (pregel.Kernel[T], error) {
 			float := isFloat[T]()
 			return &sumKernel[T]{newPlain[T](b, 0, pregel.Traits{Ordered: float}), float && b.Deterministic}, nil
-		}}
+		})
 }
 
 // Min keeps the least; its identity is the greatest value of the type.
 func Min[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
-	return simple[T]{named[T]("Min"), greatest, func(a, b T) T { return min(a, b) },
+	return define(named[T]("Min"), greatest, func(a, b T) T { return min(a, b) },
 		func(b pregel.Binding, c simple[T]) (pregel.Kernel[T], error) {
 			return &minKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true}), least}, nil
-		}}
+		})
 }
 
 // Max keeps the greatest; its identity is the least value of the type.
 func Max[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
-	return simple[T]{named[T]("Max"), least, func(a, b T) T { return max(a, b) },
+	return define(named[T]("Max"), least, func(a, b T) T { return max(a, b) },
 		func(b pregel.Binding, c simple[T]) (pregel.Kernel[T], error) {
 			return &maxKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true}), greatest}, nil
-		}}
+		})
 }
 
 // Or is true when any message is.
 func Or() pregel.Combiner[bool] {
-	return simple[bool]{"Or", false, func(a, b bool) bool { return a || b },
+	return define("Or", false, func(a, b bool) bool { return a || b },
 		func(b pregel.Binding, c simple[bool]) (pregel.Kernel[bool], error) {
 			return &orKernel{newPlain(b, false, pregel.Traits{Terminal: true})}, nil
-		}}
+		})
 }
 
 // And is true when every message is.
 func And() pregel.Combiner[bool] {
-	return simple[bool]{"And", true, func(a, b bool) bool { return a && b },
+	return define("And", true, func(a, b bool) bool { return a && b },
 		func(b pregel.Binding, c simple[bool]) (pregel.Kernel[bool], error) {
 			return &andKernel{newPlain(b, true, pregel.Traits{Terminal: true})}, nil
-		}}
+		})
 }
 
 // OrBits is the union.
 func OrBits[T Bits]() pregel.Combiner[T] {
-	return simple[T]{named[T]("OrBits"), 0, func(a, b T) T { return a | b },
+	return define(named[T]("OrBits"), 0, func(a, b T) T { return a | b },
 		func(b pregel.Binding, _ simple[T]) (pregel.Kernel[T], error) {
 			return &orBitsKernel[T]{newPlain[T](b, 0, pregel.Traits{Terminal: true}), ^T(0)}, nil
-		}}
+		})
 }
 
 // AndBits is the intersection.
 func AndBits[T Bits]() pregel.Combiner[T] {
-	return simple[T]{named[T]("AndBits"), ^T(0), func(a, b T) T { return a & b },
+	return define(named[T]("AndBits"), ^T(0), func(a, b T) T { return a & b },
 		func(b pregel.Binding, _ simple[T]) (pregel.Kernel[T], error) {
 			return &andBitsKernel[T]{newPlain(b, ^T(0), pregel.Traits{Terminal: true}), 0}, nil
-		}}
+		})
 }
 
 // First keeps any one message: which, depends on the run, unless it is deterministic.
 func First[M any]() pregel.Combiner[M] {
 	var zero M
-	return simple[M]{named[M]("First"), zero, func(a, _ M) M { return a },
+	return define(named[M]("First"), zero, func(a, _ M) M { return a },
 		func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error) {
 			return &firstKernel[M]{newPlain(b, c.identity, pregel.Traits{AnyOne: true, Terminal: true, Ordered: true})}, nil
-		}}
+		})
 }
 
 // Func makes a combiner of a function, which must be commutative and associative, with identity neutral to it. It is
 // called for every message: a combiner of this package costs a fifth to a seventh as much.
 func Func[M any](identity M, combine func(a, b M) M) pregel.Combiner[M] {
-	return simple[M]{named[M]("Func"), identity, combine,
+	return define(named[M]("Func"), identity, combine,
 		func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error) {
 			return &funcKernel[M]{newPlain(b, c.identity, pregel.Traits{Ordered: true}), c.combine}, nil
-		}}
+		})
 }
 
 // MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses, the least is kept.
 func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := limits[W]()
-	return simple[W]{named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
+	return semiring[W](named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
 		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
 			return &minPlusKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true})}, checkWeights[W](b, c.name)
-		}}
+		})
 }
 
 // MaxMin is the semiring of widest paths: a message shrinks to the weight of the edge it crosses, the greatest is kept.
 func MaxMin[W Weight]() pregel.Combiner[W] {
 	least, _ := limits[W]()
-	return simple[W]{named[W]("MaxMin"), least, func(a, b W) W { return max(a, b) },
+	return semiring[W](named[W]("MaxMin"), least, func(a, b W) W { return max(a, b) },
 		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
 			return &maxMinKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true})}, checkWeights[W](b, c.name)
-		}}
+		})
 }
 
 // SumTimes is the semiring of a matrix product: a message is multiplied by the weight of the edge it crosses, and all
 // are added.
 func SumTimes[W Weight]() pregel.Combiner[W] {
-	return simple[W]{named[W]("SumTimes"), 0, func(a, b W) W { return a + b },
+	return semiring[W](named[W]("SumTimes"), 0, func(a, b W) W { return a + b },
 		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
 			k := &sumTimesKernel[W]{newPlain[W](b, 0, pregel.Traits{Weighted: true, Ordered: true})}
 			return k, checkWeights[W](b, c.name)
-		}}
+		})
 }
 
 func isFloat[T pregel.Number]() bool {

@@ -8,8 +8,8 @@ import (
 
 // Count counts messages: a vertex that gets n of them sees n, whatever they say. Only presence is sent.
 func Count[T pregel.Number]() pregel.Combiner[T] {
-	return simple[T]{named[T]("Count"), 0, func(a, b T) T { return a + b },
-		func(pregel.Binding, simple[T]) (pregel.Kernel[T], error) { return &countKernel[T]{}, nil }}
+	return define(named[T]("Count"), 0, func(a, b T) T { return a + b },
+		func(pregel.Binding, simple[T]) (pregel.Kernel[T], error) { return &countKernel[T]{}, nil })
 }
 
 type countKernel[T pregel.Number] struct{ presence[T] }

@@ -16,10 +16,10 @@ type Arrival[W Weight] struct {
 // all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot.
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
-	return simple[Arrival[W]]{named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
+	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
 		func(b pregel.Binding, c simple[Arrival[W]]) (pregel.Kernel[Arrival[W]], error) {
 			return &minPlusSenderKernel[W]{newColumn[W](b), b.Sources}, checkWeights[W](b, c.name)
-		}}
+		})
 }
 
 func nearer[W Weight](a, b Arrival[W]) Arrival[W] {

@@ -11,10 +11,10 @@ import (
 // The message must be the sender's own id, or the job fails; so a column needs no values: presence says everything, and
 // the receiver knows the sender by its slot.
 func Sender() pregel.Combiner[pregel.VertexID] {
-	return simple[pregel.VertexID]{"Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
+	return define("Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
 		func(b pregel.Binding, _ simple[pregel.VertexID]) (pregel.Kernel[pregel.VertexID], error) {
 			return &senderKernel{ids: b.Sources}, nil
-		}}
+		})
 }
 
 type senderKernel struct {

@@ -114,10 +114,16 @@ type Aggregate interface {
 	NewCell(exact bool) Cell
 }
 
-func (a Aggregator[T]) Name() string   { return a.name }
-func (a Aggregator[T]) Number() int    { return a.number }
+// Name is the aggregator's name.
+func (a Aggregator[T]) Name() string { return a.name }
+
+// Number is the handle's process-wide number.
+func (a Aggregator[T]) Number() int { return a.number }
+
+// Persists reports whether the value is kept from superstep to superstep.
 func (a Aggregator[T]) Persists() bool { return a.persistent }
 
+// NewCell makes a cell at the identity.
 func (a Aggregator[T]) NewCell(exact bool) Cell {
 	c := &cell[T]{value: a.identity, identity: a.identity, reduce: a.reduce}
 	if exact && a.exact {

@@ -48,9 +48,16 @@ func (c VertexColumn[T]) column(v At) []T {
 	return col
 }
 
-func (c VertexColumn[T]) Name() string  { return c.name }
-func (c VertexColumn[T]) Number() int   { return c.number }
+// Name is the column's name.
+func (c VertexColumn[T]) Name() string { return c.name }
+
+// Number is the handle's process-wide number.
+func (c VertexColumn[T]) Number() int { return c.number }
+
+// OfEdges reports whether it is a column of edges.
 func (c VertexColumn[T]) OfEdges() bool { return false }
+
+// New makes the storage of n zero values.
 func (c VertexColumn[T]) New(n int) any { return make([]T, n) }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
@@ -79,9 +86,16 @@ func (c EdgeColumn[T]) column(e Edge) []T {
 	return col
 }
 
-func (c EdgeColumn[T]) Name() string  { return c.name }
-func (c EdgeColumn[T]) Number() int   { return c.number }
+// Name is the column's name.
+func (c EdgeColumn[T]) Name() string { return c.name }
+
+// Number is the handle's process-wide number.
+func (c EdgeColumn[T]) Number() int { return c.number }
+
+// OfEdges reports whether it is a column of edges.
 func (c EdgeColumn[T]) OfEdges() bool { return true }
+
+// New makes the storage of n zero values.
 func (c EdgeColumn[T]) New(n int) any { return make([]T, n) }
 
 func lookup[T any](columns []any, number int) ([]T, bool) {

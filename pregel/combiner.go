@@ -1,6 +1,10 @@
 package pregel
 
-import "github.com/superstep-go/superstep/internal/bitmap"
+import (
+	"reflect"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+)
 
 // Combiner reduces the messages to a vertex to one. It is commutative and associative, and Identity is neutral. Package
 // combiners has the usual ones; combiners.Func makes one of a function.
@@ -12,6 +16,9 @@ type Combiner[M any] interface {
 	// Kernel makes the combiner's bulk loops for one partition. It fails when the combiner does not fit the graph.
 	Kernel(b Binding) (Kernel[M], error)
 }
+
+// Weighing is a combiner that wants edge weights: of kind float32, float64, or Invalid for none.
+type Weighing interface{ Weights() reflect.Kind }
 
 // Binding is what a kernel is made for.
 type Binding struct {

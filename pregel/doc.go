@@ -74,4 +74,5 @@ const (
 	Both                  // both ways: a neighbour joined both ways counts twice
 )
 
+// String returns out, in or both.
 func (d Direction) String() string { return [...]string{"out", "in", "both"}[d] }

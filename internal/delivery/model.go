@@ -1,40 +1,238 @@
 package delivery
 
-// Load is what a superstep has to deliver, and to whom.
+import (
+	"fmt"
+	"math"
+)
+
+// Load is what a superstep has to deliver, to whom, and over what graph: all of the model's inputs.
 type Load struct {
-	Vertices, Arcs, Partitions, Threads int
-	Senders, SenderEdges                int
-	Unfinished, UnfinishedEdges, Active int
-	AnyOne, Terminal                    bool
-	Bytes                               int
+	Vertices, Arcs      int
+	Partitions, Threads int
+	Listed              int // vertices on all expand lists: how many values a full expand sends
+	Ghosts              int // destination ghosts of all partitions: how many values a full fold sends
+
+	Senders, SenderEdges        int
+	Unfinished, UnfinishedEdges int
+	Active                      int
+
+	AnyOne, List bool
+	Bytes        int // of a value in an expand column
+	FoldBytes    int // and in a fold column
 }
 
-// Policy decides how each superstep is delivered.
+// Rates are the model's coefficients, in seconds, for one thread. They are measured when a job is made, on its own graph
+// and with its own kernel (engine.measure).
+type Rates struct {
+	Row      float64 // to open a receiver's list
+	Probe    float64 // to look for a sender in vain
+	Edge     float64 // to fold a message in a pull, where some senders are absent
+	EdgeAll  float64 // and where all are present
+	Push     float64 // to push a message along an edge
+	Value    float64 // to pack and unpack a value of a column
+	Word     float64 // to pass over a word of vertices
+	Compute  float64 // to run the program for a vertex
+	Alpha    float64 // to carry a byte to another partition
+	Beta     float64 // to carry a frame (T = alpha n + beta, Matsumoto15)
+	ForkJoin float64 // to start and end a parallel loop
+}
+
+// Costs are predicted seconds by scheme; infinite where a scheme cannot be had.
+type Costs [schemes]float64
+
+// ByName returns the finite costs by the schemes' names.
+func (c *Costs) ByName() map[string]float64 {
+	m := map[string]float64{}
+	for s, seconds := range c {
+		if !math.IsInf(seconds, 1) {
+			m[Scheme(s).String()] = seconds
+		}
+	}
+	return m
+}
+
+// Predict returns what each scheme would take for a load.
+func (r *Rates) Predict(l *Load) Costs {
+	c := Costs{None: math.Inf(1), Naive: math.Inf(1), Mirrored: math.Inf(1), Pull: math.Inf(1)}
+	threads := float64(max(l.Threads, 1))
+	push := r.push(l, threads)
+	c[Naive] = push + r.fold(l, threads)
+	expand := r.expand(l, threads)
+	if l.Partitions > 1 {
+		c[Mirrored] = push + expand
+	}
+	c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
+	return c
+}
+
+// push is the time of walking the senders' edges. A small frontier is walked by one thread.
+func (r *Rates) push(l *Load, threads float64) float64 {
+	t := float64(l.Senders)*r.Row + float64(l.SenderEdges)*r.Push
+	if small := t; small < 2*r.ForkJoin {
+		return small
+	}
+	return t/threads + r.ForkJoin
+}
+
+// pull is the time of walking the receivers' edges, in all threads together.
+func (r *Rates) pull(l *Load) float64 {
+	rows, edges := float64(l.Unfinished), float64(l.UnfinishedEdges)
+	t := rows*r.Row + float64(l.Vertices)/64*r.Word
+	if !l.AnyOne {
+		if l.SenderEdges == l.Arcs {
+			return t + edges*r.EdgeAll
+		}
+		return t + edges*r.Edge
+	}
+	return t + l.probes()*r.Probe
+}
+
+// probes is the expected number of in-edges looked at before a sender is met. Each comes from a sender with probability
+// q, the senders' share of all edges; a list of d edges then takes (1-(1-q)^d)/q probes.
+func (l *Load) probes() float64 {
+	rows, edges := float64(max(l.Unfinished, 1)), float64(l.UnfinishedEdges)
+	q := float64(l.SenderEdges) / float64(max(l.Arcs, 1))
+	if q <= 0 || edges == 0 {
+		return edges
+	}
+	return rows * -math.Expm1(-q*edges/rows) / q
+}
+
+// expand is the time of the columns of senders' messages. A sender of degree d has an edge into (1-(1-1/P)^d) of the P
+// partitions (gamma of Ueno13, 3.1).
+func (r *Rates) expand(l *Load, threads float64) float64 {
+	p := float64(l.Partitions)
+	if p <= 1 || l.Senders == 0 {
+		return 0
+	}
+	degree := float64(l.SenderEdges) / float64(l.Senders)
+	values := min(float64(l.Senders)*(p-1)*-math.Expm1(degree*math.Log1p(-1/p)), float64(l.Listed))
+	return r.columns(values, float64(l.Listed), float64(l.Bytes), p, threads)
+}
+
+// fold is the time of the columns of partial results: pushing e edges at random into g ghosts reaches g(1-exp(-e/g)).
+func (r *Rates) fold(l *Load, threads float64) float64 {
+	p, ghosts := float64(l.Partitions), float64(l.Ghosts)
+	if p <= 1 || ghosts == 0 {
+		return 0
+	}
+	values := ghosts * -math.Expm1(-float64(l.SenderEdges)*(p-1)/p/ghosts)
+	return r.columns(values, ghosts, float64(l.FoldBytes), p, threads)
+}
+
+// columns is the time of all columns between p partitions, over lists of so many, with so many values of so many bytes.
+func (r *Rates) columns(values, listed, bytes, p, threads float64) float64 {
+	presence := min(listed/8, 2*values)
+	work := values*r.Value + listed/64*r.Word
+	frames := p * (p - 1)
+	return (work+frames*r.Beta)/min(threads, p) + r.Alpha*(presence+values*bytes)
+}
+
+// Policy decides how each superstep is delivered: it takes the scheme that the model predicts to be the fastest, and
+// learns from what each superstep took.
 type Policy struct {
 	Force Choice
+	Rates Rates
+
+	// Predicted and Chosen are of the last decision.
+	Predicted Costs
+	Chosen    Scheme
+
+	factor  [schemes]float64 // what supersteps took over what was predicted; 0 before the first
+	pulling bool             // Beamer's rule: the last superstep was pulled
+	before  int              // and how many senders it had
 }
 
 // Choose returns the scheme for a load.
 func (p *Policy) Choose(l *Load) Scheme {
-	switch p.Force {
-	case ChoosePush, ChooseNaive:
-		return Naive
-	case ChooseMirrored:
-		return Mirrored
-	case ChoosePull:
-		return Pull
-	}
-	if l.AnyOne {
-		if l.SenderEdges > l.Arcs/30 || l.Senders > l.Vertices/24 {
-			return Pull
+	p.Predicted = p.Rates.Predict(l)
+	for s, f := range p.factor {
+		if f != 0 {
+			p.Predicted[s] *= f
 		}
-		return Naive
 	}
-	if l.SenderEdges > l.Arcs/4 {
+	p.Chosen = p.best()
+	if p.Force == ChooseBeamer {
+		p.Chosen = p.beamer(l)
+	}
+	return p.Chosen
+}
+
+// best returns the scheme of the least predicted time among those allowed.
+func (p *Policy) best() Scheme {
+	best := None
+	for s := Naive; s < schemes; s++ {
+		if !p.Force.Allows(s) {
+			continue
+		}
+		if best == None || p.Predicted[s] < p.Predicted[best] {
+			best = s
+		}
+	}
+	return best
+}
+
+// beamer is the rule of Beamer 2012: pull once the senders' edges exceed 1/14 of those of the unfinished, push again
+// once the senders are fewer than 1/24 of the vertices and their number falls.
+func (p *Policy) beamer(l *Load) Scheme {
+	const alpha, beta = 14, 24
+	switch {
+	case !p.pulling && l.SenderEdges*alpha > l.UnfinishedEdges:
+		p.pulling = true
+	case p.pulling && l.Senders*beta < l.Vertices && l.Senders < p.before:
+		p.pulling = false
+	}
+	p.before = l.Senders
+	if p.pulling {
 		return Pull
 	}
 	return Naive
 }
 
-// Learn tells the policy what a superstep took.
-func (p *Policy) Learn(*Load, Scheme, float64) {}
+// noise is the time in seconds below which a superstep teaches nothing.
+const noise = 50e-6
+
+// Learn tells the policy what the superstep it decided on took, with so many vertices computed. The prediction is of
+// delivery alone, so the program's share is taken off first.
+func (p *Policy) Learn(seconds float64, computed int) {
+	predicted := p.Predicted[p.Chosen]
+	if p.Chosen == None || seconds < noise || predicted <= 0 || math.IsInf(predicted, 1) {
+		return
+	}
+	took := max(seconds-float64(computed)*p.Rates.Compute, seconds/4)
+	f := p.factor[p.Chosen]
+	if f == 0 {
+		f = 1
+	}
+	// Half way to what would have been right, within bounds: one superstep that a busy machine held up must not decide.
+	p.factor[p.Chosen] = min(max(f*math.Sqrt(took/predicted), 0.25), 4)
+}
+
+// Begin starts a run: what was learnt in the runs before it is kept.
+func (p *Policy) Begin() { p.pulling, p.before, p.Chosen = false, 0, None }
+
+// Reason says in words why the last decision was taken.
+func (p *Policy) Reason(l *Load) string {
+	switch {
+	case p.Chosen == None:
+		return "nothing was sent to neighbours"
+	case p.Force == ChooseBeamer:
+		return fmt.Sprintf("Beamer's rule: senders have %d edges, unfinished vertices %d; %d senders of %d vertices",
+			l.SenderEdges, l.UnfinishedEdges, l.Senders, l.Vertices)
+	case p.Force != ChooseAuto:
+		return fmt.Sprintf("forced: %v", p.Force)
+	}
+	other, text := None, ""
+	for s := Naive; s < schemes; s++ {
+		if s != p.Chosen && !math.IsInf(p.Predicted[s], 1) && (other == None || p.Predicted[s] < p.Predicted[other]) {
+			other = s
+		}
+	}
+	text = fmt.Sprintf("%v predicted %s", p.Chosen, micro(p.Predicted[p.Chosen]))
+	if other != None {
+		text += fmt.Sprintf(", %v %s", other, micro(p.Predicted[other]))
+	}
+	return text + fmt.Sprintf(": %d senders with %d edges, %d unfinished with %d", l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges)
+}
+
+func micro(seconds float64) string { return fmt.Sprintf("%.1f µs", seconds*1e6) }

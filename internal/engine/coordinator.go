@@ -79,6 +79,7 @@ type coordinator struct {
 func (c *coordinator) begin() (*Command, *Outcome) {
 	c.command = Command{Totals: c.totals}
 	c.outcome = Outcome{}
+	c.policy.Begin()
 	c.master = pregel.Coordinator{NumVertices: c.vertices, NumEdges: c.edges, Active: c.vertices, Totals: c.totals}
 	for _, a := range c.aggregates {
 		c.totals[a.Number()].Reset()
@@ -96,9 +97,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outcome) {
 	c.add(reports)
 	o := &c.outcome
-	if c.command.Scheme != delivery.None {
-		c.policy.Learn(&c.load, c.command.Scheme, seconds)
-	}
+	c.policy.Learn(seconds, c.sum.Computed)
 	if c.sum.Computed == 0 && c.command.Superstep > 0 {
 		// No message reached an unfinished vertex: the superstep was empty, and does not count.
 		o.Done, o.Converged = true, true
@@ -145,6 +144,7 @@ func (c *coordinator) add(reports []*Report) {
 // choose picks the scheme that delivers what the last superstep sent.
 func (c *coordinator) choose() delivery.Scheme {
 	if c.sum.SenderEdges == 0 {
+		c.policy.Chosen = delivery.None
 		return delivery.None
 	}
 	c.load.Senders, c.load.SenderEdges = c.sum.Senders, c.sum.SenderEdges

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -124,14 +125,22 @@ func (j *Job[V, M]) makeCoordinator() error {
 	if o.Team != nil {
 		threads = o.Team.Size()
 	}
-	arcs := 0
+	var m M
+	load := delivery.Load{
+		Vertices: j.graph.N, Partitions: len(j.runners), Threads: threads,
+		AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(unsafe.Sizeof(m)),
+	}
 	for _, r := range j.runners {
-		arcs += r.outEdges
+		load.Arcs += r.outEdges
+		for i := range r.pulls {
+			for q := range r.pulls[i].Groups {
+				load.Listed += int(r.pulls[i].Groups[q].Count)
+				load.Ghosts += int(r.pushes[i].Groups[q].Count)
+			}
+		}
 	}
-	j.coordinator.load = delivery.Load{
-		Vertices: j.graph.N, Arcs: arcs, Partitions: len(j.runners), Threads: threads,
-		AnyOne: r.traits.AnyOne, Terminal: r.traits.Terminal, Bytes: r.traits.Bytes,
-	}
+	j.coordinator.load = load
+	j.coordinator.policy.Rates = r.measure()
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/superstep-go/superstep/internal/trace"
+import (
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
+)
 
 // trace writes a record for every partition.
 func (j *Job[V, M]) trace(reports []*Report, seconds float64) error {
@@ -18,6 +21,10 @@ func (j *Job[V, M]) trace(reports []*Report, seconds float64) error {
 			Times: trace.Seconds{
 				Expand: t.Expand, Traverse: t.Traverse, Fold: t.Fold, Compute: t.Compute, Wait: max(0, seconds-t.Total),
 			},
+		}
+		j.record.Reason = c.policy.Reason(&c.load)
+		if c.policy.Chosen != delivery.None {
+			j.record.Predicted = c.policy.Predicted.ByName()
 		}
 		if err := j.options.Trace.Record(&j.record); err != nil {
 			return err

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Program is a vertex program whose types are forgotten: all that the command line and a cluster know of it.
+type Program interface {
+	// Name is the program's type.
+	Name() string
+	// Weights is the type of weights its combiner wants, or Unweighted.
+	Weights() edges.Weights
+	// Bind makes a job of it.
+	Bind(g *graph.Graph, o Options) (Bound, error)
+}
+
+// Bound is a job whose types are forgotten.
+type Bound interface {
+	Run(ctx context.Context) (*Outcome, error)
+	// Times returns the seconds of each superstep.
+	Times() []float64
+	// Append writes a vertex's value as result files have it.
+	Append(dst []byte, id pregel.VertexID) []byte
+	// Any returns a vertex's value.
+	Any(id pregel.VertexID) any
+	Close()
+}
+
+// Erase makes a Program of a typed one.
+func Erase[V, M any](p pregel.Program[V, M]) (Program, error) {
+	m, err := inspect(p)
+	if err != nil {
+		return nil, err
+	}
+	return &erased[V, M]{p, m}, nil
+}
+
+type erased[V, M any] struct {
+	program pregel.Program[V, M]
+	methods *methods[V, M]
+}
+
+func (e *erased[V, M]) Name() string { return programName(e.program) }
+
+func (e *erased[V, M]) Weights() edges.Weights {
+	w, ok := e.methods.combiner.(pregel.Weighing)
+	if !ok {
+		return edges.Unweighted
+	}
+	switch w.Weights() {
+	case reflect.Float32:
+		return edges.Float32
+	case reflect.Float64:
+		return edges.Float64
+	default:
+		return edges.Unweighted
+	}
+}
+
+func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
+	j, err := NewJob(g, e.program, o)
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Any returns a vertex's value.
+func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
+
+// Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
+// their input ids.
+func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
+	v := j.Value(id)
+	if j.methods.output != nil {
+		return j.methods.output.Output(dst, v)
+	}
+	return j.appendValue(dst, v)
+}
+
+func (j *Job[V, M]) appendValue(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case pregel.VertexID:
+		if uint64(v) >= uint64(j.graph.N) {
+			return append(dst, "-1"...)
+		}
+		return strconv.AppendUint(dst, j.graph.Label(v), 10)
+	case float64:
+		return AppendFloat(dst, v, 64)
+	case float32:
+		return AppendFloat(dst, float64(v), 32)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case string:
+		return append(dst, v...)
+	}
+	return j.appendReflected(dst, reflect.ValueOf(v))
+}
+
+// appendReflected writes structs and arrays field by field, separated by blanks.
+func (j *Job[V, M]) appendReflected(dst []byte, v reflect.Value) []byte {
+	fields := 0
+	part := func(f reflect.Value) {
+		if fields++; fields > 1 {
+			dst = append(dst, ' ')
+		}
+		if f.CanInterface() {
+			dst = j.appendValue(dst, f.Interface())
+		}
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				part(v.Field(i))
+			}
+		}
+		return dst
+	case reflect.Array, reflect.Slice:
+		for i := range v.Len() {
+			part(v.Index(i))
+		}
+		return dst
+	default:
+		return fmt.Append(dst, v.Interface())
+	}
+}
+
+// AppendFloat writes a float with as many digits as it takes to read the same one back, infinity as Graphalytics has it.
+func AppendFloat(dst []byte, x float64, bits int) []byte {
+	switch {
+	case math.IsInf(x, 1):
+		return append(dst, "infinity"...)
+	case math.IsInf(x, -1):
+		return append(dst, "-infinity"...)
+	}
+	return strconv.AppendFloat(dst, x, 'g', -1, bits)
+}

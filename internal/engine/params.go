@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Parameter is an exported field of a program with a `param` tag.
+type Parameter struct {
+	Name, Default, Help string
+	Type                string
+	Required            bool // a vertex has no default
+	field               int
+}
+
+var vertexType = reflect.TypeFor[pregel.VertexID]()
+
+// Parameters returns the parameters of a program, a struct or a pointer to one, in the order of its fields.
+func Parameters(program any) []Parameter {
+	t := reflect.TypeOf(program)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var all []Parameter
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, ok := f.Tag.Lookup("param")
+		if !ok || !f.IsExported() {
+			continue
+		}
+		p := Parameter{Name: name, Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
+		if f.Type == vertexType {
+			p.Type, p.Required = "vertex", p.Default == ""
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Check reports whether values are known parameters with text of the right form, and none is missing. It needs no graph.
+func Check(params []Parameter, values map[string]string) error {
+	known := map[string]Parameter{}
+	var names []string
+	for _, p := range params {
+		known[p.Name] = p
+		names = append(names, p.Name)
+	}
+	for name, text := range values {
+		p, ok := known[name]
+		if !ok {
+			if len(names) == 0 {
+				return fmt.Errorf("parameter %q: there are no parameters", name)
+			}
+			return fmt.Errorf("parameter %q: expected one of %s", name, strings.Join(names, ", "))
+		}
+		if p.Type == "vertex" {
+			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
+				return fmt.Errorf("parameter %s: found %q, expected the id of a vertex", name, text)
+			}
+		}
+	}
+	for _, p := range params {
+		if _, ok := values[p.Name]; p.Required && !ok {
+			return fmt.Errorf("parameter %s is missing: %s", p.Name, p.Help)
+		}
+	}
+	return nil
+}
+
+// Fill sets the parameters of the struct that program points to, defaults included. find translates input ids of
+// vertices; nil sets vertices to None.
+func Fill(program any, values map[string]string, find func(label uint64) (pregel.VertexID, bool)) error {
+	v := reflect.ValueOf(program)
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	for _, p := range Parameters(v.Addr().Interface()) {
+		text, given := values[p.Name]
+		if !given {
+			if text = p.Default; text == "" {
+				continue
+			}
+		}
+		if err := set(v.Field(p.field), p, text, find); err != nil {
+			return fmt.Errorf("parameter %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.VertexID, bool)) error {
+	bad := fmt.Errorf("found %q, expected a %s", text, p.Type)
+	if p.Type == "vertex" {
+		label, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("found %q, expected the id of a vertex", text)
+		}
+		id := pregel.None
+		if find != nil {
+			var ok bool
+			if id, ok = find(label); !ok {
+				return fmt.Errorf("the graph has no vertex %d", label)
+			}
+		}
+		f.SetUint(uint64(id))
+		return nil
+	}
+	switch {
+	case f.Kind() == reflect.String:
+		f.SetString(text)
+	case f.Kind() == reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return bad
+		}
+		f.SetBool(b)
+	case f.CanInt():
+		i, err := strconv.ParseInt(text, 10, f.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("found %q, expected a whole number", text)
+		}
+		f.SetInt(i)
+	case f.CanUint():
+		u, err := strconv.ParseUint(text, 10, f.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("found %q, expected a whole number, not negative", text)
+		}
+		f.SetUint(u)
+	case f.CanFloat():
+		x, err := strconv.ParseFloat(text, f.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("found %q, expected a number", text)
+		}
+		f.SetFloat(x)
+	default:
+		return fmt.Errorf("a field of type %s cannot be a parameter", f.Type())
+	}
+	return nil
+}
+
+// Fresh returns a copy of a program with its parameters filled in.
+func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func(uint64) (pregel.VertexID, bool)) (pregel.Program[V, M], error) {
+	var inner any = p
+	list, isList := pregel.Unlist(p)
+	if isList {
+		inner = list
+	}
+	v := reflect.ValueOf(inner)
+	pointer := v.Kind() == reflect.Pointer
+	if pointer {
+		v = v.Elem()
+	}
+	copied := reflect.New(v.Type())
+	copied.Elem().Set(v)
+	if v.Kind() == reflect.Struct {
+		if err := Fill(copied.Interface(), values, find); err != nil {
+			return nil, err
+		}
+	}
+	if !pointer {
+		copied = copied.Elem()
+	}
+	if isList {
+		return pregel.List(copied.Interface().(pregel.ListProgram[V, M])), nil
+	}
+	return copied.Interface().(pregel.Program[V, M]), nil
+}
+
+// Validating is a program that refuses parameters that make no sense.
+type Validating interface{ Validate() error }

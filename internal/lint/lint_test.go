@@ -1,0 +1,153 @@
+package lint
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func all(t *testing.T) []file {
+	t.Helper()
+	list, err := files("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 50 {
+		t.Fatalf("only %d files found", len(list))
+	}
+	return list
+}
+
+func TestImportsGoDown(t *testing.T) {
+	for _, f := range all(t) {
+		own, known := layer(f.pkg())
+		if !known {
+			t.Errorf("%s: package %q is not in the table of layers", f.path, f.pkg())
+			continue
+		}
+		if f.test {
+			continue
+		}
+		for _, path := range f.imports() {
+			target, ours := strings.CutPrefix(path, module)
+			if !ours {
+				continue
+			}
+			target = strings.TrimPrefix(target, "/")
+			l, ok := layer(target)
+			below := f.pkg() != "" && strings.HasPrefix(target, f.pkg()+"/")
+			if !ok || l >= own && !below {
+				t.Errorf("%s: layer %d imports %q of layer %d", f.path, own, target, l)
+			}
+		}
+	}
+}
+
+func TestUnsafeStaysWhereItIs(t *testing.T) {
+	for _, f := range all(t) {
+		if f.test || !slices.Contains(f.imports(), "unsafe") {
+			continue
+		}
+		if p := f.pkg(); p != "internal/mem" && p != "internal/wire" && !unsafeFiles[f.path] {
+			t.Errorf("%s imports unsafe: only internal/mem, internal/wire and the files named in internal/lint may", f.path)
+		}
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	for _, f := range all(t) {
+		limit := 400
+		if f.test {
+			limit = 600
+		}
+		if f.lines > limit && !strings.HasSuffix(f.path, "_gen.go") {
+			t.Errorf("%s has %d lines: split it, the limit is %d", f.path, f.lines, limit)
+		}
+	}
+}
+
+func TestForbiddenCalls(t *testing.T) {
+	forbidden := map[string]string{
+		"time.Sleep":        "wait for what is waited for",
+		"msgpack.Unmarshal": "decode behind a guard",
+		"gob.NewDecoder":    "gob trusts its input",
+	}
+	for _, f := range all(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok {
+				if why := forbidden[x.Name+"."+s.Sel.Name]; why != "" {
+					t.Errorf("%s calls %s.%s: %s", f.path, x.Name, s.Sel.Name, why)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestExportedIdentifiersHaveComments(t *testing.T) {
+	for _, f := range all(t) {
+		if f.test || strings.HasPrefix(f.path, "internal/") || strings.HasSuffix(f.path, "_gen.go") {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) {
+					t.Errorf("%s: %s has no comment", f.path, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() && d.Doc == nil && ts.Doc == nil {
+						t.Errorf("%s: type %s has no comment", f.path, ts.Name.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// exportedReceiver reports whether a method's type is exported; true of functions.
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.IsExported()
+		default:
+			return false
+		}
+	}
+}
+
+func TestPackagesHaveComments(t *testing.T) {
+	documented := map[string]bool{}
+	seen := map[string]bool{}
+	for _, f := range all(t) {
+		if f.test {
+			continue
+		}
+		seen[f.pkg()] = true
+		if f.ast.Doc != nil {
+			documented[f.pkg()] = true
+		}
+	}
+	for pkg := range seen {
+		if !documented[pkg] {
+			t.Errorf("package %q has no comment", pkg)
+		}
+	}
+}
