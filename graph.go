@@ -1,0 +1,228 @@
+// Package superstep runs vertex programs (package pregel) on graphs: load a graph, run a program, read the values.
+//
+//	g, err := superstep.Load(ctx, "roads.mtx")
+//	source, ok := g.Vertex(42)
+//	res, err := superstep.Run(ctx, g, algorithms.BFS{Source: source})
+//	for label, parent := range res.All() {
+//		...
+//	}
+//
+// [Main] gives a program of one's own the whole command line of superstep.
+package superstep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Kind says whether edges point one way.
+type Kind uint8
+
+const (
+	AsInput    Kind = iota // as the file or generator says; edge lists, which do not say, are directed
+	Directed               // edges point from the first vertex to the second
+	Undirected             // edges join both ways
+)
+
+// Weights says what edge weights a graph keeps.
+type Weights uint8
+
+const (
+	IfAny     Weights = iota // as float64, where the input has any
+	NoWeights                // none
+	Float64                  // as float64: an input without weights is an error
+	Float32                  // as float32, which halves their memory: an input without weights is an error
+)
+
+// Duplicates says what becomes of parallel edges.
+type Duplicates = graph.Duplicates
+
+// What becomes of parallel edges.
+const (
+	KeepDuplicates   = graph.KeepDuplicates   // all are kept
+	FirstDuplicate   = graph.FirstDuplicate   // the first of the input is kept
+	LeastDuplicate   = graph.LeastDuplicate   // one is kept, with the least weight
+	SumDuplicates    = graph.SumDuplicates    // one is kept, with the sum of the weights
+	RefuseDuplicates = graph.RefuseDuplicates // the graph is refused
+)
+
+// LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
+type LoadOptions struct {
+	// Format is the file's format: snap, el, wel, mtx, ldbc or graph500; empty means to find out.
+	Format string
+	Kind   Kind
+	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
+	Partitions int
+	Duplicates Duplicates
+	// DropSelfLoops leaves out edges from a vertex to itself.
+	DropSelfLoops bool
+	Weights       Weights
+	// UnitWeights makes every weight 1.
+	UnitWeights bool
+	// Threads is how many threads load the graph; 0 is one for each processor.
+	Threads int
+	// Progress, if not nil, is told what is being done and how much of it.
+	Progress func(stage string, done, total int64)
+}
+
+// Graph is a loaded graph. It is safe for use by several goroutines.
+type Graph struct {
+	g *graph.Graph
+	// Account says, for people, what was understood of the input.
+	Account []string
+}
+
+// Edge is an edge of a graph made in memory, between input ids.
+type Edge struct {
+	From, To uint64
+	Weight   float64
+}
+
+// Load opens a graph: a file, plain or compressed by gzip or zstd, in one of the formats of [LoadOptions]; or, as
+// [Generate] does, a generator. Errors of a file's content name the file and the line.
+func Load(ctx context.Context, name string, options ...LoadOptions) (*Graph, error) {
+	o, err := one(options)
+	if err != nil {
+		return nil, err
+	}
+	team := newTeam(o.Threads)
+	defer team.Close()
+	request := load.Request{Name: name, Directed: o.directed(), Team: team, Progress: o.Progress}
+	if o.Format != "" {
+		if request.Format, err = graphio.ParseFormat(o.Format); err != nil {
+			return nil, err
+		}
+	}
+	request.Weights, request.IfAny = o.weights()
+	if o.UnitWeights {
+		request.Weights = edges.Unweighted
+	}
+	in, err := load.Open(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return build(ctx, in, o, team)
+}
+
+// Generate makes a graph of a generator's text: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
+// grid:rows=100,columns=100, star:vertices=1000 or path:vertices=1000.
+func Generate(ctx context.Context, generator string, options ...LoadOptions) (*Graph, error) {
+	return Load(ctx, generator, options...)
+}
+
+// FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur.
+func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (*Graph, error) {
+	o, err := one(options)
+	if err != nil {
+		return nil, err
+	}
+	team := newTeam(o.Threads)
+	defer team.Close()
+	in := fromEdges(list, o)
+	defer in.Close()
+	return build(ctx, in, o, team)
+}
+
+func build(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team) (*Graph, error) {
+	weights, ifAny := o.weights()
+	if ifAny && !in.Edges.Weighted() && !o.UnitWeights {
+		weights = edges.Unweighted
+	}
+	g, err := graph.Build(ctx, in, graph.Options{
+		Partitions: o.Partitions, Duplicates: o.Duplicates, DropLoops: o.DropSelfLoops,
+		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Graph{g, in.Account}, nil
+}
+
+func (o LoadOptions) directed() *bool {
+	if o.Kind == AsInput {
+		return nil
+	}
+	directed := o.Kind == Directed
+	return &directed
+}
+
+func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
+	switch o.Weights {
+	case NoWeights:
+		return edges.Unweighted, false
+	case Float32:
+		return edges.Float32, false
+	case Float64:
+		return edges.Float64, false
+	default:
+		return edges.Float64, true
+	}
+}
+
+// one returns the options given, or none.
+func one[T any](options []T) (o T, err error) {
+	if len(options) > 1 {
+		return o, errors.New("superstep: at most one options struct")
+	}
+	if len(options) == 1 {
+		o = options[0]
+	}
+	return o, nil
+}
+
+func newTeam(threads int) *parallel.Team {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return parallel.NewTeam(threads, true)
+}
+
+// Vertex returns the handle of the vertex with an input id, and whether there is one.
+func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) { return g.g.Find(label) }
+
+// Label returns the input id of a vertex. It panics if there is no such vertex.
+func (g *Graph) Label(id pregel.VertexID) uint64 {
+	if uint64(id) >= uint64(g.g.N) {
+		panic(fmt.Sprintf("superstep: vertex %d of %d", id, g.g.N))
+	}
+	return g.g.Label(id)
+}
+
+// NumVertices returns the number of vertices.
+func (g *Graph) NumVertices() int { return g.g.N }
+
+// NumEdges returns the number of arcs as stored: an undirected edge is two, an undirected loop one.
+func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
+
+// IsDirected reports whether edges point one way.
+func (g *Graph) IsDirected() bool { return g.g.Directed }
+
+// Partitions returns the number of partitions.
+func (g *Graph) Partitions() int { return len(g.g.Parts) }
+
+// Close frees the graph and is idempotent. Nothing that was made of the graph may be used afterwards but results. A
+// graph that is forgotten frees itself.
+func (g *Graph) Close() { g.g.Close() }
+
+// Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput.
+func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (*Graph, error) {
+	if o.Kind != AsInput {
+		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
+	}
+	team := newTeam(o.Threads)
+	defer team.Close()
+	in := g.g.Input()
+	defer in.Close()
+	defer runtime.KeepAlive(g)
+	return build(ctx, in, o, team)
+}

@@ -1,0 +1,51 @@
+package graph
+
+import (
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// Input lists the stored edges as tuples again: an undirected edge once. The caller closes it.
+func (g *Graph) Input() *edges.Input {
+	n := 0
+	g.eachEdge(func(_, _ uint32, _ float64) { n++ })
+	list := edges.NewPacked(uint64(g.N), n, g.Weights)
+	var b edges.Block
+	at := 0
+	g.eachEdge(func(u, v uint32, w float64) {
+		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), w
+		if b.N++; b.N == edges.BlockSize {
+			list.Write(at, &b)
+			at++
+			b.N = 0
+		}
+	})
+	if b.N > 0 {
+		list.Write(at, &b)
+	}
+	return &edges.Input{Name: g.Name, Edges: list, Vertices: g.N, Labels: g.Labels, Directed: g.Directed, Free: list.Close}
+}
+
+// eachEdge calls f for every stored edge, between input vertices; for an undirected one once.
+func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
+	for _, p := range g.Parts {
+		bitmap.Each(p.Out.Bits, func(local uint32) {
+			id := p.Global(local)
+			lo, hi := p.Out.Row(local)
+			for j := lo; j < hi; j++ {
+				to := p.Out.ID(p.Out.Adj[j])
+				if !g.Directed && to < id {
+					continue
+				}
+				w := 1.0
+				switch {
+				case p.Out.Weights64 != nil:
+					w = p.Out.Weights64[j]
+				case p.Out.Weights32 != nil:
+					w = float64(p.Out.Weights32[j])
+				}
+				f(g.Order[id], g.Order[to], w)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package graphio
+
+import (
+	"math"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// batch is what a piece held. Its arrays lie in a slab.
+//
+//	words, narrow: one word a tuple, v<<32 | u     when all ids of the piece are below 2^32
+//	       wide:   two words a tuple, u then v
+//	       one column: one word an id
+type batch struct {
+	words   []uint64
+	weights []uint64 // bits of float64, or nil
+	wide    bool
+	n       int // tuples, or ids where lines have one column
+	max     uint64
+	lines   int
+	remarks int // comment lines
+}
+
+// tuple returns tuple i.
+func (b *batch) tuple(i int) (u, v uint64) {
+	if b.wide {
+		return b.words[2*i], b.words[2*i+1]
+	}
+	return b.words[i] & math.MaxUint32, b.words[i] >> 32
+}
+
+// table is the parsed content of a file: batches in the order of its pieces.
+type table struct {
+	columns  int // of ids: 1 or 2
+	weighted bool
+	batches  []batch
+	n        int // tuples or ids
+	starts   []int
+	max      uint64
+	lines    int
+	remarks  int
+	slabs    slabs
+}
+
+// seal adds up the batches when all are there.
+func (t *table) seal() {
+	t.starts = make([]int, len(t.batches)+1)
+	for i := range t.batches {
+		b := &t.batches[i]
+		t.starts[i] = t.n
+		t.n += b.n
+		t.max = max(t.max, b.max)
+		t.lines += b.lines
+		t.remarks += b.remarks
+	}
+	t.starts[len(t.batches)] = t.n
+}
+
+// each calls f with every id of batch i.
+func (t *table) each(i int, f func(ids []uint64)) {
+	b := &t.batches[i]
+	if b.wide || t.columns == 1 {
+		f(b.words)
+		return
+	}
+	var ids [512]uint64
+	for words := b.words; len(words) > 0; {
+		n := min(len(words), len(ids)/2)
+		for j, w := range words[:n] {
+			ids[2*j], ids[2*j+1] = w&math.MaxUint32, w>>32
+		}
+		f(ids[:2*n])
+		words = words[n:]
+	}
+}
+
+// store copies what p parsed into memory of its own.
+func (t *table) store(worker, index int, p *parser) batch {
+	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments}
+	for _, id := range p.ids {
+		b.max = max(b.max, id)
+	}
+	switch {
+	case t.columns == 2 && b.max <= math.MaxUint32:
+		b.words = t.slabs.take(worker, index, b.n)
+		for i := range b.words {
+			b.words[i] = p.ids[2*i] | p.ids[2*i+1]<<32
+		}
+	default:
+		b.wide = t.columns == 2
+		b.words = t.slabs.take(worker, index, len(p.ids))
+		copy(b.words, p.ids)
+	}
+	if t.weighted {
+		b.weights = t.slabs.take(worker, index, b.n)
+		for i := range b.weights {
+			b.weights[i] = math.Float64bits(p.weights[i])
+		}
+	}
+	return b
+}
+
+// Slabs grow from 16 KiB, on the Go heap, to 32 MiB. Batches share slabs because a mapping for each batch of a large
+// file would exceed the number that the system allows.
+const (
+	firstSlab = 2 << 10 // words
+	lastSlab  = 4 << 20
+)
+
+// slabs is the memory of batches. Each worker fills slabs of its own.
+type slabs struct {
+	mu    sync.Mutex
+	all   []*slab
+	using []*slab // by worker
+}
+
+type slab struct {
+	arena mem.Arena
+	free  []uint64
+	size  int
+	last  int // the last batch in it; those of one worker rise
+}
+
+// take returns n words for batch index.
+func (s *slabs) take(worker, index, n int) []uint64 {
+	now := s.using[worker]
+	if now == nil || len(now.free) < n {
+		size := firstSlab
+		if now != nil {
+			size = min(2*now.size, lastSlab)
+		}
+		now = &slab{size: size}
+		now.free = mem.Make[uint64](&now.arena, max(n, size))
+		s.mu.Lock()
+		s.all = append(s.all, now)
+		s.mu.Unlock()
+		s.using[worker] = now
+	}
+	now.last = index
+	words := now.free[:n:n]
+	now.free = now.free[n:]
+	return words
+}
+
+// release frees the slabs whose batches all come before batch index.
+func (s *slabs) release(index int) {
+	for _, slab := range s.all {
+		if slab.last < index {
+			slab.arena.Close()
+		}
+	}
+}
+
+// close frees all slabs.
+func (s *slabs) close() { s.release(math.MaxInt) }

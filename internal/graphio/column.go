@@ -1,0 +1,137 @@
+package graphio
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// line reads one line, without its newline, by the whole grammar: what fast does not take, and all that is wrong.
+func (p *parser) line(line []byte) *fault {
+	if f := checkLine(line); f != nil {
+		return f
+	}
+	text := trimLine(line)
+	if len(text) == 0 {
+		return nil
+	}
+	if strings.IndexByte(p.marks, text[0]) >= 0 {
+		p.comments++
+		return nil
+	}
+	var fields [3][]byte
+	n := 0
+	for rest := text; len(rest) > 0; n++ {
+		var field []byte
+		if field, rest = cutField(rest); n < len(fields) {
+			fields[n] = field
+		}
+	}
+	if n != p.columns {
+		return &fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}
+	}
+	for _, field := range fields[:min(n, 2)] {
+		id, f := p.id(field)
+		if f != nil {
+			return f
+		}
+		p.ids = append(p.ids, id)
+	}
+	if n == 3 {
+		w, f := weight(fields[2], p.single)
+		if f != nil {
+			return f
+		}
+		p.weights = append(p.weights, w)
+	}
+	return nil
+}
+
+// checkLine refuses what no text file has.
+func checkLine(line []byte) *fault {
+	if len(line) > maxLine {
+		return &fault{found: "a line of more than 1 MiB: " + quote(line), expected: "shorter lines"}
+	}
+	if bytes.IndexByte(line, 0) >= 0 {
+		return &fault{found: "a NUL byte", expected: "text in UTF-8 or ASCII"}
+	}
+	return nil
+}
+
+// cutBOM takes the byte order mark off the beginning of a text.
+func cutBOM(text []byte) ([]byte, *fault) {
+	if bytes.HasPrefix(text, utf16BOMLE) || bytes.HasPrefix(text, utf16BOMBE) {
+		return nil, &fault{found: "a UTF-16 byte order mark", expected: "text in UTF-8 or ASCII"}
+	}
+	return bytes.TrimPrefix(text, utf8BOM), nil
+}
+
+// id reads an id of the grammar's range.
+func (g *grammar) id(text []byte) (uint64, *fault) {
+	x, f := wholeNumber(text)
+	if f == nil && (x < g.low || x > g.high) {
+		if x == math.MaxUint64 {
+			f = &fault{found: "the reserved id " + quote(text)}
+		} else {
+			f = &fault{found: "the id " + quote(text)}
+		}
+	}
+	if f != nil {
+		f.expected = fmt.Sprintf("a whole number from %d to %d", g.low, g.high)
+	}
+	return x, f
+}
+
+// wholeNumber reads digits. The fault it returns says what else was found, not yet what was expected.
+func wholeNumber(text []byte) (uint64, *fault) {
+	if len(text) > 0 && countDigits(text) == len(text) {
+		x, err := strconv.ParseUint(string(text), 10, 64)
+		if err != nil {
+			return 0, &fault{found: "the number " + quote(text) + ", too large for 64 bits"}
+		}
+		return x, nil
+	}
+	body, negative := bytes.CutPrefix(text, []byte{'-'})
+	whole, part, fractional := bytes.Cut(body, []byte{'.'})
+	if len(whole)+len(part) == 0 || countDigits(whole)+countDigits(part) != len(whole)+len(part) {
+		return 0, &fault{found: quote(text) + ", which is not a number"}
+	}
+	switch {
+	case negative:
+		return 0, &fault{found: "the negative number " + quote(text)}
+	case fractional:
+		return 0, &fault{found: "the fractional number " + quote(text)}
+	default:
+		return 0, &fault{found: quote(text) + ", which is not a number"}
+	}
+}
+
+func countDigits(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if c-'0' <= 9 {
+			n++
+		}
+	}
+	return n
+}
+
+// weight reads a finite number, exactly as strconv does.
+func weight(text []byte, single bool) (float64, *fault) {
+	size := 64
+	if single {
+		size = 32
+	}
+	w, err := strconv.ParseFloat(string(text), size)
+	switch {
+	case err != nil && !math.IsInf(w, 0):
+		return 0, &fault{found: "the weight " + quote(text), expected: "a number"}
+	case err != nil:
+		return 0, &fault{found: "the weight " + quote(text), expected: fmt.Sprintf("a number that fits %d bits", size)}
+	case math.IsNaN(w) || math.IsInf(w, 0):
+		return 0, &fault{found: "the weight " + quote(text), expected: "a finite number"}
+	}
+	return w, nil
+}

@@ -1,0 +1,107 @@
+package graphio
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// listMarks begin the comments of edge lists.
+const listMarks = "#%"
+
+// maxID is the largest input id: the one above it is no vertex's.
+const maxID = math.MaxUint64 - 1
+
+// pairs and triples are the layouts of a line of an edge list, in words.
+const (
+	pairs   = `2: "u v" (a list with weights is of format wel)`
+	triples = `3: "u v w", two ids and a weight`
+)
+
+// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names.
+func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.Input, error) {
+	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, layout: pairs}
+	if format == WEL {
+		g.columns, g.layout = 3, triples
+	}
+	t, err := r.readTable(ctx, f, start{}, g)
+	if err != nil {
+		return nil, err
+	}
+	defer t.slabs.close()
+	x, err := number(ctx, r.Team, t)
+	if err != nil {
+		return nil, inFile(err, f.path)
+	}
+	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil {
+		return nil, err
+	}
+	in := r.input(f.path, list, x, r.directed(true))
+	name := map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}[format]
+	in.Account = []string{account(f, name, t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
+	return in, nil
+}
+
+// input makes an Input of a list in memory.
+func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.Input {
+	return &edges.Input{Name: path, Edges: list, Vertices: x.n, Labels: x.labels(), Directed: directed, Free: list.Close}
+}
+
+// inFile names the file in a fault that does not name one.
+func inFile(err error, path string) error {
+	if f, ok := err.(*fault); ok && f.file == "" {
+		f.file = path
+	}
+	return err
+}
+
+// account says in one line what was understood of a file.
+func account(f *file, what string, remarks int, in *edges.Input, weights string) string {
+	parts := []string{what}
+	if f.codec != plain {
+		parts = append(parts, f.codec.String())
+	}
+	if remarks > 0 {
+		parts = append(parts, counted(remarks, "comment line", "comment lines"))
+	}
+	parts = append(parts, counted(in.Edges.Len(), "edge", "edges"), counted(in.Vertices, "vertex", "vertices"))
+	if ids := idsAccount(in); ids != "" {
+		parts = append(parts, ids)
+	}
+	return f.path + ": " + strings.Join(append(parts, "weights "+weights, directedAccount(in.Directed)), ", ")
+}
+
+// idsAccount says which ids the vertices have.
+func idsAccount(in *edges.Input) string {
+	if in.Vertices == 0 {
+		return ""
+	}
+	n := uint64(in.Vertices)
+	first, last := in.Labels.Of(0), in.Labels.Of(n-1)
+	if last-first == n-1 {
+		return fmt.Sprintf("ids %d..%d", first, last)
+	}
+	return fmt.Sprintf("ids %d..%d sparse", first, last)
+}
+
+func weightsAccount(has bool, kind edges.Weights) string {
+	switch {
+	case !has:
+		return "no"
+	case kind == edges.Unweighted:
+		return "dropped"
+	default:
+		return kind.String()
+	}
+}
+
+func directedAccount(directed bool) string {
+	if directed {
+		return "directed"
+	}
+	return "undirected"
+}

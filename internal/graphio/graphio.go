@@ -1,0 +1,158 @@
+// Package graphio reads graphs from files into lists of tuples, and writes graphs and results to files. It is where
+// bytes that nobody vouches for come in: whatever a file holds, the outcome is the graph it describes or one error that
+// names the file, the line, what was found and what was expected; never a panic, never a smaller graph.
+//
+//	file -> pieces of whole lines -> parser, one a worker -> batches, in order -> numbering of ids -> edges.Packed
+//	        (gzip, zstd: one goroutine                                            (bitmap or sorted)
+//	         decodes at a time)
+package graphio
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// Format is a way to lay out a graph in files.
+type Format string
+
+// The formats that are read and written.
+const (
+	SNAP         Format = "snap"
+	EL           Format = "el"
+	WEL          Format = "wel"
+	MatrixMarket Format = "mtx"
+	LDBC         Format = "ldbc"
+	Graph500     Format = "graph500"
+)
+
+// Description is a format and a line about it, for help texts.
+type Description struct {
+	Format Format
+	Text   string
+}
+
+// Formats returns all formats, with a line about each.
+func Formats() []Description {
+	return []Description{
+		{SNAP, `edge list "u v" with # and % comments, as the Stanford collection has it (.txt, .snap)`},
+		{EL, `edge list "u v" (.el)`},
+		{WEL, `weighted edge list "u v w" (.wel)`},
+		{MatrixMarket, "Matrix Market coordinate file, pattern, real or integer, general or symmetric (.mtx)"},
+		{LDBC, "LDBC Graphalytics: FILE.v and FILE.e, and FILE.properties if there is one"},
+		{Graph500, "packed 12-byte edges, and weights in FILE.weights (.g500, .graph500, .bin)"},
+	}
+}
+
+// ParseFormat returns the format of the name given.
+func ParseFormat(s string) (Format, error) {
+	for _, d := range Formats() {
+		if string(d.Format) == s {
+			return d.Format, nil
+		}
+	}
+	return "", fmt.Errorf("found the graph format %s, expected one of %s", quote([]byte(s)), formatNames())
+}
+
+func formatNames() string {
+	names := make([]string, 0, 8)
+	for _, d := range Formats() {
+		names = append(names, string(d.Format))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ReadOptions say how to read a file; the zero value sniffs the format, drops weights and uses one goroutine.
+type ReadOptions struct {
+	// Format is the file's format; "" finds it by name and content.
+	Format Format
+	// Directed, when it is not nil, overrides what the format or the file says.
+	Directed *bool
+	// Team shares the work; nil is the caller alone.
+	Team *parallel.Team
+	// MaxExpand is how many bytes a compressed file may expand to; 0 is 100 times its size and at least 1 GiB.
+	MaxExpand int64
+	// Progress is called now and then, by one goroutine at a time, with the bytes of the files read and to be read; a
+	// file that is read twice counts twice. The total is 0 when it is not known.
+	Progress func(done, total int64)
+	// Weights is the kind of weights to keep where the file has weights; Unweighted drops them.
+	Weights edges.Weights
+}
+
+const (
+	// maxVertices is how many vertices a graph may have.
+	maxVertices = 1 << 32
+	// maxLine is the longest line read, in bytes: the longest sensible one is a comment.
+	maxLine = 1 << 20
+	// pieceSize is how many bytes a worker parses at a time: what it holds of them stays in its cache.
+	pieceSize = 1 << 20
+)
+
+// Read reads the graph in a file, or for LDBC in the files beside it. Its vertices are numbered by rising input id.
+// Errors about the content read "FILE:LINE: found X, expected Y". The caller closes the result.
+func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error) {
+	return newReader(o, pieceSize).read(ctx, path)
+}
+
+// reader is one call of Read.
+type reader struct {
+	ReadOptions
+	piece    int
+	progress progress
+}
+
+func newReader(o ReadOptions, piece int) *reader {
+	return &reader{ReadOptions: o, piece: piece, progress: progress{report: o.Progress}}
+}
+
+func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
+	if r.Format != "" {
+		if _, err := ParseFormat(string(r.Format)); err != nil {
+			return nil, err
+		}
+	}
+	in, err := r.dispatch(ctx, path)
+	if ctx.Err() != nil {
+		if in != nil {
+			in.Close()
+		}
+		return nil, fmt.Errorf("reading %s: %w", path, context.Cause(ctx))
+	}
+	return in, err
+}
+
+func (r *reader) dispatch(ctx context.Context, path string) (*edges.Input, error) {
+	format := r.Format
+	if format == "" {
+		format = formatOfName(path)
+	}
+	if format == LDBC || (format == "" && isLDBCBase(path)) {
+		return r.readLDBC(ctx, path)
+	}
+	if format == Graph500 {
+		return r.readGraph500(ctx, path)
+	}
+	f, err := r.open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if r.Format == "" {
+		format = formatOfContent(format, f.head())
+	}
+	if format == MatrixMarket {
+		return r.readMatrixMarket(ctx, f)
+	}
+	return r.readEdgeList(ctx, f, format)
+}
+
+// directed returns what the caller says of the edges' direction, or else what the format or the file says.
+func (r *reader) directed(file bool) bool {
+	if r.Directed != nil {
+		return *r.Directed
+	}
+	return file
+}

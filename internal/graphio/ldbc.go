@@ -1,0 +1,186 @@
+package graphio
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// ldbcFiles are the files of a graph of LDBC Graphalytics.
+type ldbcFiles struct {
+	base                        string
+	vertices, edges, properties string // properties is "" when there are none
+}
+
+// ldbcFilesOf returns the files that belong to path: one of them, or what their names have in common.
+func ldbcFilesOf(path string) (ldbcFiles, error) {
+	base, c := splitCodec(path)
+	for _, end := range []string{".v", ".e", ".properties"} {
+		if cut, ok := strings.CutSuffix(base, end); ok {
+			base = cut
+			break
+		}
+	}
+	files := ldbcFiles{base: base}
+	missing := []string{}
+	var ok bool
+	if files.vertices, ok = beside(base, ".v", c); !ok {
+		missing = append(missing, base+".v")
+	}
+	if files.edges, ok = beside(base, ".e", c); !ok {
+		missing = append(missing, base+".e")
+	}
+	if len(missing) > 0 {
+		return files, &fault{path, 0, "no file " + strings.Join(missing, " and none "), "vertices in FILE.v and edges in FILE.e"}
+	}
+	if p := base + ".properties"; exists(p) {
+		files.properties = p
+	}
+	return files, nil
+}
+
+// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v.
+func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Input, error) {
+	files, err := ldbcFilesOf(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.openProperties(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.open(ctx, files.vertices)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	e, err := r.open(ctx, files.edges)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	x, err := r.readVertices(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	weighted := columns(e.head()) == 3
+	if p.weights != nil {
+		weighted = *p.weights
+	}
+	directed := p.directed == nil || *p.directed
+	list, remarks, err := r.readEdges(ctx, e, v.path, x, weighted)
+	if err != nil {
+		return nil, err
+	}
+	in := r.input(path, list, x, r.directed(directed))
+	in.Account = []string{
+		fmt.Sprintf("%s: Graphalytics vertices, %s", v.path, counted(x.n, "vertex", "vertices")),
+		account(e, "Graphalytics edges", remarks, in, weightsAccount(weighted, r.Weights)),
+		files.account(p, r.Directed),
+	}
+	return in, nil
+}
+
+// account says where the direction of edges is from.
+func (files ldbcFiles) account(p *properties, override *bool) string {
+	switch {
+	case override != nil:
+		return fmt.Sprintf("%s: %s, as asked for", files.base, directedAccount(*override))
+	case p.directed != nil:
+		return fmt.Sprintf("%s: %s", files.properties, directedAccount(*p.directed))
+	case files.properties != "":
+		return fmt.Sprintf("%s: does not say whether edges are directed: taken as directed", files.properties)
+	default:
+		return fmt.Sprintf("%s.properties: no such file: edges taken as directed", files.base)
+	}
+}
+
+// openProperties reads the properties file, if there is one.
+func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properties, error) {
+	if files.properties == "" {
+		return new(properties), nil
+	}
+	f, err := r.open(ctx, files.properties)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readProperties(f, filepath.Base(files.base))
+}
+
+// readVertices reads a list of ids, each of them once.
+func (r *reader) readVertices(ctx context.Context, f *file) (*numbering, error) {
+	t, err := r.readTable(ctx, f, start{}, grammar{columns: 1, marks: listMarks, high: maxID, layout: "1: a vertex id"})
+	if err != nil {
+		return nil, err
+	}
+	defer t.slabs.close()
+	x, err := number(ctx, r.Team, t)
+	if err != nil {
+		return nil, inFile(err, f.path)
+	}
+	if x.n == t.n {
+		return x, nil
+	}
+	k, id := repeated(t, x)
+	line, err := lineOf(f, k, listMarks)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &fault{f.path, line, fmt.Sprintf("vertex %d again", id), "every vertex once"}
+}
+
+// repeated returns the first id of t that has come before, and its place.
+func repeated(t *table, x *numbering) (int, uint64) {
+	seen := make([]bool, x.n)
+	k := 0
+	for i := range t.batches {
+		for _, id := range t.batches[i].words {
+			number, _ := x.of(id)
+			if seen[number] {
+				return k, id
+			}
+			seen[number] = true
+			k++
+		}
+	}
+	panic("graphio: fewer vertices than ids, but none twice")
+}
+
+// readEdges reads edges between the vertices in x, which come from the file called vertices.
+func (r *reader) readEdges(ctx context.Context, f *file, vertices string, x *numbering, weighted bool) (*edges.Packed, int, error) {
+	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, layout: `2: "u v"`}
+	if weighted {
+		g.columns, g.layout = 3, triples
+	}
+	t, err := r.readTable(ctx, f, start{}, g)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer t.slabs.close()
+	list, stranger, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil {
+		return nil, 0, err
+	}
+	if stranger < 0 {
+		return list, t.remarks, nil
+	}
+	line, err := lineOf(f, stranger, listMarks)
+	if err != nil {
+		return nil, 0, err
+	}
+	return nil, 0, &fault{f.path, line, fmt.Sprintf("vertex %d", t.strangerIn(stranger, x)), "one of the vertices in " + vertices}
+}
+
+// strangerIn returns the first endpoint of tuple i that has no number; one of them has none.
+func (t *table) strangerIn(i int, x *numbering) uint64 {
+	batch := t.batchOf(i)
+	u, v := t.batches[batch].tuple(i - t.starts[batch])
+	if _, known := x.of(u); known {
+		return v
+	}
+	return u
+}

@@ -1,0 +1,80 @@
+package graphio
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// lineReader reads lines one by one: headers, small files, and the way to a fault that showed after parsing.
+type lineReader struct {
+	r      *bufio.Reader
+	line   int   // number of the last line read, from 1
+	offset int64 // bytes read
+	long   []byte
+}
+
+// next returns the next line without its newline, or io.EOF. The line holds until the next call.
+func (l *lineReader) next() ([]byte, error) {
+	line, err := l.r.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		l.long = l.long[:0]
+		for err == bufio.ErrBufferFull && len(l.long) <= maxLine {
+			l.long = append(l.long, line...)
+			line, err = l.r.ReadSlice('\n')
+		}
+		l.long = append(l.long, line...)
+		line = l.long
+	}
+	l.offset += int64(len(line))
+	if len(line) == 0 && err != nil {
+		return nil, err
+	}
+	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+		return nil, err
+	}
+	l.line++
+	if line[len(line)-1] == '\n' {
+		line = line[:len(line)-1]
+	}
+	if l.line == 1 {
+		text, f := cutBOM(line)
+		if f != nil {
+			return nil, l.at(f)
+		}
+		line = text
+	}
+	if f := checkLine(line); f != nil {
+		return nil, l.at(f)
+	}
+	return line, nil
+}
+
+// at gives a fault the number of the last line read.
+func (l *lineReader) at(f *fault) error {
+	f.line = l.line
+	return f
+}
+
+// lineOf returns the line of the k-th line of data, from 0, of a file whose comments begin with one of marks.
+func lineOf(f *file, k int, marks string) (int, error) {
+	f.restart()
+	l := lineReader{r: f.content}
+	for {
+		line, err := l.next()
+		if err == io.EOF {
+			return 0, f.changed("fewer lines")
+		}
+		if err != nil {
+			return 0, err
+		}
+		text := trimLine(line)
+		if len(text) == 0 || strings.IndexByte(marks, text[0]) >= 0 {
+			continue
+		}
+		if k == 0 {
+			return l.line, nil
+		}
+		k--
+	}
+}

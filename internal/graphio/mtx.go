@@ -1,0 +1,174 @@
+package graphio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// mtxBanner begins every Matrix Market file.
+const mtxBanner = "%%MatrixMarket"
+
+// mtxHeader is what a Matrix Market file says before its entries (Boisvert, Pozo, Remington 1996):
+//
+//	%%MatrixMarket matrix coordinate FIELD SYMMETRY
+//	% comments
+//	ROWS COLUMNS ENTRIES
+type mtxHeader struct {
+	field     string // one of mtxFields
+	symmetric bool
+	rows      uint64
+	entries   uint64
+	sizeLine  int
+	remarks   int
+}
+
+// readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to rows. Nothing is
+// allocated by what the header says before the entries have been read.
+func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Input, error) {
+	lines := &lineReader{r: f.content}
+	h, err := readMTXHeader(lines)
+	if err != nil {
+		return nil, inFile(err, f.path)
+	}
+	if h.symmetric && r.directed(false) {
+		return nil, &fault{
+			f.path, 1, "a symmetric matrix to be read as directed",
+			"a general one (an undirected graph is walked both ways already)",
+		}
+	}
+	g := grammar{
+		columns: 3, marks: "%", low: 1, high: h.rows, single: r.Weights == edges.Float32,
+		layout: `3: "row column value"`,
+	}
+	if h.field == "pattern" {
+		g.columns, g.layout = 2, `2: "row column"`
+	}
+	t, err := r.readTable(ctx, f, start{lines.offset, lines.line}, g)
+	if err != nil {
+		return nil, err
+	}
+	defer t.slabs.close()
+	if err := h.check(t.n); err != nil {
+		return nil, inFile(err, f.path)
+	}
+	x := consecutive(1, int(h.rows))
+	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil {
+		return nil, err
+	}
+	in := r.input(f.path, list, x, r.directed(!h.symmetric))
+	what := "Matrix Market, " + h.field + " general"
+	if h.symmetric {
+		what = "Matrix Market, " + h.field + " symmetric"
+	}
+	in.Account = []string{account(f, what, h.remarks+t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
+	return in, nil
+}
+
+// check compares the header with the n entries there are. Vertices cost memory that no entry pays for, so a header
+// that asks for a thousand times more of them than there are entries is taken for a lie.
+func (h *mtxHeader) check(n int) error {
+	if h.entries != uint64(n) {
+		return &fault{
+			line: h.sizeLine, found: counted(n, "entry", "entries") + " in the file",
+			expected: thousands(h.entries) + ", as this line says",
+		}
+	}
+	if most := max(1024*uint64(n), 1<<20); h.rows > most {
+		return &fault{
+			line: h.sizeLine, found: fmt.Sprintf("%s rows for %s", thousands(h.rows), counted(n, "entry", "entries")),
+			expected: fmt.Sprintf("at most %s (1024 an entry)", thousands(most)),
+		}
+	}
+	return nil
+}
+
+// readMTXHeader reads the lines before the entries.
+func readMTXHeader(lines *lineReader) (*mtxHeader, error) {
+	banner, err := lines.next()
+	if err == io.EOF {
+		return nil, &fault{line: 1, found: "the end of the file", expected: mtxBanner}
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, f := parseBanner(banner)
+	if f != nil {
+		return nil, lines.at(f)
+	}
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			return nil, &fault{line: lines.line + 1, found: "the end of the file", expected: "a line of rows, columns and entries"}
+		}
+		if err != nil {
+			return nil, err
+		}
+		text := trimLine(line)
+		switch {
+		case len(text) == 0:
+		case text[0] == '%':
+			h.remarks++
+		default:
+			h.sizeLine = lines.line
+			if f := h.parseSize(text); f != nil {
+				return nil, lines.at(f)
+			}
+			return h, nil
+		}
+	}
+}
+
+// mtxFields are the kinds of entries that are read; those of unsigned-integer are written by SciPy.
+var mtxFields = []string{"pattern", "real", "integer", "unsigned-integer"}
+
+// parseBanner reads the first line.
+func parseBanner(line []byte) (*mtxHeader, *fault) {
+	words := strings.Fields(strings.ToLower(string(line[:min(len(line), 1024)])))
+	if len(words) == 0 || words[0] != strings.ToLower(mtxBanner) {
+		return nil, &fault{found: quote(line), expected: mtxBanner}
+	}
+	if len(words) != 5 {
+		return nil, &fault{found: quote(line), expected: mtxBanner + " matrix coordinate FIELD SYMMETRY"}
+	}
+	for i, allowed := range [][]string{{"matrix"}, {"coordinate"}, mtxFields, {"general", "symmetric"}} {
+		if word := words[i+1]; !slices.Contains(allowed, word) {
+			return nil, &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ")}
+		}
+	}
+	return &mtxHeader{field: words[3], symmetric: words[4] == "symmetric"}, nil
+}
+
+// parseSize reads the line of rows, columns and entries.
+func (h *mtxHeader) parseSize(text []byte) *fault {
+	var sizes [3]uint64
+	for i := range sizes {
+		var field []byte
+		field, text = cutField(text)
+		x, f := wholeNumber(field)
+		if len(bytes.TrimSpace(field)) == 0 {
+			f = &fault{found: counted(i, "number", "numbers")}
+		}
+		if f != nil {
+			f.expected = "rows, columns and entries, three whole numbers"
+			return f
+		}
+		sizes[i] = x
+	}
+	switch {
+	case len(text) > 0:
+		return &fault{found: "more than three numbers", expected: "rows, columns and entries"}
+	case sizes[0] != sizes[1]:
+		return &fault{found: fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), expected: "as many rows as columns"}
+	case sizes[0] > maxVertices:
+		return tooMany(sizes[0])
+	}
+	h.rows, h.entries = sizes[0], sizes[2]
+	return nil
+}

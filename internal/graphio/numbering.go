@@ -1,0 +1,173 @@
+package graphio
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// numbering numbers ids densely, in rising order, in one of three ways:
+//
+//	consecutive ids:  id - first
+//	dense ids:        the rank of the id's bit in a bitmap of the ids there are
+//	sparse ids:       the place of the id in their sorted list, searched from where its high bits say
+//
+// Invariant: ids[i] is the id of vertex i, unless the ids are consecutive, which leaves ids nil.
+type numbering struct {
+	n      int
+	first  uint64
+	ids    []uint64
+	ranked bitmap.Ranked
+	starts []uint32 // starts[id>>shift] is the first of ids with these high bits or higher ones
+	shift  uint
+}
+
+// consecutive numbers the n ids from first on.
+func consecutive(first uint64, n int) *numbering { return &numbering{n: n, first: first} }
+
+// labels returns what the numbering makes of the numbers of vertices.
+func (x *numbering) labels() edges.Labels {
+	if x.ids != nil {
+		return edges.NewLabels(x.ids)
+	}
+	if x.first == 0 {
+		return edges.Labels{}
+	}
+	ids := make([]uint64, x.n)
+	for i := range ids {
+		ids[i] = x.first + uint64(i)
+	}
+	return edges.NewLabels(ids)
+}
+
+// translate replaces ids by numbers. It stops at the first id that has none and returns its place, or -1.
+func (x *numbering) translate(ids []uint64) int {
+	switch {
+	case x.ids == nil:
+		for i, id := range ids {
+			number := id - x.first
+			if number >= uint64(x.n) {
+				return i
+			}
+			ids[i] = number
+		}
+	case x.starts == nil:
+		limit := uint64(len(x.ranked.Bits)) * 64
+		for i, id := range ids {
+			if id >= limit || !x.ranked.Get(uint32(id)) {
+				return i
+			}
+			ids[i] = uint64(x.ranked.Of(uint32(id)))
+		}
+	default:
+		for i, id := range ids {
+			number, ok := x.search(id)
+			if !ok {
+				return i
+			}
+			ids[i] = number
+		}
+	}
+	return -1
+}
+
+// of returns the number of one id.
+func (x *numbering) of(id uint64) (number uint64, ok bool) {
+	one := [1]uint64{id}
+	ok = x.translate(one[:]) < 0
+	return one[0], ok
+}
+
+// search finds a sparse id among those that share its high bits.
+func (x *numbering) search(id uint64) (uint64, bool) {
+	high := id >> x.shift
+	if high >= uint64(len(x.starts)) {
+		return 0, false
+	}
+	lo, hi := uint64(x.starts[high]), uint64(len(x.ids))
+	if high+1 < uint64(len(x.starts)) {
+		hi = uint64(x.starts[high+1])
+	}
+	for lo < hi {
+		if mid := (lo + hi) / 2; x.ids[mid] < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < uint64(len(x.ids)) && x.ids[lo] == id
+}
+
+// number makes a numbering of all ids in t.
+func number(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
+	if t.n == 0 {
+		return consecutive(0, 0), nil
+	}
+	// A bitmap of an id space 64 times as large as the list takes a word a tuple, no more than the list itself.
+	if t.max <= math.MaxUint32 && t.max/64 <= uint64(t.n)+1024 {
+		return rankIDs(ctx, team, t)
+	}
+	return sortIDs(ctx, team, t)
+}
+
+// rankIDs numbers ids below 2^32 by a bitmap.
+func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
+	set, err := markIDs(ctx, team, t)
+	if err != nil {
+		return nil, err
+	}
+	n := bitmap.Count(set)
+	if uint64(n) == t.max+1 {
+		return consecutive(0, n), nil
+	}
+	x := &numbering{n: n, ids: make([]uint64, n), ranked: bitmap.Rank(set, nil)}
+	team.For(len(set), 1<<14, func(_, lo, hi int) {
+		at := x.ranked.Rank[lo]
+		for w := lo; w < hi; w++ {
+			for word := set[w]; word != 0; word &= word - 1 {
+				x.ids[at] = uint64(w*64 + bits.TrailingZeros64(word))
+				at++
+			}
+		}
+	})
+	return x, nil
+}
+
+// markIDs makes the set of all ids in t. Each worker marks a bitmap of its own, as many as the memory of the list
+// itself would hold; then they are joined.
+func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, error) {
+	words := bitmap.Words(int(t.max) + 1)
+	sets := make([][]uint64, min(team.Size(), max(1, 4*t.n/words)))
+	var next parallel.Counter
+	team.Run(func(worker int) {
+		if worker >= len(sets) {
+			return
+		}
+		set := make([]uint64, words)
+		sets[worker] = set
+		for i := next.Take(1); i < len(t.batches) && ctx.Err() == nil; i = next.Take(1) {
+			t.each(i, func(ids []uint64) {
+				for _, id := range ids {
+					bitmap.Set(set, uint32(id))
+				}
+			})
+		}
+	})
+	team.For(words, 1<<14, func(_, lo, hi int) {
+		for _, other := range sets[1:] {
+			for w := lo; w < hi; w++ {
+				sets[0][w] |= other[w]
+			}
+		}
+	})
+	return sets[0], ctx.Err()
+}
+
+// tooMany is the fault of an input with more vertices than a graph may have.
+func tooMany(n uint64) *fault {
+	return &fault{found: thousands(n) + " vertices", expected: "at most " + thousands(uint64(maxVertices))}
+}

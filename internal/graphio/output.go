@@ -1,0 +1,97 @@
+package graphio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// output is a file being written. It is written beside its place under another name and put there when it is whole.
+type output struct {
+	path    string // where it goes: links are followed
+	temp    string // "" when path is a device or a pipe, written in place
+	f       *os.File
+	encoder io.WriteCloser
+}
+
+// create begins a file.
+func create(path string, c codec, threads int) (*output, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	o := &output{path: path}
+	var err error
+	if info, e := os.Stat(path); e == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return nil, fmt.Errorf("cannot write %s: it is a directory", path)
+		}
+		o.f, err = os.OpenFile(path, os.O_WRONLY, 0)
+	} else {
+		o.f, err = createBeside(path)
+		if err == nil {
+			o.temp = o.f.Name()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.encoder, err = compressor(o.f, c, threads); err != nil {
+		o.discard()
+		return nil, err
+	}
+	return o, nil
+}
+
+// createBeside makes a new file in the directory of path. Unlike os.CreateTemp it leaves the permissions to the umask.
+func createBeside(path string) (*os.File, error) {
+	dir, name := filepath.Split(path)
+	for {
+		f, err := os.OpenFile(fmt.Sprintf("%s.%s.%08x.part", dir, name, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// Write adds to the file.
+func (o *output) Write(p []byte) (int, error) { return o.encoder.Write(p) }
+
+// finish completes the file under its temporary name.
+func (o *output) finish() error {
+	err := o.encoder.Close()
+	o.encoder = nopCloser{io.Discard}
+	closed := o.f.Close()
+	o.f = nil
+	return errors.Join(err, closed)
+}
+
+// place puts the finished file in its place.
+func (o *output) place() error {
+	if o.temp == "" {
+		return nil
+	}
+	if err := os.Rename(o.temp, o.path); err != nil {
+		return err
+	}
+	o.temp = ""
+	return nil
+}
+
+// discard removes what has not been put in its place.
+func (o *output) discard() {
+	if o.f != nil {
+		if o.encoder != nil {
+			_ = o.encoder.Close() // ends its goroutines
+		}
+		_ = o.f.Close()
+		o.f = nil
+	}
+	if o.temp != "" {
+		_ = os.Remove(o.temp)
+		o.temp = ""
+	}
+}

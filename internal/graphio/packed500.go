@@ -1,0 +1,223 @@
+package graphio
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// packedSize is the size in bytes of a tuple of a Graph500 file, 48 bits an endpoint (struct packed_edge of the
+// reference code), all words little-endian:
+//
+//	| v0, low 32 bits | v1, low 32 bits | v0, high 16 bits | v1, high 16 bits |
+//	0                 4                 8                  10                 12
+const packedSize = 12
+
+// singleSize is the size of a weight in FILE.weights: a little-endian float32 for each tuple.
+const singleSize = 4
+
+// unpackEdge decodes the tuple at the beginning of data.
+func unpackEdge(data []byte) (u, v uint64) {
+	low := binary.LittleEndian.Uint64(data)
+	high := uint64(binary.LittleEndian.Uint32(data[8:]))
+	return low&math.MaxUint32 | high&0xffff<<32, low>>32 | high>>16<<32
+}
+
+// appendEdge encodes a tuple whose endpoints are below 2^48.
+func appendEdge(dst []byte, u, v uint64) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, u&math.MaxUint32|v<<32)
+	return binary.LittleEndian.AppendUint32(dst, uint32(u>>32|v>>32<<16))
+}
+
+// readGraph500 reads packed tuples, undirected. Its vertices are 0 to the largest endpoint. The file is read twice,
+// first for the largest endpoint and then for the tuples, so that nothing but the packed list takes memory.
+func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Input, error) {
+	f, err := r.openRecords(ctx, path, 2)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	w, err := r.openWeights(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if w != nil {
+		defer w.Close()
+	}
+	n, last, err := r.scanTuples(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if w != nil && w.codec == plain && w.size() != int64(n)*singleSize {
+		return nil, &fault{w.path, 0, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), path)}
+	}
+	x := consecutive(0, 0)
+	if n > 0 {
+		if last >= maxVertices {
+			return nil, &fault{path, 0, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: files name all vertices up to the largest", maxVertices-1)}
+		}
+		x = consecutive(0, int(last)+1)
+	}
+	kind := r.Weights
+	if w == nil {
+		kind = edges.Unweighted
+	}
+	list := edges.NewPacked(uint64(x.n), n, kind)
+	if err = r.loadTuples(ctx, f, list, uint64(x.n)); err == nil && kind != edges.Unweighted {
+		err = r.loadWeights(ctx, w, list)
+	}
+	if err != nil {
+		list.Close()
+		return nil, err
+	}
+	in := r.input(path, list, x, r.directed(false))
+	in.Account = []string{account(f, "Graph500 packed edges", 0, in, weightsAccount(w != nil, r.Weights))}
+	return in, nil
+}
+
+// openRecords opens a binary file to be read the number of times given. Its name says whether it is compressed: its first
+// bytes may be anything.
+func (r *reader) openRecords(ctx context.Context, path string, times int64) (*file, error) {
+	f, err := r.openRaw(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	r.progress.expect(times * f.size())
+	_, f.codec = splitCodec(path)
+	if !f.regular {
+		err = &fault{path, 0, "a pipe or device", "a regular file, to be read twice"}
+	} else if f.codec != plain {
+		head, _ := f.raw.Peek(4)
+		if codecOf(head) != f.codec {
+			err = &fault{path, 0, "no " + f.codec.String() + " data", "that, by the file's name"}
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	f.decode()
+	return f, nil
+}
+
+// openWeights opens the weights beside f, compressed like f, or returns nil when there are none.
+func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
+	base, c := splitCodec(f.path)
+	path := base + ".weights" + c.suffix()
+	if !exists(path) {
+		return nil, nil
+	}
+	if r.Weights == edges.Unweighted {
+		return r.openRecords(ctx, path, 0)
+	}
+	return r.openRecords(ctx, path, 1)
+}
+
+// records calls do with runs of the records of f, of the size given, that begin at multiples of a block of a list.
+// first is the number of the first record in data.
+func (r *reader) records(ctx context.Context, f *file, size int, do func(worker, first int, data []byte) error) error {
+	f.restart()
+	block := size * edges.BlockSize
+	_, err := r.pieces(ctx, f.source(0, max(r.piece/block, 1)*block, true), func(worker int, p *piece) error {
+		if extra := len(p.data) % size; extra != 0 {
+			total := p.at + int64(len(p.data))
+			return &fault{f.path, 0, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size)}
+		}
+		return do(worker, int(p.at)/size, p.data)
+	})
+	f.rawRead = 0 // one of the times is over
+	if err == nil {
+		err = f.unchanged()
+	}
+	return err
+}
+
+// scanTuples returns the number of tuples and the largest endpoint.
+func (r *reader) scanTuples(ctx context.Context, f *file) (n int, last uint64, err error) {
+	var mu sync.Mutex
+	err = r.records(ctx, f, packedSize, func(_, first int, data []byte) error {
+		most := uint64(0)
+		for i := 0; i < len(data); i += packedSize {
+			u, v := unpackEdge(data[i:])
+			most = max(most, u, v)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		n, last = max(n, first+len(data)/packedSize), max(last, most)
+		return nil
+	})
+	return n, last, err
+}
+
+// loadTuples stores the tuples, whose endpoints are below vertices unless the file has changed.
+func (r *reader) loadTuples(ctx context.Context, f *file, list *edges.Packed, vertices uint64) error {
+	blocks := make([]edges.Block, r.Team.Size())
+	return r.records(ctx, f, packedSize, func(worker, first int, data []byte) error {
+		return eachBlock(f, list, &blocks[worker], first, data, packedSize, func(i int, b *edges.Block, data []byte) error {
+			for j := range b.N {
+				b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
+				if max(b.U[j], b.V[j]) >= vertices {
+					return f.changed("other tuples")
+				}
+			}
+			list.Write(i, b)
+			return nil
+		})
+	})
+}
+
+// loadWeights adds the weights to the tuples.
+func (r *reader) loadWeights(ctx context.Context, f *file, list *edges.Packed) error {
+	blocks := make([]edges.Block, r.Team.Size())
+	var mu sync.Mutex
+	n := 0
+	err := r.records(ctx, f, singleSize, func(worker, first int, data []byte) error {
+		mu.Lock()
+		n = max(n, first+len(data)/singleSize)
+		mu.Unlock()
+		return eachBlock(f, list, &blocks[worker], first, data, singleSize, func(i int, b *edges.Block, data []byte) error {
+			if err := list.Read(i, b); err != nil {
+				return err
+			}
+			for j := range b.N {
+				b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
+				if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
+					return &fault{f.path, 0, fmt.Sprintf("the weight %v of tuple %d", b.W[j], i*edges.BlockSize+j), "a finite number"}
+				}
+			}
+			list.Write(i, b)
+			return nil
+		})
+	})
+	if err == nil && n != list.Len() {
+		err = &fault{f.path, 0, counted(n, "record", "records"), thousands(list.Len()) + ", one a tuple"}
+	}
+	return err
+}
+
+// eachBlock calls do for every block of list that the records in data make up, beginning with record first. b, with the
+// length of the block set, is for do to use.
+func eachBlock(f *file, list *edges.Packed, b *edges.Block, first int, data []byte, size int,
+	do func(i int, b *edges.Block, data []byte) error,
+) error {
+	for at := first; len(data) > 0; at += edges.BlockSize {
+		b.N = min(edges.BlockSize, list.Len()-at)
+		part := data[:min(edges.BlockSize*size, len(data))]
+		if len(part) != b.N*size {
+			found := fmt.Sprintf("more than %s", counted(list.Len(), "record", "records"))
+			if len(part) < b.N*size {
+				found = counted(at+len(part)/size, "record", "records")
+			}
+			return &fault{f.path, 0, found, thousands(list.Len()) + ", one a tuple"}
+		}
+		if err := do(at/edges.BlockSize, b, part); err != nil {
+			return err
+		}
+		data = data[len(part):]
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package graphio
+
+import "bytes"
+
+// grammar says what a line of data looks like: one id, two, or two and a weight, between blanks.
+type grammar struct {
+	columns   int    // 1, 2 or 3
+	marks     string // bytes that make a line a comment when they begin it
+	low, high uint64 // the ids there are
+	single    bool   // weights are rounded to single precision
+	layout    string // the columns in words, for errors
+}
+
+// parser reads lines into columns. ids holds the endpoints one after another, weights one for each line of data.
+type parser struct {
+	grammar
+	ids             []uint64
+	weights         []float64
+	lines, comments int
+}
+
+// reset empties the columns and counts, and keeps the memory.
+func (p *parser) reset() {
+	p.ids, p.weights, p.lines, p.comments = p.ids[:0], p.weights[:0], 0, 0
+}
+
+// parse reads data, whole lines, until one is at fault: p.lines then counts it.
+func (p *parser) parse(data []byte) *fault {
+	for at := 0; at < len(data); {
+		if p.columns > 1 {
+			if at = p.fast(data, at); at == len(data) {
+				break
+			}
+		}
+		end := at + bytes.IndexByte(data[at:], '\n')
+		p.lines++
+		if f := p.line(data[at:end]); f != nil {
+			return f
+		}
+		at = end + 1
+	}
+	return nil
+}
+
+// fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight and blanks, from data[at:] on,
+// and returns where the first line begins that is different. It accepts nothing that line refuses, with the same result.
+func (p *parser) fast(data []byte, at int) int {
+	ids, weights, lines := p.ids, p.weights, 0
+	for at < len(data) {
+		i, from := at, at
+		u, v, w, ok := uint64(0), uint64(0), 0.0, true
+		if u, i = digits(data, i); uint(i-from-1) > 18 {
+			break
+		}
+		if from = i; !isBlank(data[i]) {
+			break
+		}
+		for i++; isBlank(data[i]); i++ {
+		}
+		from = i
+		if v, i = digits(data, i); uint(i-from-1) > 18 {
+			break
+		}
+		if p.columns == 3 {
+			if !isBlank(data[i]) {
+				break
+			}
+			for i++; isBlank(data[i]); i++ {
+			}
+			if w, i, ok = decimal(data, i, p.single); !ok {
+				break
+			}
+		}
+		for isBlank(data[i]) {
+			i++
+		}
+		if data[i] == '\r' {
+			i++
+		}
+		if data[i] != '\n' || i-at > maxLine || min(u, v) < p.low || max(u, v) > p.high {
+			break
+		}
+		ids = append(ids, u, v)
+		if p.columns == 3 {
+			weights = append(weights, w)
+		}
+		lines++
+		at = i + 1
+	}
+	p.ids, p.weights = ids, weights
+	p.lines += lines
+	return at
+}
+
+// digits reads decimal digits from data[i:], which a byte that is none ends, and returns their value, right for up to
+// 19 of them, and where they end.
+func digits(data []byte, i int) (uint64, int) {
+	x := uint64(0)
+	for ; i < len(data); i++ {
+		d := data[i] - '0'
+		if d > 9 {
+			break
+		}
+		x = x*10 + uint64(d)
+	}
+	return x, i
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// trimLine removes the carriage return that ends a line and the blanks around it.
+func trimLine(line []byte) []byte {
+	return bytes.Trim(bytes.TrimSuffix(line, []byte{'\r'}), " \t")
+}
+
+// cutField cuts the first column off a line that does not begin with a blank.
+func cutField(line []byte) (field, rest []byte) {
+	end := bytes.IndexAny(line, " \t")
+	if end < 0 {
+		return line, nil
+	}
+	return line[:end], bytes.TrimLeft(line[end:], " \t")
+}

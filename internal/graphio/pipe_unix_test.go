@@ -1,0 +1,59 @@
+//go:build unix
+
+package graphio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestPipe reads what is no regular file.
+func TestPipe(t *testing.T) {
+	for _, text := range []string{"1 2\n3 4\n", gz("1 2\n3 4\n"), "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 2\n3 4\n"} {
+		path := filepath.Join(t.TempDir(), "pipe")
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip(err)
+		}
+		done := make(chan error)
+		go func() {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = io.WriteString(f, text)
+				_ = f.Close()
+			}
+			done <- err
+		}()
+		in := mustRead(t, path, ReadOptions{})
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		same(t, plainly(t, in), graph{[]uint64{1, 2, 3, 4}, [][2]uint64{{1, 2}, {3, 4}}, nil})
+	}
+}
+
+// TestSilentPipe gives up on a pipe that says nothing.
+func TestSilentPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go cancel(errEnough)
+	if _, err := Read(ctx, path, ReadOptions{}); !errors.Is(err, errEnough) {
+		t.Error(err)
+	}
+	_, err = Read(t.Context(), path, ReadOptions{Format: Graph500})
+	wantError(t, err, path, "pipe: found a pipe or device, expected a regular file, to be read twice")
+}
+
+var errEnough = errors.New("enough")

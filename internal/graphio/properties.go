@@ -1,0 +1,136 @@
+package graphio
+
+import (
+	"io"
+	"strings"
+)
+
+// properties is what a Graphalytics .properties file says about the form of a graph.
+type properties struct {
+	directed *bool
+	weights  *bool // whether edges have a property, which is then the weight
+}
+
+// readProperties reads the entries of the graph called name, or of whatever graph the file is about when it is one that
+// goes by another name. All other keys are ignored.
+//
+//	graph.NAME.directed = true
+//	graph.NAME.edge-properties.names = weight
+func readProperties(f *file, name string) (*properties, error) {
+	graphs := map[string]*properties{}
+	lines := &lineReader{r: f.content}
+	for {
+		key, value, err := nextProperty(lines)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, inFile(err, f.path)
+		}
+		if bad := addProperty(graphs, key, value); bad != nil {
+			return nil, inFile(lines.at(bad), f.path)
+		}
+	}
+	p := graphs[name]
+	if len(graphs) == 1 {
+		for _, p = range graphs {
+		}
+	}
+	if p == nil {
+		p = new(properties)
+	}
+	return p, f.unchanged()
+}
+
+// addProperty adds what an entry says to the graph it is about.
+func addProperty(graphs map[string]*properties, key, value string) *fault {
+	rest, ok := strings.CutPrefix(key, "graph.")
+	if !ok {
+		return nil
+	}
+	of := func(name string) *properties {
+		if graphs[name] == nil {
+			graphs[name] = new(properties)
+		}
+		return graphs[name]
+	}
+	if name, ok := strings.CutSuffix(rest, ".directed"); ok {
+		directed := strings.EqualFold(value, "true")
+		if !directed && !strings.EqualFold(value, "false") {
+			return &fault{found: "directed = " + quote([]byte(value)), expected: "true or false"}
+		}
+		of(name).directed = &directed
+	}
+	if name, ok := strings.CutSuffix(rest, ".edge-properties.names"); ok {
+		names := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
+		if len(names) > 1 {
+			return &fault{found: "the edge properties " + quote([]byte(value)), expected: "one at most, the weight"}
+		}
+		weights := len(names) == 1
+		of(name).weights = &weights
+	}
+	return nil
+}
+
+// nextProperty reads the next entry of a Java properties file: key, then = or : or a blank, then value, where a line
+// that ends with a backslash goes on in the next.
+func nextProperty(lines *lineReader) (key, value string, err error) {
+	text := ""
+	for text == "" {
+		line, err := lines.next()
+		if err != nil {
+			return "", "", err
+		}
+		if text = trimProperty(line); text != "" && (text[0] == '#' || text[0] == '!') {
+			text = ""
+		}
+	}
+	for goesOn(text) && len(text) <= maxLine {
+		line, err := lines.next()
+		if err != nil && err != io.EOF {
+			return "", "", err
+		}
+		text = text[:len(text)-1]
+		if err == io.EOF {
+			break
+		}
+		text += trimProperty(line)
+	}
+	end := 0
+	for end < len(text) && !strings.ContainsRune("=: \t\f", rune(text[end])) {
+		if text[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end = min(end, len(text))
+	value = strings.TrimLeft(text[end:], " \t\f")
+	if value != "" && (value[0] == '=' || value[0] == ':') {
+		value = strings.TrimLeft(value[1:], " \t\f")
+	}
+	return unescape(text[:end]), strings.TrimRight(unescape(value), " \t\f"), nil
+}
+
+func trimProperty(line []byte) string {
+	return strings.TrimLeft(strings.TrimSuffix(string(line), "\r"), " \t\f")
+}
+
+// goesOn reports whether text ends with a backslash that no other one escapes.
+func goesOn(text string) bool {
+	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
+}
+
+// unescape removes the backslashes before characters. Names with \u in them are not those of any key looked for.
+func unescape(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package graphio
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// extensions tell formats by name, under .gz and .zst. A .txt file may be anything that is text.
+var extensions = map[string]Format{
+	".snap": SNAP, ".txt": SNAP,
+	".el": EL, ".edges": EL,
+	".wel": WEL,
+	".mtx": MatrixMarket, ".mm": MatrixMarket,
+	".v": LDBC, ".e": LDBC, ".properties": LDBC,
+	".g500": Graph500, ".graph500": Graph500, ".bin": Graph500,
+}
+
+// formatOfName returns the format that a file's name tells, or "".
+func formatOfName(path string) Format {
+	base, _ := splitCodec(path)
+	return extensions[strings.ToLower(filepath.Ext(base))]
+}
+
+// formatOfContent returns the format of a text file that begins with head, when its name says format. A Matrix Market
+// header tells more than a name, and so does the number of columns in an edge list without weights in its name.
+func formatOfContent(format Format, head []byte) Format {
+	head, _ = bytes.CutPrefix(head, utf8BOM)
+	if len(head) >= len(mtxBanner) && strings.EqualFold(string(head[:len(mtxBanner)]), mtxBanner) {
+		return MatrixMarket
+	}
+	switch format {
+	case MatrixMarket, WEL:
+		return format
+	case "":
+		format = SNAP
+	}
+	if columns(head) == 3 {
+		return WEL
+	}
+	return format
+}
+
+// columns counts the columns of the first line of data in the head of an edge list; 0 when there is none.
+func columns(head []byte) int {
+	for len(head) > 0 {
+		line := head
+		end := bytes.IndexByte(head, '\n')
+		if end >= 0 {
+			line, head = head[:end], head[end+1:]
+		} else {
+			head = nil
+		}
+		line = trimLine(line)
+		if len(line) == 0 || line[0] == '#' || line[0] == '%' {
+			continue
+		}
+		n := 0
+		for len(line) > 0 {
+			_, line = cutField(line)
+			n++
+		}
+		return n
+	}
+	return 0
+}
+
+// isLDBCBase reports whether path names no file, but the vertices and the edges beside it exist.
+func isLDBCBase(path string) bool {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return false
+	}
+	_, v := beside(path, ".v", plain)
+	_, e := beside(path, ".e", plain)
+	return v && e
+}
+
+// beside returns the name of the file base+suffix, compressed as c by preference, and whether there is such a file.
+func beside(base, suffix string, c codec) (string, bool) {
+	for _, try := range []codec{c, plain, gzipped, zstandard} {
+		if path := base + suffix + try.suffix(); exists(path) {
+			return path, true
+		}
+	}
+	return base + suffix + c.suffix(), false
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}

@@ -1,0 +1,209 @@
+package graphio
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+)
+
+// piece is a run of whole lines, or of whole records, of an input. Pieces are numbered in the order of the input.
+type piece struct {
+	index int
+	at    int64  // offset of data[0] in the content
+	data  []byte // lines: ends with a newline, added where the file lacks the last one
+	buf   []byte // memory of data, used again
+}
+
+// source cuts an input into pieces. next may be called by several goroutines at once, each with its own piece. Indices
+// are handed out in order, also to calls that fail; after the last piece next returns io.EOF.
+type source interface {
+	next(ctx context.Context, p *piece) error
+}
+
+// source returns the content of f in pieces of about size bytes: lines, or records whose length divides size. The
+// pieces begin at offset from, which for anything but a plain regular file is how much of the content has been read.
+func (f *file) source(from int64, size int, records bool) source {
+	if f.regular && f.codec == plain {
+		f.uncount()
+		return &fileSource{f: f, from: from, size: int64(size), records: records}
+	}
+	return &streamSource{r: f.content, offset: from, size: size, records: records}
+}
+
+// fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not map the file into
+// memory: a mapped file that shrinks kills the process that reads it.
+type fileSource struct {
+	f       *file
+	from    int64
+	size    int64
+	records bool
+
+	mu    sync.Mutex
+	index int
+}
+
+func (s *fileSource) next(ctx context.Context, p *piece) error {
+	s.mu.Lock()
+	p.index = s.index
+	lo := s.from + int64(p.index)*s.size
+	end := s.f.size()
+	if lo >= end {
+		s.mu.Unlock()
+		return io.EOF
+	}
+	s.index++
+	s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	hi := min(lo+s.size, end)
+	err := s.read(p, lo, hi)
+	s.f.progress.add(hi - lo)
+	return err
+}
+
+func (s *fileSource) read(p *piece, lo, hi int64) error {
+	p.at = lo
+	if s.records {
+		p.buf = grow(p.buf, int(hi-lo))
+		p.data = p.buf
+		return s.f.readAt(p.data, lo)
+	}
+	// A piece has the lines that begin in [lo, hi). The byte before tells whether one begins at lo.
+	skip := int64(0)
+	if lo > s.from {
+		skip = 1
+	}
+	p.buf = grow(p.buf, int(hi-lo+skip))
+	if err := s.f.readAt(p.buf, lo-skip); err != nil {
+		return err
+	}
+	p.data = p.buf
+	if skip > 0 {
+		first := bytes.IndexByte(p.data[:len(p.data)-1], '\n')
+		if first < 0 {
+			p.data = nil // all of it belongs to a line that began before
+			return nil
+		}
+		p.data = p.data[first+1:]
+		p.at += int64(first)
+	}
+	return s.finish(p, hi)
+}
+
+// finish completes the last line of p, which goes on after hi. A line that is too long is left cut: the parser refuses it.
+func (s *fileSource) finish(p *piece, hi int64) error {
+	const step = 4 << 10
+	last := len(p.data) - bytes.LastIndexByte(p.data, '\n') - 1
+	for p.data[len(p.data)-1] != '\n' && last <= maxLine {
+		n := min(step, s.f.size()-hi)
+		if n == 0 {
+			p.data = append(p.data, '\n')
+			break
+		}
+		old := len(p.data)
+		p.data = append(p.data, make([]byte, n)...)
+		if err := s.f.readAt(p.data[old:], hi); err != nil {
+			return err
+		}
+		hi += n
+		last += int(n)
+		if end := bytes.IndexByte(p.data[old:], '\n'); end >= 0 {
+			p.data = p.data[:old+end+1]
+		}
+	}
+	p.data = endLine(p.data)
+	return nil
+}
+
+// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they have.
+type streamSource struct {
+	size    int
+	records bool
+
+	mu     sync.Mutex
+	r      io.Reader
+	offset int64
+	index  int
+	rest   []byte // the beginning of the next piece
+	done   bool
+}
+
+func (s *streamSource) next(ctx context.Context, p *piece) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.index = s.index
+	if s.done {
+		return io.EOF
+	}
+	s.index++
+	p.data = append(p.buf[:0], s.rest...)
+	s.rest = s.rest[:0]
+	for want := s.size; ; want += s.size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.fill(p, want); err != nil {
+			s.done = true
+			return err
+		}
+		if s.done || s.cut(p) {
+			break
+		}
+	}
+	p.at = s.offset
+	s.offset += int64(len(p.data))
+	if !s.records && len(p.data) > 0 {
+		p.data = endLine(p.data)
+	}
+	p.buf = p.data
+	if len(p.data) == 0 {
+		return io.EOF
+	}
+	return nil
+}
+
+// fill reads until p has the number of bytes wanted, or the stream ends.
+func (s *streamSource) fill(p *piece, want int) error {
+	have := len(p.data)
+	p.data = append(p.data, make([]byte, max(want-have, 0))...)
+	n, err := io.ReadFull(s.r, p.data[have:])
+	p.data = p.data[:have+n]
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		s.done = true
+		return nil
+	}
+	return err
+}
+
+// cut moves what follows the last line of p to the next piece. It reports whether p may be parsed: it ends with a
+// line, or its only line is too long for any answer but an error.
+func (s *streamSource) cut(p *piece) bool {
+	if s.records {
+		return true
+	}
+	end := bytes.LastIndexByte(p.data, '\n') + 1
+	if end == 0 {
+		return len(p.data) > maxLine
+	}
+	s.rest = append(s.rest, p.data[end:]...)
+	p.data = p.data[:end]
+	return true
+}
+
+// endLine ends the last line of data, which is not empty.
+func endLine(data []byte) []byte {
+	if data[len(data)-1] != '\n' {
+		return append(data, '\n')
+	}
+	return data
+}
+
+// grow returns n bytes, of buf when it is large enough.
+func grow(buf []byte, n int) []byte {
+	if cap(buf) < n {
+		buf = make([]byte, n, n+n/8)
+	}
+	return buf[:n]
+}

@@ -1,0 +1,131 @@
+package graphio
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// sortIDs numbers ids by sorting them: each batch by itself, then ranges of ids, cut so that they hold about as many,
+// are merged each by one worker.
+func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
+	runs := make([][]uint64, len(t.batches))
+	team.For(len(runs), 1, func(_, lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			runs[i] = sortedIDs(t, i)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	cuts := cutRanges(runs, 4*team.Size())
+	ranges := make([][]uint64, len(cuts)+1)
+	team.For(len(ranges), 1, func(_, lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			ranges[i] = mergeRange(runs, cuts, i)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	ids := slices.Concat(ranges...)
+	if uint64(len(ids)) > maxVertices {
+		return nil, tooMany(uint64(len(ids)))
+	}
+	return index(ids), nil
+}
+
+// sortedIDs returns the distinct ids of a batch, rising.
+func sortedIDs(t *table, i int) []uint64 {
+	ids := make([]uint64, 0, t.batches[i].n*t.columns)
+	t.each(i, func(some []uint64) { ids = append(ids, some...) })
+	slices.Sort(ids)
+	return slices.Clip(slices.Compact(ids))
+}
+
+// cutRanges returns rising ids that cut the runs, taken together, into about n equal parts: quantiles of a sample.
+func cutRanges(runs [][]uint64, n int) []uint64 {
+	const samples = 64 // of a run: parts differ by a few percent
+	var sample []uint64
+	for _, run := range runs {
+		for i := range min(samples, len(run)) {
+			sample = append(sample, run[i*len(run)/min(samples, len(run))])
+		}
+	}
+	slices.Sort(sample)
+	var cuts []uint64
+	for i := 1; i < n && len(sample) > 0; i++ {
+		cuts = append(cuts, sample[i*len(sample)/n])
+	}
+	return slices.Compact(cuts)
+}
+
+// mergeRange merges the ids of range i, those in [cuts[i-1], cuts[i]), of all runs.
+func mergeRange(runs [][]uint64, cuts []uint64, i int) []uint64 {
+	lists := make([][]uint64, 0, len(runs))
+	for _, run := range runs {
+		if i < len(cuts) {
+			end, _ := slices.BinarySearch(run, cuts[i])
+			run = run[:end]
+		}
+		if i > 0 {
+			begin, _ := slices.BinarySearch(run, cuts[i-1])
+			run = run[begin:]
+		}
+		if len(run) > 0 {
+			lists = append(lists, run)
+		}
+	}
+	for len(lists) > 1 {
+		half := lists[:0]
+		for j := 0; j < len(lists); j += 2 {
+			if j+1 == len(lists) {
+				half = append(half, lists[j])
+			} else {
+				half = append(half, merge(lists[j], lists[j+1]))
+			}
+		}
+		lists = half
+	}
+	if len(lists) == 0 {
+		return nil
+	}
+	return lists[0]
+}
+
+// merge returns the union of two rising lists.
+func merge(a, b []uint64) []uint64 {
+	union := make([]uint64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			union = append(union, a[0])
+			a = a[1:]
+		case a[0] > b[0]:
+			union = append(union, b[0])
+			b = b[1:]
+		default:
+			union = append(union, a[0])
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(union, a...), b...)
+}
+
+// index makes a numbering of ids, which are rising, distinct and at least one. Its table of high bits has at most two
+// entries an id, so that ids spread evenly are found at once.
+func index(ids []uint64) *numbering {
+	x := &numbering{n: len(ids), ids: ids}
+	last := ids[len(ids)-1]
+	x.shift = uint(max(bits.Len64(last)-bits.Len(uint(len(ids))), 0))
+	x.starts = make([]uint32, last>>x.shift+1)
+	high := 0
+	for i, id := range ids {
+		for ; high <= int(id>>x.shift); high++ {
+			x.starts[high] = uint32(i)
+		}
+	}
+	return x
+}

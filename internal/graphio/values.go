@@ -1,0 +1,79 @@
+package graphio
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// valueLines is how many lines of values a worker formats at a time.
+const valueLines = 16 << 10
+
+// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst; several goroutines call
+// it at once.
+func WriteValues(w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
+	return writeValues(context.Background(), w, n, team, line)
+}
+
+func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
+	pieces := (n + valueLines - 1) / valueLines
+	format := func(_ int, dst []byte, piece int) ([]byte, error) {
+		for i := piece * valueLines; i < min((piece+1)*valueLines, n); i++ {
+			dst = append(line(dst, i), '\n')
+		}
+		return dst, nil
+	}
+	return ordered(ctx, team, pieces, format, func(_ int, data []byte) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// AppendFloat appends x with as many digits as it takes to read the same number back; infinity, -infinity and nan are
+// the words for what is no number, as Graphalytics has them.
+func AppendFloat(dst []byte, x float64) []byte {
+	switch {
+	case math.IsNaN(x):
+		return append(dst, "nan"...)
+	case math.IsInf(x, 1):
+		return append(dst, "infinity"...)
+	case math.IsInf(x, -1):
+		return append(dst, "-infinity"...)
+	}
+	return strconv.AppendFloat(dst, x, 'g', -1, 64)
+}
+
+// ReadValues reads lines "id value", where a value is the rest of the line; name is for errors. Comments and empty
+// lines are left out.
+func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
+	lines := &lineReader{r: bufio.NewReaderSize(r, headSize)}
+	g := grammar{high: maxID}
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			return ids, values, nil
+		}
+		if err != nil {
+			return nil, nil, inFile(err, name)
+		}
+		text := trimLine(line)
+		if len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
+			continue
+		}
+		field, value := cutField(text)
+		id, f := g.id(field)
+		if f == nil && len(value) == 0 {
+			f = &fault{found: "no value in " + quote(text), expected: `"id value"`}
+		}
+		if f != nil {
+			return nil, nil, inFile(lines.at(f), name)
+		}
+		ids = append(ids, id)
+		values = append(values, string(value))
+	}
+}

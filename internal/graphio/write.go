@@ -1,0 +1,235 @@
+package graphio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// WriteOptions say how to write a graph; the zero value goes by the file's name and uses one goroutine.
+type WriteOptions struct {
+	// Format is the format to write; "" goes by the name, without .gz or .zst, which ask for compression.
+	Format Format
+	// Team shares the work; nil is the caller alone.
+	Team *parallel.Team
+	// Progress is called now and then, by one goroutine at a time, with the number of tuples written and to be written.
+	Progress func(done, total int64)
+	// Warn is told, a line each, what of the graph the format does not hold.
+	Warn func(string)
+}
+
+// Write writes a graph. Its files appear whole or not at all. A graph that the format cannot hold is an error; where
+// what is lost can be told when reading, or may not be wanted, o.Warn is told instead.
+func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) error {
+	format := o.Format
+	if format == "" {
+		if format = formatOfName(path); format == "" {
+			return fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, formatNames())
+		}
+	}
+	w := &writer{WriteOptions: o, ctx: ctx, path: path, in: in}
+	w.base, w.codec = splitCodec(path)
+	var err error
+	switch format {
+	case SNAP, EL, WEL:
+		err = w.edgeList(format)
+	case MatrixMarket:
+		err = w.matrixMarket()
+	case LDBC:
+		err = w.ldbc()
+	case Graph500:
+		err = w.graph500()
+	default:
+		_, err = ParseFormat(string(format))
+	}
+	if err == nil {
+		err = w.placeAll()
+	}
+	for _, out := range w.outputs {
+		out.discard()
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	for _, line := range w.warnings {
+		if o.Warn != nil {
+			o.Warn(path + ": " + line)
+		}
+	}
+	return nil
+}
+
+// writer is one call of Write.
+type writer struct {
+	WriteOptions
+	ctx      context.Context
+	path     string
+	base     string // path without the ending that tells compression
+	codec    codec
+	in       *edges.Input
+	outputs  []*output
+	stale    []string // files that would be taken for a part of what is written
+	warnings []string
+}
+
+func (w *writer) warn(format string, args ...any) {
+	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+}
+
+// create begins one of the files.
+func (w *writer) create(path string, c codec) (*output, error) {
+	out, err := create(path, c, w.Team.Size())
+	if err == nil {
+		w.outputs = append(w.outputs, out)
+	}
+	return out, err
+}
+
+// placeAll completes the files and puts them in their places.
+func (w *writer) placeAll() error {
+	for _, out := range w.outputs {
+		if err := out.finish(); err != nil {
+			return err
+		}
+	}
+	if err := w.ctx.Err(); err != nil {
+		return context.Cause(w.ctx)
+	}
+	for _, path := range w.stale {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, out := range w.outputs {
+		if err := out.place(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeBlocks is how many blocks of tuples a worker formats at a time.
+const writeBlocks = 16
+
+// blocks writes what format appends for each block of the tuples.
+func (w *writer) blocks(out *output, format func(dst []byte, i int, b *edges.Block) ([]byte, error)) error {
+	list := w.in.Edges
+	all := edges.Blocks(list)
+	decoded := make([]edges.Block, w.Team.Size())
+	done := 0
+	err := ordered(w.ctx, w.Team, (all+writeBlocks-1)/writeBlocks, func(worker int, dst []byte, piece int) ([]byte, error) {
+		b := &decoded[worker]
+		for i := piece * writeBlocks; i < min((piece+1)*writeBlocks, all); i++ {
+			if err := list.Read(i, b); err != nil {
+				return nil, err
+			}
+			if err := checkWeights(i, b, list.Weighted()); err != nil {
+				return nil, err
+			}
+			var err error
+			if dst, err = format(dst, i, b); err != nil {
+				return nil, err
+			}
+		}
+		return dst, nil
+	}, func(_ int, data []byte) error {
+		if done = min(done+writeBlocks*edges.BlockSize, list.Len()); w.Progress != nil {
+			w.Progress(int64(done), int64(list.Len()))
+		}
+		_, err := out.Write(data)
+		return err
+	})
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	return err
+}
+
+// checkWeights refuses weights that no reader takes.
+func checkWeights(i int, b *edges.Block, weighted bool) error {
+	if !weighted {
+		return nil
+	}
+	for j, x := range b.W[:b.N] {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("the weight of tuple %d is %v, which no file may hold", i*edges.BlockSize+j, x)
+		}
+	}
+	return nil
+}
+
+// extent returns the number of vertices and the largest of them that has a tuple, -1 when none has.
+func (w *writer) extent() (vertices, last int, err error) {
+	most := make([]int64, w.Team.Size())
+	err = w.each(func(worker int, b *edges.Block) {
+		end := uint64(0)
+		for j := range b.N {
+			end = max(end, b.U[j]+1, b.V[j]+1)
+		}
+		most[worker] = max(most[worker], int64(min(end, math.MaxInt64)))
+	})
+	end := int(slices.Max(most))
+	if vertices = w.in.Vertices; vertices == 0 {
+		vertices = end
+	}
+	switch {
+	case err != nil:
+	case end > vertices:
+		err = fmt.Errorf("an edge has vertex %d, the graph has %d", end-1, vertices)
+	case vertices > maxVertices:
+		err = fmt.Errorf("the graph has %d vertices, a file may have %d", vertices, maxVertices)
+	}
+	return vertices, end - 1, err
+}
+
+// isolated returns how many vertices have no tuple.
+func (w *writer) isolated(vertices int) (int, error) {
+	sets := make([][]uint64, w.Team.Size())
+	sets[0] = make([]uint64, bitmap.Words(vertices))
+	err := w.each(func(worker int, b *edges.Block) {
+		if sets[worker] == nil {
+			sets[worker] = make([]uint64, bitmap.Words(vertices))
+		}
+		for j := range b.N {
+			bitmap.Set(sets[worker], uint32(b.U[j]))
+			bitmap.Set(sets[worker], uint32(b.V[j]))
+		}
+	})
+	for _, set := range sets[1:] {
+		for i, word := range set {
+			sets[0][i] |= word
+		}
+	}
+	return vertices - bitmap.Count(sets[0]), err
+}
+
+// each calls f with every block of the tuples, in no order.
+func (w *writer) each(f func(worker int, b *edges.Block)) error {
+	decoded := make([]edges.Block, w.Team.Size())
+	var mu sync.Mutex
+	var failure error
+	w.Team.For(edges.Blocks(w.in.Edges), 64, func(worker, lo, hi int) {
+		for i := lo; i < hi && w.ctx.Err() == nil; i++ {
+			if err := w.in.Edges.Read(i, &decoded[worker]); err != nil {
+				mu.Lock()
+				failure = err
+				mu.Unlock()
+				return
+			}
+			f(worker, &decoded[worker])
+		}
+	})
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	return failure
+}

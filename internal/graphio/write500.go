@@ -1,0 +1,72 @@
+package graphio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// graph500 writes packed tuples, and the weights, if there are any, to FILE.weights.
+func (w *writer) graph500() error {
+	if w.in.Directed {
+		return fmt.Errorf("format graph500 holds undirected graphs, the graph is directed")
+	}
+	vertices, last, err := w.extent()
+	if err != nil {
+		return err
+	}
+	if first, ok := consecutiveLabels(w.in.Labels, vertices); !ok || first != 0 {
+		return fmt.Errorf("format graph500 needs vertices 0 to n-1")
+	}
+	if lost := vertices - 1 - last; lost > 0 {
+		w.warn("%s not written: format graph500 has vertices up to the largest with an edge",
+			counted(lost, "isolated vertex at the end is", "isolated vertices at the end are"))
+	}
+	if !w.in.Edges.Weighted() {
+		w.stale = append(w.stale, w.base+".weights"+w.codec.suffix())
+	} else if err := w.singles(); err != nil {
+		return err
+	}
+	out, err := w.create(w.path, w.codec)
+	if err != nil {
+		return err
+	}
+	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
+		for j := range b.N {
+			dst = appendEdge(dst, b.U[j], b.V[j])
+		}
+		return dst, nil
+	})
+}
+
+// singles writes the weights in single precision.
+func (w *writer) singles() error {
+	out, err := w.create(w.base+".weights"+w.codec.suffix(), w.codec)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	rounded := false
+	err = w.blocks(out, func(dst []byte, i int, b *edges.Block) ([]byte, error) {
+		for j, x := range b.W[:b.N] {
+			single := float32(x)
+			if math.IsInf(float64(single), 0) {
+				return nil, fmt.Errorf("the weight of tuple %d is %v, too large for the single precision of format graph500", i*edges.BlockSize+j, x)
+			}
+			if float64(single) != x {
+				mu.Lock()
+				rounded = true
+				mu.Unlock()
+			}
+			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(single))
+		}
+		return dst, nil
+	})
+	if rounded {
+		w.warn("weights are rounded to single precision: format graph500 has no other")
+	}
+	return err
+}

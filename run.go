@@ -1,0 +1,174 @@
+package superstep
+
+import (
+	"context"
+	"io"
+	"iter"
+	"runtime"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Delivery says how messages to neighbours reach their receivers.
+type Delivery = delivery.Choice
+
+// How messages to neighbours reach their receivers.
+const (
+	Auto     = delivery.ChooseAuto     // every superstep as the model predicts to be the fastest
+	Push     = delivery.ChoosePush     // the best push there is
+	Naive    = delivery.ChooseNaive    // pushed along the senders' own edges
+	Mirrored = delivery.ChooseMirrored // sent once to each partition, pushed there
+	Pull     = delivery.ChoosePull     // sent once to each partition, pulled by the receivers
+	Beamer   = delivery.ChooseBeamer   // as Beamer's rule has it
+)
+
+// Encoding says how a column tells which of its vertices sent.
+type Encoding = delivery.Encoding
+
+// How a column tells which of its vertices sent.
+const (
+	AutoEncoding   = delivery.Auto
+	AllEncoding    = delivery.All
+	BitmapEncoding = delivery.Bitmap
+	SparseEncoding = delivery.Sparse
+)
+
+// Options say how a program is run. The zero value runs it as fast as it goes, on all processors.
+type Options struct {
+	// Threads is how many threads the run uses, of all partitions together; 0 is one for each processor.
+	Threads  int
+	Delivery Delivery
+	Encoding Encoding
+	// Uncombined sends pushed messages one by one.
+	Uncombined bool
+	// Deterministic makes every value the same for any threads, partitions and delivery: First and Sender keep the least
+	// id, and floats are added in the order of ids.
+	Deterministic bool
+	// MaxSupersteps ends the run, unconverged, after so many; 0 is no limit.
+	MaxSupersteps int
+	// Trace gets a JSON object a line for each superstep of each partition. KeepTrace keeps them in the result.
+	Trace     io.Writer
+	KeepTrace bool
+	// Progress, if not nil, is called after each superstep.
+	Progress func(Progress)
+	// Log gets the lines that the program logs; several goroutines may call it at once.
+	Log func(line string)
+}
+
+// Progress is how far a run is.
+type Progress = engine.Progress
+
+// SuperstepRecord says what one partition did in one superstep, and why.
+type SuperstepRecord = trace.Record
+
+// Result is what a run left: a value for each vertex, and how it went.
+type Result[V any] struct {
+	graph  *Graph
+	values []V // by handle
+
+	// Supersteps is how many ran; Converged is false if the limit ended the run.
+	Supersteps int
+	Converged  bool
+	// Messages counts the messages sent, a message to all neighbours once for each edge, before combining; MessagesSent
+	// the values that crossed between partitions, and BytesSent their bytes.
+	Messages, MessagesSent, BytesSent int
+	// Seconds is the time of each superstep.
+	Seconds []float64
+	// Trace is what each superstep did, if it was kept.
+	Trace []SuperstepRecord
+}
+
+// Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *ProgramError),
+// and when the program does not fit the graph.
+func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (*Result[V], error) {
+	o, err := one(options)
+	if err != nil {
+		return nil, err
+	}
+	team := newTeam(o.Threads)
+	defer team.Close()
+	sink := &keeper{keep: o.KeepTrace}
+	if o.Trace != nil {
+		sink.writer = trace.NewWriter(o.Trace)
+	}
+	eo := engine.Options{
+		Team: team, Delivery: o.Delivery, Encoding: o.Encoding, Uncombined: o.Uncombined, Deterministic: o.Deterministic,
+		MaxSupersteps: o.MaxSupersteps, Progress: o.Progress, Log: o.Log,
+	}
+	if o.Trace != nil || o.KeepTrace {
+		eo.Trace = sink
+	}
+	job, err := engine.NewJob(g.g, p, eo)
+	if err != nil {
+		return nil, err
+	}
+	defer job.Close()
+	outcome, err := job.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return result(g, job, outcome, sink.records), nil
+}
+
+func result[V, M any](g *Graph, job *engine.Job[V, M], o *engine.Outcome, records []SuperstepRecord) *Result[V] {
+	r := &Result[V]{
+		graph: g, values: make([]V, g.g.N), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
+		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
+	}
+	for i := range r.values {
+		r.values[i] = job.Value(pregel.VertexID(i))
+	}
+	runtime.KeepAlive(g)
+	return r
+}
+
+// ProgramError is a panic in a program: which, at what vertex, in what superstep, and where.
+type ProgramError = engine.ProgramError
+
+// All yields the input id and the value of every vertex, in the order of handles: by falling degree.
+func (r *Result[V]) All() iter.Seq2[uint64, V] {
+	return func(yield func(uint64, V) bool) {
+		for i, v := range r.values {
+			if !yield(r.graph.g.Label(pregel.VertexID(i)), v) {
+				return
+			}
+		}
+	}
+}
+
+// Value returns the value of a vertex. It panics if there is no such vertex.
+func (r *Result[V]) Value(id pregel.VertexID) V { return r.values[id] }
+
+// At returns the value of the vertex with an input id, and whether there is one.
+func (r *Result[V]) At(label uint64) (v V, ok bool) {
+	id, ok := r.graph.Vertex(label)
+	if !ok {
+		return v, false
+	}
+	return r.values[id], true
+}
+
+// Graph returns the graph that the program ran on, which must stay open while results are read.
+func (r *Result[V]) Graph() *Graph { return r.graph }
+
+// keeper keeps records, or passes them on, or both.
+type keeper struct {
+	writer  *trace.Writer
+	keep    bool
+	records []SuperstepRecord
+}
+
+func (k *keeper) Record(r *trace.Record) error {
+	if k.keep {
+		kept := *r
+		kept.Peers = append([]trace.Peer(nil), r.Peers...)
+		k.records = append(k.records, kept)
+	}
+	if k.writer != nil {
+		return k.writer.Record(r)
+	}
+	return nil
+}
