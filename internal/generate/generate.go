@@ -1,0 +1,173 @@
+// Package generate makes graphs from parameters: the Graph500 generator, other random graphs, and shapes whose results
+// are known. A generator computes any range of its tuples by itself, so threads, processes and repeated reads agree
+// without talking; [Input] packs the tuples into memory for kernel 1, [Lazy] computes them anew at each read.
+package generate
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// Generator is a graph that can be computed from a few numbers. Its methods may be called by several goroutines at once.
+type Generator interface {
+	// Name returns the canonical text, with every parameter, which Parse reads back.
+	Name() string
+	// Vertices returns the number of vertices, isolated ones included.
+	Vertices() uint64
+	// Edges returns the number of tuples, loops and duplicates included.
+	Edges() int
+	// Directed reports whether tuples are arcs.
+	Directed() bool
+	// Fill makes the b.N tuples from the given one on, which must exist. W is written only if weights are wanted, and
+	// the tuples do not depend on that.
+	Fill(first int, b *edges.Block, weights bool)
+}
+
+const (
+	// maxVertices is the largest graph that Input makes: a partition has 32-bit slots, and there may be one only.
+	maxVertices = 1 << 32
+	// maxTuples bounds what Parse accepts, so that no product of parameters overflows.
+	maxTuples = 1 << 56
+	// grain is the number of blocks that a worker takes at a time: about a millisecond of Kronecker tuples.
+	grain = 16
+)
+
+// Options say how Input makes a graph.
+type Options struct {
+	// Weights is the kind of weights to make.
+	Weights edges.Weights
+	// Team shares the work; nil is the caller alone.
+	Team *parallel.Team
+	// Progress, when it is not nil, is called now and then on the caller's goroutine with the number of tuples made and
+	// to be made, and at the end.
+	Progress func(done, total int64)
+}
+
+// Input makes the graph of g in memory. It refuses parameters out of range and graphs that do not fit. A cancelled
+// context ends it within milliseconds with the context's error, wrapped, and frees what was made.
+func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
+	if err := check(g); err != nil {
+		return nil, err
+	}
+	if err := fits(g, o.Weights, mem.Available()); err != nil {
+		return nil, err
+	}
+	p := edges.NewPacked(g.Vertices(), g.Edges(), o.Weights)
+	if err := fill(ctx, g, p, o); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("generating %s: %w", g.Name(), err)
+	}
+	kind := "undirected"
+	if g.Directed() {
+		kind = "directed"
+	}
+	return &edges.Input{
+		Name:     g.Name(),
+		Edges:    p,
+		Vertices: int(g.Vertices()),
+		Directed: g.Directed(),
+		Account: []string{fmt.Sprintf("generated %s: %d vertices, %d %s tuples, %v, %s packed",
+			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights, size(packedBytes(g, o.Weights)))},
+		Free: p.Close,
+	}, nil
+}
+
+// fill computes the tuples of g into p.
+func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	total := g.Edges()
+	blocks := make([]edges.Block, o.Team.Size())
+	var done atomic.Int64
+	var cut atomic.Bool
+	o.Team.For(edges.Blocks(p), grain, func(worker, lo, hi int) {
+		if cut.Load() || ctx.Err() != nil {
+			cut.Store(true)
+			return
+		}
+		b := &blocks[worker]
+		made := 0
+		for i := lo; i < hi; i++ {
+			b.N = min(edges.BlockSize, total-i*edges.BlockSize)
+			g.Fill(i*edges.BlockSize, b, o.Weights != edges.Unweighted)
+			p.Write(i, b)
+			made += b.N
+		}
+		if sum := done.Add(int64(made)); worker == 0 && o.Progress != nil && sum < int64(total) {
+			o.Progress(sum, int64(total))
+		}
+	})
+	if cut.Load() {
+		return ctx.Err()
+	}
+	if o.Progress != nil {
+		o.Progress(int64(total), int64(total))
+	}
+	return nil
+}
+
+// fits returns an error if g is too large for the given number of bytes, 0 where nobody knows how many there are.
+func fits(g Generator, weights edges.Weights, available int64) error {
+	if n := g.Vertices(); n > maxVertices {
+		return fmt.Errorf("generator %s: %d vertices are too many, at most %d (2^32) can be loaded", g.Name(), n, uint64(maxVertices))
+	}
+	need := packedBytes(g, weights)
+	if available <= 0 {
+		available = 1 << 46 // about what a process can address
+	}
+	if need > available {
+		return fmt.Errorf("generator %s: %d tuples need %s of memory, %s are available", g.Name(), g.Edges(), size(need), size(available))
+	}
+	return nil
+}
+
+// packedBytes returns the size of the list that holds the graph.
+func packedBytes(g Generator, weights edges.Weights) int64 {
+	width := int64(max(bits.Len64(g.Vertices()-1), 1))
+	n := int64(g.Edges())
+	bytes := (n + 3) / 4 * width // two endpoints of width bits each
+	switch weights {
+	case edges.Float32:
+		bytes += 4 * n
+	case edges.Float64:
+		bytes += 8 * n
+	}
+	return bytes
+}
+
+// size returns a number of bytes for people.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	default:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+}
+
+// Lazy returns the tuples of g as a list that computes them at each Read and holds none.
+func Lazy(g Generator, weighted bool) edges.List { return lazy{g, weighted} }
+
+type lazy struct {
+	g        Generator
+	weighted bool
+}
+
+func (l lazy) Len() int { return l.g.Edges() }
+
+func (l lazy) Weighted() bool { return l.weighted }
+
+func (l lazy) Read(i int, b *edges.Block) error {
+	b.N = min(edges.BlockSize, l.Len()-i*edges.BlockSize)
+	l.g.Fill(i*edges.BlockSize, b, l.weighted)
+	return nil
+}
