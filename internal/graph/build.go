@@ -32,6 +32,7 @@ type builder struct {
 	team     *parallel.Team
 	tmp      *mem.Arena
 
+	uniqueArena mem.Arena
 	raw, unique degrees // with and without duplicates
 	loops       int
 	dropped     atomic.Int64
@@ -56,6 +57,7 @@ func Build(ctx context.Context, in *edges.Input, o Options) (_ *Graph, err error
 	b := &builder{g: g, o: o, list: in.Edges, labels: in.Labels, n: in.Vertices, directed: in.Directed, team: team, tmp: new(mem.Arena)}
 	defer func() {
 		b.tmp.Close()
+		b.uniqueArena.Close()
 		if err != nil {
 			g.Close()
 		}
@@ -107,6 +109,10 @@ func (b *builder) build(ctx context.Context) error {
 		g.Parts[i] = &Partition{Index: i, Of: len(g.Parts), Owned: owned(b.n, i, len(g.Parts)), graph: g}
 	}
 	b.storeDegrees()
+	if b.o.Duplicates != KeepDuplicates {
+		b.unique = degrees{}
+		b.uniqueArena.Close()
+	}
 	out := b.raw.out
 	in := out
 	if b.directed {
@@ -132,13 +138,14 @@ func (b *builder) build(ctx context.Context) error {
 
 // keepTupleDegrees keeps what the degrees were with duplicates, loops apart.
 func (b *builder) keepTupleDegrees() {
+	if b.o.DropLoops && !b.directed {
+		b.g.TupleDegrees = b.raw.out // made in the graph's arena
+		return
+	}
 	b.g.TupleDegrees = mem.Make[uint32](b.g.arena, b.n)
 	copy(b.g.TupleDegrees, b.raw.out)
 	for i, d := range b.raw.in {
 		b.g.TupleDegrees[i] += d
-	}
-	if b.o.DropLoops || b.loops == 0 {
-		return
 	}
 	var block edges.Block
 	for i := range edges.Blocks(b.list) {

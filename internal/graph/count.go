@@ -21,7 +21,11 @@ func (b *builder) count(ctx context.Context) error {
 			return err
 		}
 	}
-	b.raw = b.newDegrees()
+	arena := b.tmp
+	if b.o.TupleDegrees {
+		arena = b.g.arena
+	}
+	b.raw = b.newDegrees(arena)
 	private := []degrees{b.raw}
 	tmp := new(mem.Arena)
 	defer tmp.Close()
@@ -57,10 +61,10 @@ func (b *builder) count(ctx context.Context) error {
 	return nil
 }
 
-func (b *builder) newDegrees() degrees {
-	d := degrees{out: mem.Make[uint32](b.tmp, b.n)}
+func (b *builder) newDegrees(arena *mem.Arena) degrees {
+	d := degrees{out: mem.Make[uint32](arena, b.n)}
 	if b.directed {
-		d.in = mem.Make[uint32](b.tmp, b.n)
+		d.in = mem.Make[uint32](arena, b.n)
 	}
 	return d
 }
@@ -129,7 +133,7 @@ type keyPool struct {
 // distinct counts degrees without duplicates: keys of the tuples are dealt to buckets by hash, and each bucket, small
 // enough for a cache, is searched with a hash table. The tuples themselves stay as they are.
 func (b *builder) distinct(ctx context.Context) error {
-	b.unique = b.newDegrees()
+	b.unique = b.newDegrees(&b.uniqueArena)
 	copy(b.unique.out, b.raw.out)
 	copy(b.unique.in, b.raw.in)
 	width := uint(bits.Len64(uint64(max(b.n-1, 1))))

@@ -103,8 +103,13 @@ func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
 // Bytes returns the memory the graph's arrays take.
 func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
 
-// Close frees the graph, which must not be used afterwards. It is idempotent.
-func (g *Graph) Close() { g.close.Do(g.arena.Close) }
+// Close frees the graph, which must not be used afterwards: it has no vertices any more. It is idempotent.
+func (g *Graph) Close() {
+	g.close.Do(func() {
+		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
+		g.arena.Close()
+	})
+}
 
 // Partition is the share of one owner: vertex id belongs to partition id mod P, as local vertex id / P, so every
 // partition is in degree order and hubs are spread.

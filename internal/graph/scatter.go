@@ -8,52 +8,70 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 const (
 	// bucketArcs is about how many arcs a bucket holds: its sort then works in the second-level cache.
 	bucketArcs = 1 << 16
-	// arcBits is how many bits an arc has while it lies in a bucket: 32 in the place its neighbour will take, 8 beside.
-	arcBits = 40
+	// narrowBits and wideBits are how many bits an arc has while it lies in a bucket: 32 in the place its neighbour will
+	// take, and, if there would be more than narrowBuckets otherwise, 8 beside.
+	narrowBits, wideBits = 32, 40
+	narrowBuckets        = 8 << 10
 	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache line of places.
 	staged = 16
+	// singleRows is how many rows of a partition may each be a bucket of their own: the hubs. After them buckets begin at
+	// multiples of 64 rows, so that a row's bucket is found in a table that fits in a cache.
+	singleRows = 4096
 )
 
 // scatter deals arcs to buckets: runs of rows, in the order of partitions and of vertices within, each with a run of
 // the adjacency array of the size its rows need, duplicates included. Until the bucket is sorted, an arc lies anywhere
 // in the run, as its row in the bucket and its neighbour's id, so the array needs no second copy.
 //
-//	40 bits of an arc:  | row in bucket | neighbour's id |
+//	bits of an arc:  | row in bucket | neighbour's id |
 type scatter struct {
 	b       *builder
 	in      bool // rows are receivers
 	idBits  uint
+	arcBits uint
 	buckets []bucket
-	find    []uint32 // bucket by row / 64
-	starts  []int    // first row of each partition
+	parts   []places
 
 	low  []uint32 // the array of neighbours
-	high []uint8  // the arcs' other bits
+	high []uint8  // the arcs' other bits, if arcBits is wideBits
 	w32  []float32
 	w64  []float64
 }
 
-// bucket is a run of rows and its run of places. Rows start at multiples of 64 in their partition.
-type bucket struct {
-	part     int
-	row      uint32 // first row, local
-	rows     uint32
-	at, size int // places
-	kept     int // after the sort: how many hold neighbours
-	next     atomic.Int64
+// places finds the bucket of a partition's row: find[place(row)] is the bucket's number and its first row.
+type places struct {
+	find []uint64 // bucket << 32 | first row
 }
 
-// adjacency builds every partition's lists in one direction: of receivers (In) or senders (Out).
+// place returns where in find a row's bucket stands.
+func place(row uint32) uint32 { return min(row, singleRows) + (max(row, singleRows)-singleRows)>>6 }
+
+// bucket is a run of rows and its run of places in the array.
+type bucket struct {
+	part      int
+	row, rows uint32 // local
+	at, size  int
+	kept      int // after the sort: how many hold neighbours
+	next      atomic.Int64
+}
+
+// adjacency builds every partition's lists in one direction: of receivers (In) or senders (Out). raw are the rows'
+// lengths, duplicates included, by input vertex.
 func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
-	s := &scatter{b: b, in: in, idBits: uint(max(bits.Len(uint(b.n-1)), 1))}
+	s := &scatter{b: b, in: in, idBits: uint(max(bits.Len(uint(b.n-1)), 1)), arcBits: narrowBits}
 	if err := s.plan(raw); err != nil {
 		return err
+	}
+	if len(s.buckets) > narrowBuckets {
+		s.arcBits = wideBits
+		if err := s.plan(raw); err != nil {
+			return err
+		}
 	}
 	tmp := new(mem.Arena)
 	defer tmp.Close()
@@ -62,7 +80,9 @@ func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
 		total = s.buckets[n-1].at + s.buckets[n-1].size
 	}
 	s.low = mem.Make[uint32](b.g.arena, total)
-	s.high = mem.Make[uint8](tmp, total)
+	if s.arcBits == wideBits {
+		s.high = mem.Make[uint8](tmp, total)
+	}
 	switch b.o.Weights {
 	case edges.Float32:
 		s.w32 = mem.Make[float32](b.g.arena, total)
@@ -79,30 +99,37 @@ func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
 	return nil
 }
 
-// plan cuts the rows into buckets.
+// plan cuts the rows that have arcs into buckets.
 func (s *scatter) plan(raw []uint32) error {
 	b := s.b
-	maxRows := uint32(1) << min(arcBits-min(s.idBits, arcBits-6), 24)
+	s.buckets, s.parts = nil, nil
+	maxRows := uint32(1) << min(s.arcBits-min(s.idBits, s.arcBits-6), 24)
 	at := 0
 	for i, p := range b.g.Parts {
-		s.starts = append(s.starts, len(s.find)<<6)
-		begin, open := at, (*bucket)(nil)
-		for row := uint32(0); row < uint32(p.Owned); row += 64 {
+		begin, open := at, -1
+		connected := uint32(owned(b.g.Connected, i, len(b.g.Parts)))
+		find := make([]uint64, place(uint32(p.Owned))+1) // of rows without arcs but dropped loops, it is never used
+		for row := uint32(0); row < connected; {
+			last := row + 1
+			if row >= singleRows {
+				last = min(row+64, connected)
+			}
 			size := 0
-			last := min(row+64, uint32(p.Owned))
 			for l := row; l < last; l++ {
 				size += int(raw[b.g.Order[p.Global(l)]])
 			}
-			if open == nil || open.size+size > bucketArcs || open.rows+64 > maxRows {
-				s.buckets = append(s.buckets, bucket{})
-				open = &s.buckets[len(s.buckets)-1]
-				open.part, open.row, open.at = i, row, at
+			if k := open; k < 0 || s.buckets[k].size+size > bucketArcs || last-s.buckets[k].row > maxRows {
+				open = len(s.buckets)
+				s.buckets = append(s.buckets, bucket{part: i, row: row, at: at})
 			}
-			open.rows = last - open.row
-			open.size += size
+			k := &s.buckets[open]
+			k.rows = last - k.row
+			k.size += size
 			at += size
-			s.find = append(s.find, uint32(len(s.buckets)-1))
+			find[place(row)] = uint64(open)<<32 | uint64(k.row)
+			row = last
 		}
+		s.parts = append(s.parts, places{find})
 		if at-begin > math.MaxUint32 {
 			return tooMany(at - begin)
 		}
@@ -119,39 +146,40 @@ type stage struct {
 	high []uint8
 	w    []float64
 	n    []uint8
+
+	// A block's tuples, step by step: handles, rows, and where these belong.
+	a, z       [edges.BlockSize]uint32
+	rowA, rowZ [edges.BlockSize]uint32
+	inA, inZ   [edges.BlockSize]uint64
 }
 
 // deal reads the tuples and writes every arc into its bucket.
 func (s *scatter) deal(ctx context.Context, tmp *mem.Arena) error {
 	b := s.b
-	// Which duplicate is the first, and how sums are rounded, must not depend on the threads.
-	ordered := b.o.Duplicates == FirstDuplicate || b.o.Duplicates == SumDuplicates
-	weighted := b.o.Weights != edges.Unweighted
 	stages := make([]*stage, b.team.Size())
 	run := func(worker int, block *edges.Block) error {
-		st := stages[worker]
-		if st == nil {
+		if stages[worker] == nil {
 			n := len(s.buckets) * staged
-			st = &stage{low: mem.Make[uint32](tmp, n), high: mem.Make[uint8](tmp, n), n: make([]uint8, len(s.buckets))}
-			if weighted {
-				st.w = mem.Make[float64](tmp, n)
+			stages[worker] = &stage{low: mem.Make[uint32](tmp, n), n: make([]uint8, len(s.buckets))}
+			if s.high != nil {
+				stages[worker].high = mem.Make[uint8](tmp, n)
 			}
-			stages[worker] = st
+			if b.o.Weights != edges.Unweighted {
+				stages[worker].w = mem.Make[float64](tmp, n)
+			}
 		}
-		s.dealBlock(st, block)
+		s.dealBlock(stages[worker], block)
 		return nil
 	}
-	name := "building the in-edges"
+	name, scan := "building the in-edges", b.scan
 	if !s.in {
 		name = "building the out-edges"
 	}
-	var err error
-	if ordered {
-		err = b.scanInOrder(ctx, name, run)
-	} else {
-		err = b.scan(ctx, name, run)
+	if b.o.Duplicates == FirstDuplicate || b.o.Duplicates == SumDuplicates {
+		// Which duplicate is the first, and how sums are rounded, must not depend on the threads.
+		scan = b.scanInOrder
 	}
-	if err != nil {
+	if err := scan(ctx, name, run); err != nil {
 		return err
 	}
 	for _, st := range stages {
@@ -165,54 +193,71 @@ func (s *scatter) deal(ctx context.Context, tmp *mem.Arena) error {
 	return nil
 }
 
+// dealBlock takes a block's tuples to the buckets, one step at a time for all of them: a loop that does little has more
+// of its memory reads under way at once.
 func (s *scatter) dealBlock(st *stage, block *edges.Block) {
-	ids, undirected, drop := s.b.g.IDs, !s.b.directed, s.b.o.DropLoops
-	for i, u := range block.U[:block.N] {
-		v := block.V[i]
-		loop := u == v
-		if loop && drop {
-			continue
-		}
-		a, z := ids[u], ids[v]
-		w := s.b.weight(block.W[i])
-		if s.in || undirected {
-			s.put(st, z, a, w)
-		}
-		if !s.in || undirected && !loop {
-			s.put(st, a, z, w)
-		}
+	ids, n := s.b.g.IDs, block.N
+	for i, u := range block.U[:n] {
+		st.a[i] = ids[u]
+	}
+	for i, v := range block.V[:n] {
+		st.z[i] = ids[v]
+	}
+	undirected := !s.b.directed
+	if s.in || undirected {
+		s.locate(st.z[:n], &st.rowZ, &st.inZ)
+		s.put(st, block, &st.rowZ, &st.inZ, &st.a, false)
+	}
+	if !s.in || undirected {
+		s.locate(st.a[:n], &st.rowA, &st.inA)
+		s.put(st, block, &st.rowA, &st.inA, &st.z, undirected)
 	}
 }
 
-// put stages the arc from the row of one vertex to another.
-func (s *scatter) put(st *stage, vertex, neighbor uint32, w float64) {
-	row := vertex
-	if parts := uint32(len(s.starts)); parts > 1 {
-		part := vertex % parts
-		row = uint32(s.starts[part]) + vertex/parts
-	}
-	k := s.find[row>>6]
-	arc := uint64(row-s.firstRow(k))<<s.idBits | uint64(neighbor)
-	n := st.n[k]
-	at := int(k)*staged + int(n)
-	st.low[at], st.high[at] = uint32(arc), uint8(arc>>32)
-	if st.w != nil {
-		st.w[at] = w
-	}
-	if n++; n == staged {
-		st.n[k] = n
-		s.flush(st, k)
+// locate finds the rows of vertices, and their buckets.
+func (s *scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64) {
+	if len(s.parts) == 1 {
+		find := s.parts[0].find
+		for i, v := range vertices {
+			rows[i&(edges.BlockSize-1)] = v
+			in[i&(edges.BlockSize-1)] = find[place(v)]
+		}
 		return
 	}
-	st.n[k] = n
+	parts := uint32(len(s.parts))
+	for i, v := range vertices {
+		row := v / parts
+		rows[i] = row
+		in[i] = s.parts[v-row*parts].find[place(row)]
+	}
 }
 
-// firstRow returns the first row of a bucket in the numbering over all partitions.
-func (s *scatter) firstRow(k uint32) uint32 {
-	b := &s.buckets[k]
-	return uint32(s.starts[b.part]) + b.row
+// put stages the arcs from rows to neighbours; loops are left out if they are dropped, or were put already.
+func (s *scatter) put(st *stage, block *edges.Block, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, twice bool) {
+	noLoops := s.b.o.DropLoops || twice
+	for i := range block.N {
+		if noLoops && block.U[i] == block.V[i] {
+			continue
+		}
+		k := uint32(in[i] >> 32)
+		arc := uint64(rows[i]-uint32(in[i]))<<s.idBits | uint64(to[i])
+		n := st.n[k]
+		at := int(k)*staged + int(n)
+		st.low[at] = uint32(arc)
+		if st.high != nil {
+			st.high[at] = uint8(arc >> 32)
+		}
+		if st.w != nil {
+			st.w[at] = s.b.weight(block.W[i])
+		}
+		st.n[k] = n + 1
+		if n+1 == staged {
+			s.flush(st, k)
+		}
+	}
 }
 
+// flush writes a bucket's staged arcs into it.
 func (s *scatter) flush(st *stage, k uint32) {
 	n := int(st.n[k])
 	if n == 0 {
@@ -221,8 +266,14 @@ func (s *scatter) flush(st *stage, k uint32) {
 	st.n[k] = 0
 	at := int(s.buckets[k].next.Add(int64(n))) - n
 	from := int(k) * staged
-	copy(s.low[at:at+n], st.low[from:])
-	copy(s.high[at:at+n], st.high[from:])
+	if n == staged {
+		*(*[staged]uint32)(s.low[at:]) = *(*[staged]uint32)(st.low[from:])
+	} else {
+		copy(s.low[at:at+n], st.low[from:])
+	}
+	if s.high != nil {
+		copy(s.high[at:at+n], st.high[from:])
+	}
 	switch {
 	case s.w32 != nil:
 		for i, w := range st.w[from : from+n] {
@@ -231,85 +282,4 @@ func (s *scatter) flush(st *stage, k uint32) {
 	case s.w64 != nil:
 		copy(s.w64[at:at+n], st.w[from:])
 	}
-}
-
-// compact closes the gaps that dropped duplicates left between buckets.
-func (s *scatter) compact() {
-	at := 0
-	for i := range s.buckets {
-		k := &s.buckets[i]
-		if at != k.at {
-			copy(s.low[at:], s.low[k.at:k.at+k.kept])
-			if s.w32 != nil {
-				copy(s.w32[at:], s.w32[k.at:k.at+k.kept])
-			}
-			if s.w64 != nil {
-				copy(s.w64[at:], s.w64[k.at:k.at+k.kept])
-			}
-		}
-		k.at = at
-		at += k.kept
-	}
-	arena := s.b.g.arena
-	s.low = mem.Trim(arena, s.low, at)
-	if s.w32 != nil {
-		s.w32 = mem.Trim(arena, s.w32, at)
-	}
-	if s.w64 != nil {
-		s.w64 = mem.Trim(arena, s.w64, at)
-	}
-}
-
-// lists gives each partition its run of the arrays, with BCSR over it.
-func (s *scatter) lists(counts []uint32) {
-	b := s.b
-	at, k := 0, 0
-	for i, p := range b.g.Parts {
-		end := at
-		for ; k < len(s.buckets) && s.buckets[k].part == i; k++ {
-			end = s.buckets[k].at + s.buckets[k].kept
-		}
-		a := &Adjacency{}
-		a.Lists = bcsr(b.g.arena, counts[s.starts[i]:s.starts[i]+p.Owned], s.low[at:end:end])
-		if s.w32 != nil {
-			a.Weights32 = s.w32[at:end:end]
-		}
-		if s.w64 != nil {
-			a.Weights64 = s.w64[at:end:end]
-		}
-		if s.in {
-			p.In = a
-		} else {
-			p.Out = a
-		}
-		at = end
-	}
-}
-
-// bcsr makes lists of rows of the lengths given.
-func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) pregel.Lists {
-	words := (len(counts) + 63) / 64
-	l := pregel.Lists{Adj: adj, Bits: mem.Make[uint64](arena, words), Rank: mem.Make[uint32](arena, words+1)}
-	rows := uint32(0)
-	for i, c := range counts {
-		if i&63 == 0 {
-			l.Rank[i>>6] = rows
-		}
-		if c > 0 {
-			l.Bits[i>>6] |= 1 << (i & 63)
-			rows++
-		}
-	}
-	l.Rank[words] = rows
-	l.Starts = mem.Make[uint32](arena, int(rows)+1)
-	r, at := 0, uint32(0)
-	for _, c := range counts {
-		if c > 0 {
-			l.Starts[r] = at
-			at += c
-			r++
-		}
-	}
-	l.Starts[rows] = at
-	return l
 }

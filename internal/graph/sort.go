@@ -9,7 +9,7 @@ import (
 )
 
 // indexBits is how many bits of a sort key tell an arc's weight: buckets of more arcs are sorted the slow way.
-const indexBits = 64 - arcBits
+const indexBits = 64 - wideBits
 
 // sorter is a thread's memory for sorting buckets.
 type sorter struct {
@@ -25,33 +25,38 @@ type arc struct {
 	weight float64
 }
 
-// sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by row over all
-// partitions.
-func (s *scatter) sort() []uint32 {
+// sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by partition.
+func (s *scatter) sort() [][]uint32 {
 	b := s.b
-	counts := mem.Make[uint32](b.tmp, len(s.find)<<6)
+	counts := make([][]uint32, len(b.g.Parts))
+	for i, p := range b.g.Parts {
+		counts[i] = mem.Make[uint32](b.tmp, p.Owned)
+	}
 	sorters := make([]sorter, b.team.Size())
 	b.team.For(len(s.buckets), 4, func(worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
-			s.sortBucket(&sorters[worker], uint32(k), counts)
+			at := &s.buckets[k]
+			s.sortBucket(&sorters[worker], at, counts[at.part][at.row:])
 			b.progress("sorting the lists", int64(k), int64(len(s.buckets)))
 		}
 	})
 	return counts
 }
 
-func (s *scatter) sortBucket(t *sorter, k uint32, counts []uint32) {
-	b := &s.buckets[k]
+func (s *scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
 	t.keys = slices.Grow(t.keys[:0], n)[:n]
 	t.spare = slices.Grow(t.spare[:0], n)[:n]
-	low, high := s.low[b.at:b.at+n], s.high[b.at:b.at+n]
-	weighted := s.w32 != nil || s.w64 != nil
+	low := s.low[b.at : b.at+n]
 	for i, x := range low {
-		t.keys[i] = uint64(high[i])<<32 | uint64(x)
+		t.keys[i] = uint64(x)
 	}
-	counts = counts[s.firstRow(k):]
-	if weighted {
+	if s.high != nil {
+		for i, x := range s.high[b.at : b.at+n] {
+			t.keys[i] |= uint64(x) << 32
+		}
+	}
+	if s.w32 != nil || s.w64 != nil {
 		s.sortWeighted(t, b, counts)
 		return
 	}

@@ -1,0 +1,86 @@
+package graph
+
+import (
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// compact closes the gaps that dropped duplicates left between buckets.
+func (s *scatter) compact() {
+	at := 0
+	for i := range s.buckets {
+		k := &s.buckets[i]
+		if at != k.at {
+			copy(s.low[at:], s.low[k.at:k.at+k.kept])
+			if s.w32 != nil {
+				copy(s.w32[at:], s.w32[k.at:k.at+k.kept])
+			}
+			if s.w64 != nil {
+				copy(s.w64[at:], s.w64[k.at:k.at+k.kept])
+			}
+		}
+		k.at = at
+		at += k.kept
+	}
+	arena := s.b.g.arena
+	s.low = mem.Trim(arena, s.low, at)
+	if s.w32 != nil {
+		s.w32 = mem.Trim(arena, s.w32, at)
+	}
+	if s.w64 != nil {
+		s.w64 = mem.Trim(arena, s.w64, at)
+	}
+}
+
+// lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths by partition.
+func (s *scatter) lists(counts [][]uint32) {
+	b := s.b
+	at, k := 0, 0
+	for i, p := range b.g.Parts {
+		end := at
+		for ; k < len(s.buckets) && s.buckets[k].part == i; k++ {
+			end = s.buckets[k].at + s.buckets[k].kept
+		}
+		a := &Adjacency{Lists: bcsr(b.g.arena, counts[i], s.low[at:end:end])}
+		if s.w32 != nil {
+			a.Weights32 = s.w32[at:end:end]
+		}
+		if s.w64 != nil {
+			a.Weights64 = s.w64[at:end:end]
+		}
+		if s.in {
+			p.In = a
+		} else {
+			p.Out = a
+		}
+		at = end
+	}
+}
+
+// bcsr makes lists of rows of the lengths given.
+func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) pregel.Lists {
+	words := (len(counts) + 63) / 64
+	l := pregel.Lists{Adj: adj, Bits: mem.Make[uint64](arena, words), Rank: mem.Make[uint32](arena, words+1)}
+	rows := uint32(0)
+	for i, c := range counts {
+		if i&63 == 0 {
+			l.Rank[i>>6] = rows
+		}
+		if c > 0 {
+			l.Bits[i>>6] |= 1 << (i & 63)
+			rows++
+		}
+	}
+	l.Rank[words] = rows
+	l.Starts = mem.Make[uint32](arena, int(rows)+1)
+	r, at := 0, uint32(0)
+	for _, c := range counts {
+		if c > 0 {
+			l.Starts[r] = at
+			at += c
+			r++
+		}
+	}
+	l.Starts[rows] = at
+	return l
+}
