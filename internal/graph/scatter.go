@@ -175,8 +175,7 @@ func (s *scatter) deal(ctx context.Context, tmp *mem.Arena) error {
 	if !s.in {
 		name = "building the out-edges"
 	}
-	if b.o.Duplicates == FirstDuplicate || b.o.Duplicates == SumDuplicates {
-		// Which duplicate is the first, and how sums are rounded, must not depend on the threads.
+	if b.ordered() {
 		scan = b.scanInOrder
 	}
 	if err := scan(ctx, name, run); err != nil {
@@ -206,12 +205,27 @@ func (s *scatter) dealBlock(st *stage, block *edges.Block) {
 	undirected := !s.b.directed
 	if s.in || undirected {
 		s.locate(st.z[:n], &st.rowZ, &st.inZ)
-		s.put(st, block, &st.rowZ, &st.inZ, &st.a, false)
 	}
 	if !s.in || undirected {
 		s.locate(st.a[:n], &st.rowA, &st.inA)
-		s.put(st, block, &st.rowA, &st.inA, &st.z, undirected)
 	}
+	step := n
+	if undirected && s.b.ordered() {
+		step = 1 // both ends of a tuple before the next
+	}
+	for lo := 0; lo < n; lo += step {
+		if s.in || undirected {
+			s.put(st, block, lo, lo+step, &st.rowZ, &st.inZ, &st.a, false)
+		}
+		if !s.in || undirected {
+			s.put(st, block, lo, lo+step, &st.rowA, &st.inA, &st.z, undirected)
+		}
+	}
+}
+
+// ordered reports whether the order of the input matters: which duplicate is the first, and how sums are rounded.
+func (b *builder) ordered() bool {
+	return b.o.Duplicates == FirstDuplicate || b.o.Duplicates == SumDuplicates
 }
 
 // locate finds the rows of vertices, and their buckets.
@@ -232,10 +246,10 @@ func (s *scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[
 	}
 }
 
-// put stages the arcs from rows to neighbours; loops are left out if they are dropped, or were put already.
-func (s *scatter) put(st *stage, block *edges.Block, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, twice bool) {
+// put stages the arcs of tuples [lo, hi) from rows to neighbours; loops are left out if they are dropped, or were put already.
+func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, twice bool) {
 	noLoops := s.b.o.DropLoops || twice
-	for i := range block.N {
+	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {
 			continue
 		}
