@@ -73,6 +73,11 @@ func (p *Packed) Weighted() bool { return p.float32 != nil || p.float64 != nil }
 // Bits returns the number of bits of an endpoint.
 func (p *Packed) Bits() int { return int(p.bits) }
 
+// Bytes returns the memory that the list takes.
+func (p *Packed) Bytes() int64 {
+	return 8*int64(len(p.words)) + 4*int64(len(p.float32)) + 8*int64(len(p.float64))
+}
+
 // Close frees the list, which must not be used afterwards.
 func (p *Packed) Close() { p.arena.Close() }
 

@@ -1,0 +1,132 @@
+// Package cli is the command line: `superstep`, and the same for a user's own programs.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// Exit statuses.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// app is one invocation of the command line.
+type app struct {
+	entries []Entry
+	out     io.Writer // results and reports
+	err     io.Writer // progress, warnings, errors
+	quiet   bool
+}
+
+// usageError is what was said wrong on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Run runs the command line for the built-in programs and those of entries, and returns the exit status. Interrupts
+// cancel what runs.
+func Run(args []string, entries []Entry, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{entries: append(builtins(), entries...), out: stdout, err: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	var usage usageError
+	var program *engine.ProgramError
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "superstep: interrupted")
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "superstep: %v\nTry: superstep --help\n", usage.error)
+		return exitUsage
+	case errors.As(err, &program):
+		fmt.Fprintf(stderr, "superstep: %v\n\n%s", err, program.Stack)
+	default:
+		fmt.Fprintf(stderr, "superstep: %v\n", err)
+	}
+	return exitFailed
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "superstep",
+		Short: "Vertex programs on large graphs, and the Graph500 benchmark",
+		Long: `superstep runs vertex programs in bulk-synchronous supersteps (Pregel), on all processors of this machine.
+
+Every superstep it predicts, by a model it measures itself, whether pushing messages along the senders' edges or
+pulling them along the receivers' will be faster, and does that.`,
+		Example: `  superstep graph500 --scale 20
+  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
+  superstep run pagerank --graph kronecker:scale=18
+  superstep info web.txt.gz`,
+		SilenceUsage: true, SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q: superstep --help lists them", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
+	root.AddCommand(a.graph500(), a.run(), a.generate(), a.convert(), a.info(), a.algorithms(), a.version())
+	return root
+}
+
+// exactly refuses other numbers of arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s wants %s, found %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// oneOf is a flag that takes one of a few words.
+type oneOf struct {
+	value string
+	words []string
+}
+
+func (o *oneOf) String() string { return o.value }
+func (o *oneOf) Type() string   { return strings.Join(o.words, "|") }
+func (o *oneOf) Set(s string) error {
+	for _, w := range o.words {
+		if s == w {
+			o.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("expected one of %s", strings.Join(o.words, ", "))
+}
+
+// wordFlag defines a flag that takes one of a few words, the first by default, and completes them.
+func wordFlag(cmd *cobra.Command, name, help string, words ...string) *oneOf {
+	o := &oneOf{words[0], words}
+	cmd.Flags().Var(o, name, help)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	return o
+}

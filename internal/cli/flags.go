@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// maxThreads bounds --threads: more is a slip of the finger.
+const maxThreads = 4096
+
+// inputFlags say how a graph is read.
+type inputFlags struct {
+	format               string
+	directed, undirected bool
+	maxExpand            string
+}
+
+func (f *inputFlags) define(cmd *cobra.Command) {
+	var names []string
+	for _, d := range graphio.Formats() {
+		names = append(names, string(d.Format))
+	}
+	cmd.Flags().StringVar(&f.format, "format", "", "the file's format: "+strings.Join(names, ", ")+" (default: found out from name and content)")
+	cmd.Flags().BoolVar(&f.directed, "directed", false, "take edges as directed, whatever the input says")
+	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "take edges as undirected, whatever the input says")
+	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how much a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *inputFlags) request(name string, team *parallel.Team, p *progress) (load.Request, error) {
+	r := load.Request{Name: name, Team: team, Progress: p.stage}
+	if f.directed && f.undirected {
+		return r, usagef("--directed and --undirected contradict each other")
+	}
+	if f.directed || f.undirected {
+		r.Directed = &f.directed
+	}
+	if f.format != "" {
+		format, err := graphio.ParseFormat(f.format)
+		if err != nil {
+			return r, usagef("--format: %w", err)
+		}
+		r.Format = format
+	}
+	var err error
+	if r.MaxExpand, err = parseBytes(f.maxExpand); err != nil {
+		return r, usagef("--max-expand: %w", err)
+	}
+	return r, nil
+}
+
+// parseBytes reads a number of bytes: 1000, 5MB, 3GiB.
+func parseBytes(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	digits := strings.TrimRight(s, "KMGTiBb")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit := s[len(digits):]
+	factor, ok := map[string]int64{
+		"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+	}[unit]
+	if err != nil || !ok || n <= 0 || n > 1<<62/factor {
+		return 0, fmt.Errorf("found %q, expected a number of bytes, such as 500MB", s)
+	}
+	return n * factor, nil
+}
+
+// storeFlags say how a graph is stored.
+type storeFlags struct {
+	duplicates, loops *oneOf
+	unit              bool
+}
+
+func (f *storeFlags) define(cmd *cobra.Command) {
+	f.duplicates = wordFlag(cmd, "duplicates", "what becomes of parallel edges", "keep", "first", "min", "sum", "error")
+	f.loops = wordFlag(cmd, "self-loops", "what becomes of edges from a vertex to itself", "keep", "drop")
+	cmd.Flags().BoolVar(&f.unit, "unit-weights", false, "make every weight 1")
+}
+
+func (f *storeFlags) options() graph.Options {
+	d, _ := graph.ParseDuplicates(f.duplicates.value)
+	return graph.Options{Duplicates: d, DropLoops: f.loops.value == "drop", UnitWeights: f.unit}
+}
+
+// runFlags say how a program is run.
+type runFlags struct {
+	threads, workers int
+	grid             string
+	delivery         *oneOf
+	encoding         *oneOf
+	combine          *oneOf
+	deterministic    bool
+	maxSupersteps    int
+	json, trace      string
+}
+
+func (f *runFlags) define(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "partitions in this process (N means grid Nx1)")
+	cmd.Flags().StringVar(&f.grid, "grid", "", "grid of partitions, RxC, of which one side is 1")
+	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way",
+		"auto", "push", "naive", "mirrored", "pull", "beamer")
+	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
+	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
+	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
+	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`")
+	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+}
+
+// partitions returns the number of partitions asked for, and the grid as RxC.
+func (f *runFlags) partitions() (int, string, error) {
+	n := max(f.workers, 1)
+	if f.workers < 0 {
+		return 0, "", usagef("--workers %d: at least 1", f.workers)
+	}
+	grid := fmt.Sprintf("%dx1", n)
+	if f.grid != "" {
+		if f.workers != 0 {
+			return 0, "", usagef("--workers and --grid say the same: give one of them")
+		}
+		r, c, err := parseGrid(f.grid)
+		if err != nil {
+			return 0, "", err
+		}
+		n, grid = r*c, fmt.Sprintf("%dx%d", r, c)
+	}
+	if n > graph.MaxPartitions {
+		return 0, "", usagef("%d partitions: at most %d in one process", n, graph.MaxPartitions)
+	}
+	return n, grid, nil
+}
+
+func parseGrid(s string) (r, c int, err error) {
+	rows, columns, ok := strings.Cut(strings.ToLower(s), "x")
+	r, err1 := strconv.Atoi(rows)
+	c, err2 := strconv.Atoi(columns)
+	if !ok || err1 != nil || err2 != nil || r < 1 || c < 1 || r > 1<<20 || c > 1<<20 {
+		return 0, 0, usagef("--grid: found %q, expected RxC, such as 4x1", s)
+	}
+	if r > 1 && c > 1 {
+		return 0, 0, fmt.Errorf("--grid %dx%d: grids with both sides above 1 are not there yet; --grid %dx1 has as many partitions", r, c, r*c)
+	}
+	return r, c, nil
+}
+
+func (f *runFlags) team() (*parallel.Team, error) {
+	if f.threads < 1 || f.threads > maxThreads {
+		return nil, usagef("--threads %d: from 1 to %d", f.threads, maxThreads)
+	}
+	if f.threads > runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(f.threads)
+	}
+	return parallel.NewTeam(f.threads, f.threads <= runtime.NumCPU()), nil
+}
+
+func (f *runFlags) options(team *parallel.Team) engine.Options {
+	choice, _ := delivery.ParseChoice(f.delivery.value)
+	encoding, _ := delivery.ParseEncoding(f.encoding.value)
+	return engine.Options{
+		Team: team, Delivery: choice, Encoding: encoding, Uncombined: f.combine.value == "off",
+		Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
+	}
+}
+
+// traceTo opens the trace file, if one is asked for. The returned function finishes it.
+func (f *runFlags) traceTo() (trace.Sink, func() error, error) {
+	if f.trace == "" {
+		return nil, func() error { return nil }, nil
+	}
+	file, err := os.Create(f.trace)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := newBuffered(file)
+	return trace.NewWriter(w), w.Close, nil
+}
+
+// weightsFor returns what weights a program wants to be loaded.
+func weightsFor(e Entry, want edges.Weights, unit bool) (w edges.Weights, ifAny bool) {
+	if want == edges.Unweighted && e.keepWeights {
+		return edges.Float64, !unit
+	}
+	return want, false
+}

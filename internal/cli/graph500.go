@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph500"
+)
+
+// graph500Command is `superstep graph500`.
+type graph500Command struct {
+	app          *app
+	run          runFlags
+	scale        int
+	edgeFactor   int
+	roots        int
+	seed1, seed2 uint64
+	sssp         bool
+	noValidate   bool
+}
+
+func (a *app) graph500() *cobra.Command {
+	g := &graph500Command{app: a}
+	cmd := &cobra.Command{
+		Use:   "graph500 --scale N",
+		Short: "Run the Graph500 benchmark",
+		Long: `Run the Graph500 benchmark (specification 2.0): a Kronecker graph of 2^SCALE vertices, the same edges as the official
+generator's; kernel 1 builds the graph, timed; kernel 2 searches it breadth-first from 64 roots, each search timed, and
+its tree then validated by all five rules against the edge list. With --sssp kernel 3, shortest paths, does the same.
+
+Kernels 2 and 3 are vertex programs on the general engine. The output has the official fields in their order. A search
+that is not valid ends the run with status 1 and says which rule it broke.
+
+Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 GB, SCALE 25 9 GB.`,
+		Example: `  superstep graph500 --scale 20
+  superstep graph500 --scale 22 --json result.json --trace supersteps.jsonl
+  superstep graph500 --scale 18 --sssp --roots 16
+  superstep graph500 --scale 18 --workers 4 --delivery pull`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("scale") {
+				return usagef("--scale is missing: the graph has 2^SCALE vertices; 20 takes some seconds")
+			}
+			return g.execute(cmd.Context())
+		},
+	}
+	cmd.Flags().IntVar(&g.scale, "scale", 0, "the graph has 2^SCALE vertices")
+	cmd.Flags().IntVar(&g.edgeFactor, "edgefactor", 16, "and so many times as many edges")
+	cmd.Flags().IntVar(&g.roots, "roots", 64, "how many roots to search from")
+	cmd.Flags().Uint64Var(&g.seed1, "seed1", 2, "the generator's first seed")
+	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second seed")
+	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "run kernel 3, single-source shortest paths, too")
+	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
+	g.run.define(cmd)
+	return cmd
+}
+
+func (g *graph500Command) execute(ctx context.Context) error {
+	text := fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.scale, g.edgeFactor, g.seed1, g.seed2)
+	generator, err := generate.Parse(text)
+	if err != nil {
+		return usageError{err}
+	}
+	if g.roots < 1 {
+		return usagef("--roots %d: at least 1", g.roots)
+	}
+	_, grid, err := g.run.partitions()
+	if err != nil {
+		return err
+	}
+	rows, columns, _ := parseGrid(grid)
+	team, err := g.run.team()
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	o := g.run.options(team)
+	sink, finish, err := g.run.traceTo()
+	if err != nil {
+		return err
+	}
+	o.Trace = sink
+	progress := g.app.progress()
+	defer progress.done()
+	report, err := graph500.Run(ctx, graph500.Config{
+		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
+		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note,
+	})
+	progress.done()
+	err = errors.Join(err, finish())
+	var broken *graph500.Violation
+	if err != nil && !errors.As(err, &broken) {
+		return err
+	}
+	if e := report.WriteText(g.app.out); e != nil {
+		return e
+	}
+	for _, issue := range graph500.SubmissionIssues(*report) {
+		fmt.Fprintf(g.app.err, "superstep: not a submission: %s\n", issue)
+	}
+	if e := writeJSON(g.run.json, report); e != nil {
+		return e
+	}
+	return err
+}

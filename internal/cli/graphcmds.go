@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/load"
+)
+
+func (a *app) generate() *cobra.Command {
+	var output, format string
+	var weighted bool
+	var threads int
+	cmd := &cobra.Command{
+		Use:   "generate GENERATOR --output FILE",
+		Short: "Write a generated graph to a file",
+		Long:  "Write a generated graph to a file. The generators, and their parameters with defaults:\n\n" + generators(),
+		Example: `  superstep generate kronecker:scale=20 --output g20.graph500
+  superstep generate rmat:scale=16,a=.45,b=.15,c=.15 --output rmat.el.gz
+  superstep generate grid:rows=1000,columns=1000 --weighted --output grid.wel`,
+		Args: exactly(1, "a generator"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g, err := generate.Parse(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			weights := edges.Unweighted
+			if weighted {
+				weights = edges.Float64
+				if _, ok := g.(generate.Kronecker); ok {
+					weights = edges.Float32
+				}
+			}
+			request := load.Request{Name: args[0], Weights: weights}
+			return a.copyGraph(cmd.Context(), request, output, format, threads)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; its name tells the format")
+	cmd.Flags().StringVar(&format, "format", "", "the format to write: snap, el, wel, mtx, ldbc or graph500")
+	cmd.Flags().BoolVar(&weighted, "weighted", false, "write weights too")
+	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	return cmd
+}
+
+func generators() string {
+	var b strings.Builder
+	for _, d := range generate.Known() {
+		var params []string
+		for _, p := range d.Parameters {
+			if p.Default == "" {
+				params = append(params, p.Name+"=")
+			} else {
+				params = append(params, fmt.Sprintf("[%s=%s]", p.Name, p.Default))
+			}
+		}
+		fmt.Fprintf(&b, "  %s:%s\n      %s\n", d.Name, strings.Join(params, ","), d.Help)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (a *app) convert() *cobra.Command {
+	var input inputFlags
+	var to string
+	var threads int
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Convert a graph from one format to another",
+		Long: `Convert a graph from one format to another. The formats are told by the names, or by --format and --to:
+snap (.txt), el, wel, mtx, ldbc (.v, .e, .properties) and graph500; .gz or .zst at the end compresses.
+What the new format cannot hold is an error, or said in a warning.`,
+		Example: `  superstep convert web.txt.gz web.graph500 --undirected
+  superstep convert roads.mtx roads.wel
+  superstep convert example.v example.el.zst`,
+		Args: exactly(2, "the name of the graph to read and of the file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request, err := input.request(args[0], nil, nil)
+			if err != nil {
+				return err
+			}
+			request.Weights, request.IfAny = edges.Float64, true
+			return a.copyGraph(cmd.Context(), request, args[1], to, threads)
+		},
+	}
+	input.define(cmd)
+	cmd.Flags().StringVar(&to, "to", "", "the format to write")
+	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	return cmd
+}
+
+// copyGraph reads or generates a graph and writes it.
+func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int) error {
+	if output == "" {
+		return usagef("--output is missing")
+	}
+	o := graphio.WriteOptions{}
+	if format != "" {
+		var err error
+		if o.Format, err = graphio.ParseFormat(format); err != nil {
+			return usagef("the format to write: %w", err)
+		}
+	}
+	flags := runFlags{threads: threads}
+	team, err := flags.team()
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	progress := a.progress()
+	defer progress.done()
+	r.Team, r.Progress = team, progress.stage
+	in, err := load.Open(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	o.Team = team
+	o.Progress = func(done, total int64) { progress.stage("writing "+output, done, total) }
+	var warnings []string
+	o.Warn = func(line string) { warnings = append(warnings, line) }
+	if err := graphio.Write(ctx, output, in, o); err != nil {
+		return err
+	}
+	progress.done()
+	for _, line := range warnings {
+		fmt.Fprintf(a.err, "superstep: warning: %s\n", line)
+	}
+	account(a.out, in)
+	fmt.Fprintf(a.out, "wrote %s: %s vertices, %s edges\n", output, counted(in.Vertices), counted(in.Edges.Len()))
+	return nil
+}
+
+// account prints what was understood of an input.
+func account(w io.Writer, in *edges.Input) {
+	for _, line := range in.Account {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func (a *app) algorithms() *cobra.Command {
+	return &cobra.Command{
+		Use:   "algorithms",
+		Short: "List the algorithms and their parameters",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			for _, e := range a.entries {
+				fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
+				for _, p := range e.Parameters {
+					text := p.Help
+					switch {
+					case p.Required:
+						text += " (required)"
+					case p.Default != "":
+						text += " (default " + p.Default + ")"
+					}
+					fmt.Fprintf(a.out, "    -p %s=%s\n        %s\n", p.Name, strings.ToUpper(p.Type), text)
+				}
+			}
+			return nil
+		},
+	}
+}

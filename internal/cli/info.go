@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+func (a *app) info() *cobra.Command {
+	var input inputFlags
+	var threads int
+	var json string
+	cmd := &cobra.Command{
+		Use:   "info GRAPH",
+		Short: "Say what a graph holds, what memory it takes, and how to run on it",
+		Example: `  superstep info web.txt.gz
+  superstep info kronecker:scale=16`,
+		Args: exactly(1, "the name of a graph"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags := runFlags{threads: threads}
+			team, err := flags.team()
+			if err != nil {
+				return err
+			}
+			defer team.Close()
+			progress := a.progress()
+			defer progress.done()
+			request, err := input.request(args[0], team, progress)
+			if err != nil {
+				return err
+			}
+			request.Weights, request.IfAny = edges.Float64, true
+			in, err := load.Open(cmd.Context(), request)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			progress.stage("counting "+args[0], 0, 0)
+			s, err := graph.Inspect(cmd.Context(), in, team)
+			if err != nil {
+				return err
+			}
+			progress.done()
+			account(a.out, in)
+			survey(a.out, s)
+			suggest(a.out, args[0], in, s)
+			return writeJSON(json, s)
+		},
+	}
+	input.define(cmd)
+	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`")
+	return cmd
+}
+
+func survey(w io.Writer, s *graph.Survey) {
+	kind, weights := "undirected", "without weights"
+	if s.Directed {
+		kind = "directed"
+	}
+	if s.Weighted {
+		weights = "with weights"
+	}
+	fmt.Fprintf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
+	fmt.Fprintf(w, "edges       %s, %s, %s\n", counted(s.Tuples), kind, weights)
+	fmt.Fprintf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates), counted(s.Loops))
+	if s.LargestDegree > 0 {
+		fmt.Fprintf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %d)\n",
+			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), s.Largest)
+	}
+	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", bytesText(s.LoadBytes), bytesText(s.GraphBytes))
+	if free := mem.Available(); free > 0 {
+		fmt.Fprintf(w, "; %s are available", bytesText(free))
+	}
+	fmt.Fprintln(w)
+}
+
+// suggest prints commands that run on the graph.
+func suggest(w io.Writer, name string, in *edges.Input, s *graph.Survey) {
+	if s.Vertices == 0 {
+		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
+		return
+	}
+	fmt.Fprintf(w, "run         superstep run bfs --graph %s -p source=%d\n", quoted(name), s.Largest)
+	algorithm := "pagerank"
+	if s.Weighted {
+		algorithm = fmt.Sprintf("sssp -p source=%d", s.Largest)
+	}
+	fmt.Fprintf(w, "            superstep run %s --graph %s --output result.txt\n", algorithm, quoted(name))
+}
+
+// quoted quotes a word for a shell if it must be.
+func quoted(s string) string {
+	for _, c := range s {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9') && c != '.' && c != '/' && c != '_' && c != '-' && c != ':' && c != '=' && c != ',' {
+			return "'" + s + "'"
+		}
+	}
+	return s
+}

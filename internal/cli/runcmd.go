@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// runCommand is `superstep run`.
+type runCommand struct {
+	app    *app
+	input  inputFlags
+	store  storeFlags
+	run    runFlags
+	graph  string
+	params []string
+	output string
+	verify bool
+	sorted bool
+}
+
+func (a *app) run() *cobra.Command {
+	r := &runCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "run ALGORITHM --graph FILE|GENERATOR",
+		Short: "Run a vertex program on a graph",
+		Long: `Run a vertex program on a graph from a file or a generator.
+
+Files: edge lists (.txt, .el, .wel), Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), plain or
+compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
+and their parameters; "superstep generate --help" lists the generators.`,
+		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
+  superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
+  superstep run pagerank --graph kronecker:scale=18 -p iterations=20
+  superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
+  superstep run wcc --graph social.el --workers 4 --trace wcc.jsonl`,
+		Args: exactly(1, "the name of an algorithm"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, e := range a.entries {
+				names = append(names, e.Name+"\t"+e.Help)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the graph: a file, or a generator such as kronecker:scale=18")
+	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `key=value`")
+	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
+	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
+	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
+	r.input.define(cmd)
+	r.store.define(cmd)
+	r.run.define(cmd)
+	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after so many supersteps")
+	return cmd
+}
+
+// runReport is what --json writes.
+type runReport struct {
+	Algorithm     string            `json:"algorithm"`
+	Parameters    map[string]string `json:"parameters"`
+	Graph         string            `json:"graph"`
+	Vertices      int               `json:"vertices"`
+	Edges         int               `json:"edges"`
+	Directed      bool              `json:"directed"`
+	Supersteps    int               `json:"supersteps"`
+	Converged     bool              `json:"converged"`
+	LoadTime      float64           `json:"load_time"`
+	RunTime       float64           `json:"run_time"`
+	WriteTime     float64           `json:"write_time"`
+	SuperstepTime []float64         `json:"superstep_time"`
+	Messages      int               `json:"messages"`
+	MessagesSent  int               `json:"messages_sent"`
+	BytesSent     int               `json:"bytes_sent"`
+	PeakRSS       int64             `json:"peak_rss_bytes"`
+	Threads       int               `json:"threads"`
+	Workers       int               `json:"workers"`
+	Grid          string            `json:"grid"`
+	Delivery      string            `json:"delivery"`
+	Verified      *bool             `json:"verified,omitempty"`
+}
+
+func (r *runCommand) execute(ctx context.Context, name string) error {
+	// What can be wrong with the command line is found before the graph is opened.
+	e, err := r.app.entry(name)
+	if err != nil {
+		return err
+	}
+	values, err := e.parameters(r.params)
+	if err != nil {
+		return err
+	}
+	if r.graph == "" {
+		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
+	}
+	parts, grid, err := r.run.partitions()
+	if err != nil {
+		return err
+	}
+	if r.run.maxSupersteps < 0 {
+		return usagef("--max-supersteps %d: at least 1", r.run.maxSupersteps)
+	}
+	team, err := r.run.team()
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	progress := r.app.progress()
+	defer progress.done()
+	report := &runReport{
+		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: parts, Grid: grid, Delivery: r.run.delivery.value,
+	}
+	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, report: report, parts: parts}
+	defer j.close()
+	if err := j.all(ctx); err != nil {
+		return err
+	}
+	progress.done()
+	return r.finish(report)
+}
+
+// finish writes the report: to standard output, unless the values went there.
+func (r *runCommand) finish(report *runReport) error {
+	report.PeakRSS = mem.PeakRSS()
+	to := r.app.out
+	if r.output == "-" {
+		to = r.app.err
+	}
+	if !report.Converged {
+		fmt.Fprintf(r.app.err, "superstep: warning: %s did not converge in %d supersteps\n", report.Algorithm, report.Supersteps)
+	}
+	report.text(to)
+	return writeJSON(r.run.json, report)
+}
+
+func (p *runReport) text(w io.Writer) {
+	kind := "undirected"
+	if p.Directed {
+		kind = "directed"
+	}
+	fmt.Fprintf(w, "%s on %s: %s vertices, %s edges, %s\n", p.Algorithm, p.Graph, counted(p.Vertices), counted(p.Edges), kind)
+	how := "converged"
+	if !p.Converged {
+		how = "stopped"
+	}
+	fmt.Fprintf(w, "%s after %d supersteps, %s messages", how, p.Supersteps, counted(p.Messages))
+	if p.Workers > 1 {
+		fmt.Fprintf(w, ", %s values and %s between %d partitions", counted(p.MessagesSent), bytesText(int64(p.BytesSent)), p.Workers)
+	}
+	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %d threads\n",
+		p.LoadTime, p.RunTime, p.WriteTime, bytesText(p.PeakRSS), p.Threads)
+	if p.Verified != nil {
+		fmt.Fprintln(w, "verified: the result satisfies its certificate")
+	}
+}
+
+// runJob is one execution.
+type runJob struct {
+	*runCommand
+	entry    Entry
+	values   map[string]string
+	team     *parallel.Team
+	progress *progress
+	report   *runReport
+	parts    int
+
+	in    *edges.Input
+	graph *graph.Graph
+	bound engine.Bound
+}
+
+func (j *runJob) close() {
+	if j.bound != nil {
+		j.bound.Close()
+	}
+	if j.graph != nil {
+		j.graph.Close()
+	}
+	if j.in != nil {
+		j.in.Close()
+	}
+}
+
+func (j *runJob) all(ctx context.Context) error {
+	start := time.Now()
+	if err := j.load(ctx); err != nil {
+		return err
+	}
+	j.report.LoadTime = time.Since(start).Seconds()
+	program, err := j.entry.New(j.values, j.graph.Find)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.graph.Name, err)
+	}
+	o := j.run.options(j.team)
+	sink, finish, err := j.run.traceTo()
+	if err != nil {
+		return err
+	}
+	o.Trace, o.Job = sink, j.entry.Name
+	o.Progress = func(p engine.Progress) {
+		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
+	}
+	o.Log = func(line string) { fmt.Fprintln(j.app.err, line) }
+	if j.bound, err = program.Bind(j.graph, o); err != nil {
+		return errors.Join(err, finish())
+	}
+	j.progress.stage("running "+j.entry.Name, 0, 0)
+	start = time.Now()
+	outcome, err := j.bound.Run(ctx)
+	if err = errors.Join(err, finish()); err != nil {
+		return err
+	}
+	p := j.report
+	p.RunTime = time.Since(start).Seconds()
+	p.Supersteps, p.Converged, p.SuperstepTime = outcome.Supersteps, outcome.Converged, j.bound.Times()
+	p.Messages, p.MessagesSent, p.BytesSent = outcome.Messages, outcome.Sent, outcome.Bytes
+	if err := j.check(); err != nil {
+		return err
+	}
+	start = time.Now()
+	err = j.write(ctx)
+	p.WriteTime = time.Since(start).Seconds()
+	return err
+}
+
+// load opens and builds the graph. The tuples are kept only if they are needed to verify the result.
+func (j *runJob) load(ctx context.Context) error {
+	program, err := j.entry.New(j.values, nil)
+	if err != nil {
+		return err
+	}
+	request, err := j.input.request(j.runCommand.graph, j.team, j.progress)
+	if err != nil {
+		return err
+	}
+	o := j.store.options()
+	o.Weights, request.IfAny = weightsFor(j.entry, program.Weights(), o.UnitWeights)
+	if request.Weights = o.Weights; o.UnitWeights {
+		request.Weights = edges.Unweighted
+	}
+	if j.in, err = load.Open(ctx, request); err != nil {
+		return err
+	}
+	if request.IfAny && !j.in.Edges.Weighted() {
+		o.Weights = edges.Unweighted
+	}
+	o.Partitions, o.Team, o.Progress = j.parts, j.team, j.progress.stage
+	if j.graph, err = graph.Build(ctx, j.in, o); err != nil {
+		return err
+	}
+	if !j.verify {
+		j.in.Close()
+	}
+	p := j.report
+	p.Vertices, p.Edges, p.Directed = j.graph.N, j.in.Edges.Len(), j.graph.Directed
+	return nil
+}
+
+// write writes a line for every vertex.
+func (j *runJob) write(ctx context.Context) error {
+	if j.output == "" {
+		return nil
+	}
+	j.progress.stage("writing "+j.output, 0, 0)
+	g := j.graph
+	line := func(dst []byte, i int) []byte {
+		id := pregel.VertexID(i)
+		if j.sorted {
+			id = pregel.VertexID(g.IDs[i])
+		}
+		dst = appendUint(dst, g.Label(id))
+		dst = append(dst, ' ')
+		return j.bound.Append(dst, id)
+	}
+	fill := func(w io.Writer) error { return graphio.WriteValues(cancellable{ctx, w}, g.N, j.team, line) }
+	if j.output == "-" {
+		return fill(j.app.out)
+	}
+	return graphio.WriteFile(j.output, j.team.Size(), fill)
+}
+
+// cancellable is a writer that fails once a context ends.
+type cancellable struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c cancellable) Write(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, c.ctx.Err()
+	}
+	return c.w.Write(p)
+}

@@ -1,0 +1,271 @@
+package graph500
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Config says what to run.
+type Config struct {
+	Generator     generate.Kronecker
+	Roots         int
+	SSSP          bool // kernel 3 too
+	Validate      bool
+	Rows, Columns int // of the grid of partitions
+	Team          *parallel.Team
+	Engine        engine.Options
+	// Progress is told what is being done and how much of it; Note adds a few words. Either may be nil.
+	Progress func(stage string, done, total int64)
+	Note     func(text string)
+}
+
+// run is a run of the benchmark.
+type run struct {
+	Config
+	report    *Report
+	in        *edges.Input
+	g         *graph.Graph
+	validator *Validator
+	arena     *mem.Arena
+	parent    []uint32
+	dist      []float32
+}
+
+// Run runs the benchmark: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from every root, each
+// search timed and then judged. The report is complete also when the error is a *Violation: a search was not valid.
+func Run(ctx context.Context, c Config) (*Report, error) {
+	if c.Progress == nil {
+		c.Progress = func(string, int64, int64) {}
+	}
+	if c.Note == nil {
+		c.Note = func(string) {}
+	}
+	r := &run{Config: c, arena: new(mem.Arena), report: &Report{
+		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor, Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2},
+		Processes: 1, Threads: c.Team.Size(), Workers: c.Rows * c.Columns, Rows: c.Rows, Columns: c.Columns,
+	}}
+	defer r.close()
+	err := r.all(ctx)
+	r.report.PeakRSS = mem.PeakRSS()
+	var broken *Violation
+	if err == nil && c.Validate || errors.As(err, &broken) {
+		valid := err == nil
+		r.report.Valid = &valid
+	}
+	return r.report, err
+}
+
+func (r *run) close() {
+	if r.validator != nil {
+		r.validator.Close()
+	}
+	if r.g != nil {
+		r.g.Close()
+	}
+	if r.in != nil {
+		r.in.Close()
+	}
+	r.arena.Close()
+}
+
+func (r *run) all(ctx context.Context) error {
+	if err := r.generate(ctx); err != nil {
+		return err
+	}
+	if err := r.construct(ctx); err != nil {
+		return err
+	}
+	degrees := r.g.TupleDegrees
+	r.report.Roots = r.Generator.Roots(r.Roots, func(v uint64) bool { return v < uint64(len(degrees)) && degrees[v] > 0 })
+	if len(r.report.Roots) == 0 {
+		return fmt.Errorf("%s: no vertex has an edge to another: there is nothing to search", r.in.Name)
+	}
+	n := r.g.N
+	r.parent = mem.Make[uint32](r.arena, n)
+	if r.Validate {
+		r.validator = NewValidator(r.in.Edges, n, r.Team)
+	}
+	if err := r.kernel2(ctx); err != nil {
+		return err
+	}
+	if !r.SSSP {
+		return nil
+	}
+	r.dist = mem.Make[float32](r.arena, n)
+	return r.kernel3(ctx)
+}
+
+func (r *run) generate(ctx context.Context) (err error) {
+	weights := edges.Unweighted
+	if r.SSSP {
+		weights = edges.Float32
+	}
+	start := time.Now()
+	r.in, err = generate.Input(ctx, r.Generator, generate.Options{
+		Weights: weights, Team: r.Team, Progress: func(done, total int64) { r.Progress("generating", done, total) },
+	})
+	r.report.Generation = time.Since(start).Seconds()
+	return err
+}
+
+// construct is kernel 1. It is not told how many vertices there are.
+func (r *run) construct(ctx context.Context) (err error) {
+	in := *r.in
+	in.Vertices, in.Free = 0, nil
+	o := graph.Options{
+		Partitions: r.Rows * r.Columns, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true,
+		Team: r.Team, Progress: r.Progress,
+	}
+	if r.SSSP {
+		o.Weights = edges.Float32
+	}
+	start := time.Now()
+	r.g, err = graph.Build(ctx, &in, o)
+	r.report.Construction = time.Since(start).Seconds()
+	return err
+}
+
+// kernel2 is breadth-first search as a vertex program.
+func (r *run) kernel2(ctx context.Context) error {
+	job, err := engine.NewJob(r.g, algorithms.BFSBlocks{}, r.options("bfs"))
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	return r.searches(ctx, "BFS", &r.report.BFS, func(root pregel.VertexID) (search, error) {
+		err := job.Restart(algorithms.BFSBlocks{BFS: algorithms.BFS{Source: root}})
+		job.Prepare()
+		return job, err
+	}, func(root uint64) (Result, error) {
+		r.each(func(v int) { r.parent[v] = r.input(job.Value(pregel.VertexID(r.g.IDs[v]))) })
+		if r.validator == nil {
+			return Result{}, nil
+		}
+		return r.validator.BFS(root, r.parent)
+	})
+}
+
+// kernel3 is single-source shortest paths as a vertex program, in single precision as the reference checks it.
+func (r *run) kernel3(ctx context.Context) error {
+	job, err := engine.NewJob(r.g, algorithms.SSSPTree[float32]{}, r.options("sssp"))
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	return r.searches(ctx, "SSSP", &r.report.SSSP, func(root pregel.VertexID) (search, error) {
+		err := job.Restart(algorithms.SSSPTree[float32]{Source: root})
+		job.Prepare()
+		return job, err
+	}, func(root uint64) (Result, error) {
+		r.each(func(v int) {
+			hop := job.Value(pregel.VertexID(r.g.IDs[v]))
+			r.parent[v], r.dist[v] = r.input(hop.Parent), hop.Dist
+			if math.IsInf(float64(hop.Dist), 1) {
+				r.dist[v] = -1
+			}
+		})
+		if r.validator == nil {
+			return Result{}, nil
+		}
+		return r.validator.SSSP(root, r.parent, r.dist)
+	})
+}
+
+func (r *run) options(job string) engine.Options {
+	o := r.Engine
+	o.Team, o.Job = r.Team, job
+	return o
+}
+
+// each calls f for every input vertex, in parallel.
+func (r *run) each(f func(v int)) {
+	r.Team.For(r.g.N, 1<<14, func(_, lo, hi int) {
+		for v := lo; v < hi; v++ {
+			f(v)
+		}
+	})
+}
+
+// input returns the input vertex of a handle.
+func (r *run) input(id pregel.VertexID) uint32 {
+	if id == pregel.None {
+		return Unreached
+	}
+	return r.g.Order[id]
+}
+
+// search is a job that is ready to run.
+type search interface {
+	Run(ctx context.Context) (*engine.Outcome, error)
+}
+
+// searches times a search from every root and judges it. The first root is searched once before, untimed, as a warm-up.
+// Nothing goes from one search to another but the model's coefficients.
+func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func(pregel.VertexID) (search, error), judge func(root uint64) (Result, error)) error {
+	roots := r.report.Roots
+	for i := -1; i < len(roots); i++ {
+		root := roots[max(i, 0)]
+		r.Progress(name, int64(max(i, 0)), int64(len(roots)))
+		id, _ := r.g.Find(root)
+		job, err := prepare(id)
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		if _, err := job.Run(ctx); err != nil {
+			return err
+		}
+		seconds := time.Since(start).Seconds()
+		if i < 0 {
+			continue
+		}
+		start = time.Now()
+		result, err := judge(root)
+		k.Time = append(k.Time, seconds)
+		if r.Validate {
+			k.Validate = append(k.Validate, time.Since(start).Seconds())
+		}
+		nedge := r.nedge()
+		k.Nedge = append(k.Nedge, nedge)
+		if err != nil {
+			return fmt.Errorf("%s from root %d: %w", name, root, err)
+		}
+		if r.Validate && result.Edges != nedge {
+			return fmt.Errorf("%s from root %d: %w", name, root,
+				&Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", nedge, result.Edges)})
+		}
+		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.3g MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
+	}
+	return nil
+}
+
+// nedge counts the tuples in the tree of r.parent: each touches two of its vertices.
+func (r *run) nedge() int64 {
+	sums := make([]int64, r.Team.Size())
+	r.Team.For(r.g.N, 1<<16, func(worker, lo, hi int) {
+		sum := int64(0)
+		for v := lo; v < hi; v++ {
+			if r.parent[v] != Unreached {
+				sum += int64(r.g.TupleDegrees[v])
+			}
+		}
+		sums[worker] += sum
+	})
+	total := int64(0)
+	for _, s := range sums {
+		total += s
+	}
+	return total / 2
+}

@@ -1,0 +1,33 @@
+package superstep
+
+import (
+	"os"
+
+	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Program is a vertex program under the name it has on the command line; see [Register].
+type Program struct{ entry cli.Entry }
+
+// Register gives a program a name on the command line. Its parameters are its exported fields with a `param` tag:
+//
+//	Source pregel.VertexID `param:"source" help:"where to start"`
+//	Limit  int             `param:"limit" default:"10" help:"how far to go"`
+//
+// Fields of type pregel.VertexID are given as ids of the input.
+func Register[V, M any](name string, p pregel.Program[V, M]) Program {
+	return Program{cli.NewEntry(name, "a program of this binary", p)}
+}
+
+// Main is the main function of a binary that has the whole command line of superstep, for the programs given beside the
+// built-in ones. It does not return.
+//
+//	func main() { superstep.Main(superstep.Register("hops", Hops{})) }
+func Main(programs ...Program) {
+	entries := make([]cli.Entry, len(programs))
+	for i, p := range programs {
+		entries[i] = p.entry
+	}
+	os.Exit(cli.Run(os.Args[1:], entries, os.Stdout, os.Stderr))
+}
