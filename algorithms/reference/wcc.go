@@ -1,0 +1,28 @@
+package reference
+
+// WCC returns the smallest vertex of each vertex's component, the directions of arcs ignored.
+func WCC(g Graph) []int {
+	g.Directed = false
+	out := g.out()
+	component := make([]int, g.N)
+	for v := range component {
+		component[v] = -1
+	}
+	for v := range component {
+		if component[v] >= 0 {
+			continue
+		}
+		component[v] = v
+		for stack := []int{v}; len(stack) > 0; {
+			u := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			for _, a := range out[u] {
+				if component[a.to] < 0 {
+					component[a.to] = v
+					stack = append(stack, a.to)
+				}
+			}
+		}
+	}
+	return component
+}

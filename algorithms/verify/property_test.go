@@ -1,0 +1,139 @@
+package verify
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms/reference"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// sample is a random graph in both forms.
+func sample(rng *rand.Rand, team *parallel.Team) (reference.Graph, Graph, *edges.Packed) {
+	n := 1 + rng.IntN(30)
+	r := reference.Graph{N: n, Directed: rng.IntN(2) == 0}
+	var tuples [][2]uint64
+	for range rng.IntN(3 * n) {
+		u, v := rng.IntN(n), rng.IntN(n)
+		r.Arcs = append(r.Arcs, [2]int{u, v})
+		r.Weights = append(r.Weights, float64(rng.IntN(4))*rng.Float64()) // zero for one in four
+		tuples = append(tuples, [2]uint64{uint64(u), uint64(v)})
+	}
+	list := edges.Pack(uint64(n), tuples, r.Weights)
+	return r, Graph{Edges: list, Vertices: n, Directed: r.Directed, Team: team}, list
+}
+
+// TestAgainstReference: results of the reference pass, and results with a change pass only if it makes no difference.
+func TestAgainstReference(t *testing.T) {
+	team := parallel.NewTeam(2, false)
+	defer team.Close()
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		r, g, list := sample(rng, team)
+		source, x, y := rng.IntN(r.N), rng.IntN(r.N), rng.IntN(r.N)
+		expect := func(what string, right bool, err error) {
+			t.Helper()
+			if (err == nil) != right {
+				t.Fatalf("seed %d, %s: right is %t, got %v; source %d of %+v", seed, what, right, err, source, r)
+			}
+		}
+
+		level := reference.BFSLevels(r, source)
+		expect("levels", true, Levels(g, source, level))
+		changed := slices.Clone(level)
+		changed[x] = []int64{level[y], level[x] + 1, math.MaxInt64, int64(rng.IntN(r.N))}[rng.IntN(4)]
+		expect("changed levels", slices.Equal(changed, level), Levels(g, source, changed))
+
+		parent := parents(rng, r, source, level)
+		expect("parents", true, BFS(g, source, parent))
+		parent[x] = int64(rng.IntN(r.N+2) - 1)
+		expect("changed parents", treeIsRight(r, source, level, parent), BFS(g, source, parent))
+
+		dist := reference.SSSP(r, source)
+		expect("distances", true, SSSP(g, source, dist))
+		lengths := slices.Clone(dist)
+		for v := range lengths { // several at once: vertices that support each other wrongly
+			if v != source && rng.IntN(3) == 0 {
+				lengths[v] = []float64{dist[y], dist[v] / 2, math.Inf(1), dist[v]}[rng.IntN(4)]
+			}
+		}
+		expect("changed distances", slices.Equal(lengths, dist), SSSP(g, source, lengths))
+
+		label := make([]uint64, r.N)
+		for v, c := range reference.WCC(r) {
+			label[v] = uint64(c)*7 + 3
+		}
+		expect("components", true, WCC(g, label))
+		other := slices.Clone(label)
+		other[x] = other[y]
+		expect("changed components", slices.Equal(other, label), WCC(g, other))
+
+		for _, k := range []int{0, 1, 5, 300} {
+			rank := reference.PageRank(r, 0.85, k)
+			residual, err := PageRank(g, 0.85, rank, 2*math.Pow(0.85, float64(k)))
+			expect("ranks", true, err)
+			change := 0.0
+			for v, p := range reference.PageRank(r, 0.85, k+1) {
+				change += math.Abs(p - rank[v])
+			}
+			expect("residual", true, errIf(math.Abs(residual-change) > 1e-12))
+		}
+		list.Close()
+	}
+}
+
+type differs struct{}
+
+func (differs) Error() string { return "differs" }
+
+func errIf(wrong bool) error {
+	if wrong {
+		return differs{}
+	}
+	return nil
+}
+
+// parents returns a random tree of the levels.
+func parents(rng *rand.Rand, r reference.Graph, source int, level []int64) []int64 {
+	parent := slices.Repeat([]int64{-1}, r.N)
+	parent[source] = int64(source)
+	for _, i := range rng.Perm(len(r.Arcs)) {
+		for _, a := range ways(r, r.Arcs[i]) {
+			if level[a[0]] != math.MaxInt64 && level[a[1]] == level[a[0]]+1 {
+				parent[a[1]] = int64(a[0])
+			}
+		}
+	}
+	return parent
+}
+
+func ways(r reference.Graph, a [2]int) [][2]int {
+	if r.Directed {
+		return [][2]int{a}
+	}
+	return [][2]int{a, {a[1], a[0]}}
+}
+
+// treeIsRight says whether every vertex has a parent at the level before that an arc leads from.
+func treeIsRight(r reference.Graph, source int, level, parent []int64) bool {
+	for v, p := range parent {
+		switch {
+		case v == source:
+			if p != int64(source) {
+				return false
+			}
+		case level[v] == math.MaxInt64 || p < 0 || p >= int64(r.N):
+			if p != -1 || level[v] != math.MaxInt64 {
+				return false
+			}
+		case level[p] != level[v]-1 || !slices.ContainsFunc(r.Arcs, func(a [2]int) bool {
+			return slices.Contains(ways(r, a), [2]int{int(p), v})
+		}):
+			return false
+		}
+	}
+	return true
+}

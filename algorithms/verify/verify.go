@@ -1,0 +1,148 @@
+// Package verify checks results by certificates: properties that hold of a right result alone and that one pass or two
+// over the list of tuples can see. It shares no code with what computes the results, and does not compute them again.
+package verify
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// blockGrain is the number of blocks that a worker takes at a time.
+const blockGrain = 16
+
+// Graph is what results are checked against: the tuples as the algorithm was meant to see them, so without those that
+// --duplicates or --self-loops took away where that matters.
+type Graph struct {
+	// Edges are the arcs, or the edges of an undirected graph, where each is an arc both ways and a loop one arc.
+	Edges edges.List
+	// Vertices is the number of vertices, isolated ones included. Results have a value for each.
+	Vertices int
+	Directed bool
+	// UnitWeights makes every weight 1, as it is in a list without weights.
+	UnitWeights bool
+	// Labels are the names of vertices in what errors say.
+	Labels edges.Labels
+	// Team shares the work; nil is the caller alone.
+	Team *parallel.Team
+}
+
+// Violation is the error of a result that is wrong. Any other error is about the arguments or the reading of tuples.
+type Violation struct {
+	// Rule is the broken rule, by the name that the function's comment gives it.
+	Rule string
+	// Text names the vertices at fault, by their labels.
+	Text string
+}
+
+// Error names the rule and what breaks it.
+func (v *Violation) Error() string { return fmt.Sprintf("rule %q violated: %s", v.Rule, v.Text) }
+
+func violation(rule, format string, args ...any) *Violation {
+	return &Violation{rule, fmt.Sprintf(format, args...)}
+}
+
+// name returns the label of a vertex.
+func (g Graph) name(v int) uint64 { return g.Labels.Of(uint64(v)) }
+
+// fits checks the arguments that all functions have.
+func (g Graph) fits(values int, what string) error {
+	if values != g.Vertices {
+		return fmt.Errorf("%d %s for %d vertices", values, what, g.Vertices)
+	}
+	if uint64(g.Vertices) > math.MaxUint32 {
+		return fmt.Errorf("%d vertices: at most %d can be verified", g.Vertices, uint32(math.MaxUint32))
+	}
+	return nil
+}
+
+func (g Graph) fitsSource(source int) error {
+	if source < 0 || source >= g.Vertices {
+		return fmt.Errorf("source %d: the graph has %d vertices", source, g.Vertices)
+	}
+	return nil
+}
+
+// arcs is a run of arcs from[i] -> to[i]. Those of an undirected list come twice: as they are, and back.
+type arcs struct {
+	from, to []uint64
+	weight   []float64
+	back     bool
+}
+
+// scan calls check with every arc, by several goroutines at once, and returns the violation in the first block that has
+// one. Endpoints are vertices.
+func (g Graph) scan(check func(a arcs) *Violation) error {
+	var least first
+	buffers := make([]edges.Block, g.Team.Size())
+	g.Team.For(edges.Blocks(g.Edges), blockGrain, func(worker, lo, hi int) {
+		b := &buffers[worker]
+		for i := lo; i < hi && !least.before(i); i++ {
+			if err := g.read(i, b); err != nil {
+				least.report(i, err)
+				return
+			}
+			broken := check(arcs{b.U[:b.N], b.V[:b.N], b.W[:b.N], false})
+			if broken == nil && !g.Directed {
+				broken = check(arcs{b.V[:b.N], b.U[:b.N], b.W[:b.N], true})
+			}
+			if broken != nil {
+				least.report(i, broken)
+				return
+			}
+		}
+	})
+	return least.err
+}
+
+func (g Graph) read(i int, b *edges.Block) error {
+	if err := g.Edges.Read(i, b); err != nil {
+		return fmt.Errorf("read block %d of the edges: %w", i, err)
+	}
+	for j, u := range b.U[:b.N] {
+		if v := b.V[j]; u >= uint64(g.Vertices) || v >= uint64(g.Vertices) {
+			return fmt.Errorf("tuple %d joins %d and %d: the graph has %d vertices", i*edges.BlockSize+j, u, v, g.Vertices)
+		}
+	}
+	if g.UnitWeights || !g.Edges.Weighted() {
+		for j := range b.W[:b.N] {
+			b.W[j] = 1
+		}
+	}
+	return nil
+}
+
+// first keeps the error of the least block, so that what is reported does not depend on timing.
+type first struct {
+	mu  sync.Mutex
+	end atomic.Int64 // one more than the block of err, or 0
+	err error
+}
+
+func (f *first) before(block int) bool {
+	end := f.end.Load()
+	return end > 0 && int64(block) >= end
+}
+
+func (f *first) report(block int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil || int64(block) < f.end.Load()-1 {
+		f.end.Store(int64(block) + 1)
+		f.err = err
+	}
+}
+
+// marks is a set of vertices that several goroutines add to.
+type marks []uint64
+
+func newMarks(n int) marks { return make(marks, bitmap.Words(n)) }
+
+func (m marks) has(v uint64) bool { return atomic.LoadUint64(&m[v>>6])>>(v&63)&1 != 0 }
+
+func (m marks) add(v uint64) { atomic.OrUint64(&m[v>>6], 1<<(v&63)) }

@@ -1,0 +1,147 @@
+// Package graph500 judges and reports runs of the Graph500 benchmark: its validators go by the edge list alone, its
+// statistics and its output are the specification's, with the reference's layout.
+package graph500
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// Report is everything of one run. Times are in seconds.
+type Report struct {
+	Scale, EdgeFactor int
+	Seeds             [2]uint64 // of the generator
+	Processes         int       // num_mpi_processes: worker processes
+	Generation        float64
+	Construction      float64 // kernel 1
+
+	// Roots are the vertices searched from; there are NBFS of them.
+	Roots []uint64
+	// BFS is kernel 2, SSSP kernel 3; what was not run is zero.
+	BFS, SSSP Kernel
+	// Valid tells whether every search passed; nil when none was judged.
+	Valid *bool
+
+	Threads, Workers int
+	Rows, Columns    int // of the grid of partitions
+	PeakRSS          int64
+}
+
+// Kernel is what the searches of a kernel took, by root.
+type Kernel struct {
+	Time []float64
+	// Nedge is what the validator counts, see [Result]: the same for both kernels when they search the same graph.
+	Nedge []int64
+	// Validate is the time of validation, nil when there was none.
+	Validate []float64
+}
+
+func (k Kernel) ran() bool { return len(k.Time) > 0 }
+
+// statistics returns those of time, nedge, TEPS and validate.
+func (k Kernel) statistics() (time, nedge, teps, validate Statistics) {
+	edges := make([]float64, len(k.Nedge))
+	for i, n := range k.Nedge {
+		edges[i] = float64(n)
+	}
+	return Describe(k.Time), Describe(edges), DescribeTEPS(k.Time, edges), Describe(k.Validate)
+}
+
+// Grid returns the grid of partitions as "RxC".
+func (r Report) Grid() string { return fmt.Sprintf("%dx%d", r.Rows, r.Columns) }
+
+// WriteText writes the output block in the order and the layout of the reference, labels padded to 32 columns, with
+// two differences that the specification asks for: nedge is given for each kernel, where the reference prints one set
+// without a prefix that the last kernel run has filled; and the TEPS of a kernel that was not run are zero, the rest of
+// its lines left out. Fields of ours and remarks, which begin with #, follow the block. A run that is not valid has no
+// block, as in the reference.
+func (r Report) WriteText(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	if r.Valid != nil && !*r.Valid {
+		fmt.Fprintln(out, "No results printed for invalid run.")
+		return out.Flush()
+	}
+	b := block{out}
+	b.integer("SCALE", int64(r.Scale))
+	b.integer("edgefactor", int64(r.EdgeFactor))
+	b.integer("NBFS", int64(len(r.Roots)))
+	b.number("graph_generation", r.Generation)
+	b.integer("num_mpi_processes", int64(r.Processes))
+	b.number("construction_time", r.Construction)
+	b.kernels(r.BFS, r.SSSP)
+	b.integer("threads", int64(r.Threads))
+	b.integer("workers", int64(r.Workers))
+	b.line("grid", r.Grid())
+	b.integer("peak_rss_bytes", r.PeakRSS)
+	if r.Valid == nil {
+		b.line("valid", "not checked")
+	} else {
+		b.line("valid", "true")
+	}
+	fmt.Fprintln(out, "# nedge counts the input tuples in the component of the root: duplicates each time, self-loops not (the reference's rule)")
+	return out.Flush()
+}
+
+// block writes lines of the output block.
+type block struct{ w io.Writer }
+
+func (b block) kernels(bfs, sssp Kernel) {
+	kernels := [...]struct {
+		Kernel
+		prefix string
+	}{{bfs, "bfs  "}, {sssp, "sssp "}}
+	for _, k := range kernels {
+		if time, _, _, _ := k.statistics(); k.ran() {
+			b.statistics(k.prefix, "time", "%.6g", time)
+		}
+	}
+	for _, k := range kernels {
+		if _, nedge, _, _ := k.statistics(); k.ran() {
+			b.statistics(k.prefix, "nedge", "%.11g", nedge)
+		}
+	}
+	for _, k := range kernels {
+		_, _, teps, _ := k.statistics()
+		b.rates(k.prefix, teps)
+	}
+	for _, k := range kernels {
+		if _, _, _, validate := k.statistics(); k.Validate != nil {
+			b.statistics(k.prefix, "validate", "%.6g", validate)
+		}
+	}
+}
+
+func (b block) statistics(prefix, what, format string, s Statistics) {
+	for _, f := range s.places() {
+		b.line(prefix+f.name+"_"+what, fmt.Sprintf(format, f.value))
+	}
+	b.line(prefix+"mean_"+what, fmt.Sprintf(format, s.Mean))
+	b.line(prefix+"stddev_"+what, fmt.Sprintf(format, s.Stddev))
+}
+
+func (b block) rates(prefix string, s Statistics) {
+	for _, f := range s.places() {
+		b.number(prefix+f.name+"_TEPS", f.value)
+	}
+	// The reference marks the figure that counts.
+	fmt.Fprintf(b.w, "%-29s!  %.6g\n", prefix+"harmonic_mean_TEPS:", s.Mean)
+	b.number(prefix+"harmonic_stddev_TEPS", s.Stddev)
+}
+
+func (b block) integer(label string, x int64)  { b.line(label, fmt.Sprint(x)) }
+func (b block) number(label string, x float64) { b.line(label, fmt.Sprintf("%.6g", x)) }
+
+func (b block) line(label, value string) { fmt.Fprintf(b.w, "%-32s%s\n", label+":", value) }
+
+// place is one of the five places in the sorted figures, with its official name.
+type place struct {
+	name  string
+	value float64
+}
+
+func (s Statistics) places() [5]place {
+	return [...]place{
+		{"min", s.Min}, {"firstquartile", s.FirstQuartile}, {"median", s.Median}, {"thirdquartile", s.ThirdQuartile}, {"max", s.Max},
+	}
+}
