@@ -210,8 +210,8 @@ func (g *Graph) IsDirected() bool { return g.g.Directed }
 // Partitions returns the number of partitions.
 func (g *Graph) Partitions() int { return len(g.g.Parts) }
 
-// Close frees the graph and is idempotent. Nothing that was made of the graph may be used afterwards but results. A
-// graph that is forgotten frees itself.
+// Close frees the graph; it is idempotent. No run may use the graph any more, and results cannot name vertices without
+// it. A graph that is forgotten frees itself.
 func (g *Graph) Close() { g.g.Close() }
 
 // Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput.

@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
@@ -9,6 +10,9 @@ import (
 
 // SSSP finds the length of the shortest path from Source along edges of weights that are not negative: infinity where
 // there is none.
+//
+// A vertex tells its neighbours its distance once that is below the superstep's window, which moves on with the least
+// distances not yet told (see [wave]); until then it stays awake. So few distances are told that are bettered later.
 type SSSP[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }
@@ -16,57 +20,165 @@ type SSSP[W combiners.Weight] struct {
 // Combiner lets the edge a message crosses add its weight, and keeps the least.
 func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 
+// Monotone says that a distance which is no shorter changes nothing.
+func (SSSP[W]) Monotone() {}
+
+// Aggregators are the window's.
+func (SSSP[W]) Aggregators() []pregel.Aggregate { return waveAggregators }
+
 // Initial is the distance of vertices not reached.
 func (SSSP[W]) Initial() W { return W(math.Inf(1)) }
 
 // Sources is where paths start.
 func (p SSSP[W]) Sources() []ID { return []ID{p.Source} }
 
-// Init gives Source distance 0.
-func (p SSSP[W]) Init(v *pregel.Vertex[W, W]) { p.Compute(v, 0) }
+// Coordinate moves the window on.
+func (SSSP[W]) Coordinate(c *pregel.Coordinator) { advance(c) }
 
-// Compute takes a shorter distance and tells the neighbours.
-func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
-	if dist < v.Value() {
-		v.Set(dist)
-		v.SendToAllNeighbors(dist)
-	}
+// Init gives Source distance 0.
+func (SSSP[W]) Init(v *pregel.Vertex[W, W]) {
+	v.Set(0)
+	v.SendToAllNeighbors(0)
 	v.VoteToHalt()
 }
 
-// Hop is a vertex's place in a tree of shortest paths.
-type Hop[W combiners.Weight] struct {
-	Dist   W
-	Parent ID
+// Compute takes a shorter distance, and tells it to the neighbours if it is below the window.
+func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
+	news := !v.Woken()
+	if dist < v.Value() {
+		v.Set(dist)
+		news = true
+		front.Cell(v).Better += int64(v.OutDegree())
+	}
+	d := v.Value()
+	switch wave := wave.Value(v); {
+	case news && float64(d) < wave.Window:
+		v.SendToAllNeighbors(d)
+		v.VoteToHalt()
+		front.Cell(v).tell(float64(d), wave.Settled, v.OutDegree())
+	case news:
+		front.Cell(v).wait(float64(d), wave.Settled, v.OutDegree())
+	case float64(d) <= wave.Settled:
+		v.Finish()
+	default:
+		v.VoteToHalt()
+	}
 }
 
-// SSSPTree is SSSP that also tells the way: kernel 3 of Graph500. A vertex not reached has distance infinity and parent
-// pregel.None. The parent changes only when the distance falls, so that edges of weight zero make no cycle.
+// ComputeBlock is Compute for the vertices of b.Run.
+func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
+	wave, front := wave.Value(b.Worker), front.Cell(b.Worker)
+	window, settled := W(wave.Window), W(wave.Settled)
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		bit := uint64(1) << i
+		news := b.Awake&bit != 0
+		if b.Received&bit != 0 && b.In[i] < b.Values[i] {
+			b.Values[i] = b.In[i]
+			news = true
+			front.Better += int64(b.OutDegrees[i])
+		}
+		d := b.Values[i]
+		switch {
+		case news && d < window:
+			b.Out[i] = d
+			b.Sent |= bit
+			b.Halt |= bit
+			front.tell(float64(d), wave.Settled, int(b.OutDegrees[i]))
+		case news:
+			front.wait(float64(d), wave.Settled, int(b.OutDegrees[i]))
+		case d <= settled:
+			b.Finish |= bit
+		default:
+			b.Halt |= bit
+		}
+	}
+}
+
+// Hop is a vertex's place in a tree of shortest paths: its distance, and the vertex before it.
+type Hop[W combiners.Weight] = combiners.Arrival[W]
+
+// SSSPTree is SSSP that also tells the way: kernel 3 of Graph500. A vertex not reached has distance infinity and comes
+// from pregel.None; Source comes from itself. The tree changes only when a distance falls, so that edges of weight zero
+// make no cycle.
 type SSSPTree[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }
 
 // Combiner keeps the least distance and who sent it.
-func (SSSPTree[W]) Combiner() pregel.Combiner[combiners.Arrival[W]] {
-	return combiners.MinPlusSender[W]()
-}
+func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlusSender[W]() }
+
+// Monotone says that a distance which is no shorter changes nothing.
+func (SSSPTree[W]) Monotone() {}
+
+// Aggregators are the window's.
+func (SSSPTree[W]) Aggregators() []pregel.Aggregate { return waveAggregators }
 
 // Initial is a vertex not reached.
-func (SSSPTree[W]) Initial() Hop[W] { return Hop[W]{W(math.Inf(1)), pregel.None} }
+func (SSSPTree[W]) Initial() Hop[W] { return Hop[W]{Dist: W(math.Inf(1)), From: pregel.None} }
 
 // Sources is where paths start.
 func (p SSSPTree[W]) Sources() []ID { return []ID{p.Source} }
 
+// Coordinate moves the window on.
+func (SSSPTree[W]) Coordinate(c *pregel.Coordinator) { advance(c) }
+
 // Init makes Source its own parent, at distance 0.
-func (p SSSPTree[W]) Init(v *pregel.Vertex[Hop[W], combiners.Arrival[W]]) {
-	p.Compute(v, combiners.Arrival[W]{Sender: v.ID()})
+func (SSSPTree[W]) Init(v *pregel.Vertex[Hop[W], Hop[W]]) {
+	v.Set(Hop[W]{From: v.ID()})
+	v.SendToAllNeighbors(v.Value())
+	v.VoteToHalt()
 }
 
-// Compute takes a shorter way and tells the neighbours.
-func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], combiners.Arrival[W]], a combiners.Arrival[W]) {
+// Compute takes a shorter way, and tells it to the neighbours if it is below the window.
+func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
+	news := !v.Woken()
 	if a.Dist < v.Value().Dist {
-		v.Set(Hop[W]{a.Dist, a.Sender})
-		v.SendToAllNeighbors(combiners.Arrival[W]{Dist: a.Dist, Sender: v.ID()})
+		v.Set(a)
+		news = true
+		front.Cell(v).Better += int64(v.OutDegree())
 	}
-	v.VoteToHalt()
+	d := v.Value().Dist
+	switch wave := wave.Value(v); {
+	case news && float64(d) < wave.Window:
+		v.SendToAllNeighbors(Hop[W]{Dist: d, From: v.ID()})
+		v.VoteToHalt()
+		front.Cell(v).tell(float64(d), wave.Settled, v.OutDegree())
+	case news:
+		front.Cell(v).wait(float64(d), wave.Settled, v.OutDegree())
+	case float64(d) <= wave.Settled:
+		v.Finish()
+	default:
+		v.VoteToHalt()
+	}
+}
+
+// ComputeBlock is Compute for the vertices of b.Run.
+func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
+	wave, front := wave.Value(b.Worker), front.Cell(b.Worker)
+	window, settled := W(wave.Window), W(wave.Settled)
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		bit := uint64(1) << i
+		news := b.Awake&bit != 0
+		if b.Received&bit != 0 && b.In[i].Dist < b.Values[i].Dist {
+			b.Values[i] = b.In[i]
+			news = true
+			front.Better += int64(b.OutDegrees[i])
+		}
+		d := b.Values[i].Dist
+		switch {
+		case news && d < window:
+			b.Out[i] = Hop[W]{Dist: d, From: b.ID(i)}
+			b.Sent |= bit
+			b.Halt |= bit
+			front.tell(float64(d), wave.Settled, int(b.OutDegrees[i]))
+		case news:
+			front.wait(float64(d), wave.Settled, int(b.OutDegrees[i]))
+		case d <= settled:
+			b.Finish |= bit
+		default:
+			b.Halt |= bit
+		}
+	}
 }

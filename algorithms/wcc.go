@@ -16,6 +16,9 @@ func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 // Direction is both ways: components do not ask which way an edge points.
 func (WCC) Direction() pregel.Direction { return pregel.Both }
 
+// Monotone says that an id which is no less changes nothing.
+func (WCC) Monotone() {}
+
 // Init makes every vertex a component.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 	v.Set(v.ID())

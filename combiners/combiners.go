@@ -74,7 +74,7 @@ func Min[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
 	return define(named[T]("Min"), greatest, func(a, b T) T { return min(a, b) },
 		func(b pregel.Binding, c simple[T]) (pregel.Kernel[T], error) {
-			return &minKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true}), least}, nil
+			return &minKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true, Monotone: true}), least}, nil
 		})
 }
 
@@ -83,7 +83,7 @@ func Max[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
 	return define(named[T]("Max"), least, func(a, b T) T { return max(a, b) },
 		func(b pregel.Binding, c simple[T]) (pregel.Kernel[T], error) {
-			return &maxKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true}), greatest}, nil
+			return &maxKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true, Monotone: true}), greatest}, nil
 		})
 }
 
@@ -142,7 +142,7 @@ func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
 		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
-			return &minPlusKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true})}, checkWeights[W](b, c.name)
+			return &minPlusKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 
@@ -151,7 +151,7 @@ func MaxMin[W Weight]() pregel.Combiner[W] {
 	least, _ := limits[W]()
 	return semiring[W](named[W]("MaxMin"), least, func(a, b W) W { return max(a, b) },
 		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
-			return &maxMinKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true})}, checkWeights[W](b, c.name)
+			return &maxMinKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 

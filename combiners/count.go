@@ -41,6 +41,28 @@ func (k *countKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64
 	return found, walked
 }
 
+func (k *countKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	edges := 0
+	has, in := into.Has.Words, into.Msg
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		lo, hi := p.Sender(uint32(w<<6 + bits.TrailingZeros64(senders)))
+		edges += int(hi - lo)
+		for _, d := range p.Adj[lo:hi] {
+			v, bit := d>>6, uint64(1)<<(d&63)
+			switch {
+			case p.Skip[v]&bit != 0:
+			case has[v]&bit == 0:
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = 1
+			default:
+				in[d]++
+			}
+		}
+	}
+	return edges
+}
+
 func (k *countKernel[T]) Emit(p *pregel.Push, w int, bins *pregel.Bins[T]) int {
 	edges := 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
@@ -68,6 +90,7 @@ type presence[M any] struct{}
 
 func (presence[M]) Window(_ int, scratch *[64]M) *[64]M     { return scratch }
 func (presence[M]) Store(int, uint64, *[64]M) int           { return -1 }
+func (presence[M]) Reset()                                  {}
 func (presence[M]) Swap()                                   {}
 func (presence[M]) Pack(_, _ []uint64, to *pregel.Packed)   { to.Raw = to.Raw[:0] }
 func (presence[M]) Unpack(*pregel.Packed, []uint64, uint32) {}

@@ -3,6 +3,7 @@ package combiners
 import (
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -13,12 +14,35 @@ type plain[M any] struct {
 	column[M]
 	identity M
 	traits   pregel.Traits
+	best     []M // the best message each slot has had, in a monotone program; else nil
 }
 
 func newPlain[M any](b pregel.Binding, identity M, traits pregel.Traits) plain[M] {
 	c := newColumn[M](b)
 	traits.Bytes, traits.Raw = c.bytes(), c.raw
-	return plain[M]{c, identity, traits}
+	k := plain[M]{column: c, identity: identity, traits: traits}
+	if b.Monotone && traits.Monotone {
+		arena, _ := b.Alloc.(*mem.Arena)
+		k.best = mem.Make[M](arena, b.Capacity)
+	}
+	return k
+}
+
+// Reset forgets what messages came.
+func (k *plain[M]) Reset() {
+	for i := range k.best {
+		k.best[i] = k.identity
+	}
+}
+
+// heard reports whether any vertex of a list sent.
+func heard(list []uint32, present []uint64) bool {
+	for _, s := range list {
+		if present[s>>6]>>(s&63)&1 != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (k *plain[M]) Traits() pregel.Traits { return k.traits }

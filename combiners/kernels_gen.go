@@ -77,6 +77,35 @@ func (k *sumKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 	return found | need, walked
 }
 
+// Push folds the messages of the senders of word w into the inbox.
+func (k *sumKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc += x
+			in[d] = acc
+		}
+	}
+	return edges
+}
+
 // Fold folds pairs of receiver and message, by "acc += x".
 func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
@@ -110,14 +139,17 @@ func (k *minKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if any != 0 {
 			acc = in[i]
 		}
+		start := acc
 		for j, s := range list {
 			if present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
-			any = 1
 			x := read[s]
 			_ = j
 			if x < acc {
@@ -129,6 +161,12 @@ func (k *minKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 			}
 		}
 		in[i] = acc
+		if k.best != nil && acc != start {
+			k.best[w<<6+int(i)] = acc
+		}
+		if acc != start || k.best == nil && heard(list, present) {
+			any = 1
+		}
 		found |= any << i
 	}
 	return found, walked
@@ -146,9 +184,13 @@ func (k *minKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if found>>i&1 != 0 {
 			acc = in[i]
 		}
+		start := acc
 		for j, s := range list {
 			x := read[s]
 			_ = j
@@ -161,8 +203,52 @@ func (k *minKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 			}
 		}
 		in[i] = acc
+		if k.best != nil {
+			k.best[w<<6+int(i)] = acc
+			if acc == start {
+				need &^= 1 << i
+			}
+		}
 	}
 	return found | need, walked
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *minKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	best := k.best
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			if best != nil {
+				if !(x < best[d]) {
+					continue
+				}
+				best[d] = x
+			}
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			if x < acc {
+				acc = x
+			}
+			in[d] = acc
+		}
+	}
+	return edges
 }
 
 // Fold folds pairs of receiver and message, by "if x < acc { acc = x; STOP }".
@@ -171,6 +257,12 @@ func (k *minKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 	msg = msg[:len(to)]
 	for j, d := range to {
 		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
+		if best := k.best; best != nil {
+			if !(x < best[d]) {
+				continue
+			}
+			best[d] = x
+		}
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
@@ -200,14 +292,17 @@ func (k *maxKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if any != 0 {
 			acc = in[i]
 		}
+		start := acc
 		for j, s := range list {
 			if present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
-			any = 1
 			x := read[s]
 			_ = j
 			if x > acc {
@@ -219,6 +314,12 @@ func (k *maxKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 			}
 		}
 		in[i] = acc
+		if k.best != nil && acc != start {
+			k.best[w<<6+int(i)] = acc
+		}
+		if acc != start || k.best == nil && heard(list, present) {
+			any = 1
+		}
 		found |= any << i
 	}
 	return found, walked
@@ -236,9 +337,13 @@ func (k *maxKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if found>>i&1 != 0 {
 			acc = in[i]
 		}
+		start := acc
 		for j, s := range list {
 			x := read[s]
 			_ = j
@@ -251,8 +356,52 @@ func (k *maxKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 			}
 		}
 		in[i] = acc
+		if k.best != nil {
+			k.best[w<<6+int(i)] = acc
+			if acc == start {
+				need &^= 1 << i
+			}
+		}
 	}
 	return found | need, walked
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *maxKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	best := k.best
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			if best != nil {
+				if !(x > best[d]) {
+					continue
+				}
+				best[d] = x
+			}
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			if x > acc {
+				acc = x
+			}
+			in[d] = acc
+		}
+	}
+	return edges
 }
 
 // Fold folds pairs of receiver and message, by "if x > acc { acc = x; STOP }".
@@ -261,6 +410,12 @@ func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 	msg = msg[:len(to)]
 	for j, d := range to {
 		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
+		if best := k.best; best != nil {
+			if !(x > best[d]) {
+				continue
+			}
+			best[d] = x
+		}
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
@@ -339,6 +494,35 @@ func (k *orKernel) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]bo
 		in[i] = acc
 	}
 	return found | need, walked
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *orKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[bool]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc = acc || x
+			in[d] = acc
+		}
+	}
+	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc = acc || x".
@@ -425,6 +609,35 @@ func (k *andKernel) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]b
 	return found | need, walked
 }
 
+// Push folds the messages of the senders of word w into the inbox.
+func (k *andKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[bool]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc = acc && x
+			in[d] = acc
+		}
+	}
+	return edges
+}
+
 // Fold folds pairs of receiver and message, by "acc = acc && x".
 func (k *andKernel) Fold(to []uint32, msg []bool, into *pregel.Inbox[bool]) {
 	has, in := into.Has.Words, into.Msg
@@ -507,6 +720,35 @@ func (k *orBitsKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in 
 		in[i] = acc
 	}
 	return found | need, walked
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *orBitsKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc |= x
+			in[d] = acc
+		}
+	}
+	return edges
 }
 
 // Fold folds pairs of receiver and message, by "acc |= x".
@@ -593,6 +835,35 @@ func (k *andBitsKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in
 	return found | need, walked
 }
 
+// Push folds the messages of the senders of word w into the inbox.
+func (k *andBitsKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc &= x
+			in[d] = acc
+		}
+	}
+	return edges
+}
+
 // Fold folds pairs of receiver and message, by "acc &= x".
 func (k *andBitsKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
@@ -673,6 +944,35 @@ func (k *firstKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *
 	return found | need, walked
 }
 
+// Push folds the messages of the senders of word w into the inbox.
+func (k *firstKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc = x
+			in[d] = acc
+		}
+	}
+	return edges
+}
+
 // Fold folds pairs of receiver and message, by "acc = x".
 func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
@@ -749,6 +1049,35 @@ func (k *funcKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[
 	return found | need, walked
 }
 
+// Push folds the messages of the senders of word w into the inbox.
+func (k *funcKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc = k.combine(acc, x)
+			in[d] = acc
+		}
+	}
+	return edges
+}
+
 // Fold folds pairs of receiver and message, by "acc = k.combine(acc, x)".
 func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
@@ -783,15 +1112,18 @@ func (k *minPlusKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if any != 0 {
 			acc = in[i]
 		}
+		start := acc
 		weights := all[lo:hi]
 		for j, s := range list {
 			if present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
-			any = 1
 			x := read[s]
 			x = x + weights[j]
 			if x < acc {
@@ -799,6 +1131,12 @@ func (k *minPlusKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[
 			}
 		}
 		in[i] = acc
+		if k.best != nil && acc != start {
+			k.best[w<<6+int(i)] = acc
+		}
+		if acc != start || k.best == nil && heard(list, present) {
+			any = 1
+		}
 		found |= any << i
 	}
 	return found, walked
@@ -817,9 +1155,13 @@ func (k *minPlusKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if found>>i&1 != 0 {
 			acc = in[i]
 		}
+		start := acc
 		weights := all[lo:hi]
 		for j, s := range list {
 			x := read[s]
@@ -829,6 +1171,12 @@ func (k *minPlusKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in
 			}
 		}
 		in[i] = acc
+		if k.best != nil {
+			k.best[w<<6+int(i)] = acc
+			if acc == start {
+				need &^= 1 << i
+			}
+		}
 	}
 	return found | need, walked
 }
@@ -850,9 +1198,52 @@ func (k *minPlusKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int
 			}
 			x := sent
 			x = x + weights[j]
+			if best := k.best; best != nil && !(x < best[d]) {
+				continue
+			}
 			b := d >> bins.Shift
 			bins.To[b] = append(bins.To[b], d)
 			bins.Msg[b] = append(bins.Msg[b], x)
+		}
+	}
+	return edges
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *minPlusKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	best := k.best
+	all := weightsOf[W](p.Lists)
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		weights := all[lo:hi]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			x = x + weights[j]
+			if best != nil {
+				if !(x < best[d]) {
+					continue
+				}
+				best[d] = x
+			}
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			if x < acc {
+				acc = x
+			}
+			in[d] = acc
 		}
 	}
 	return edges
@@ -864,6 +1255,12 @@ func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
 	msg = msg[:len(to)]
 	for j, d := range to {
 		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
+		if best := k.best; best != nil {
+			if !(x < best[d]) {
+				continue
+			}
+			best[d] = x
+		}
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
@@ -894,15 +1291,18 @@ func (k *maxMinKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[6
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if any != 0 {
 			acc = in[i]
 		}
+		start := acc
 		weights := all[lo:hi]
 		for j, s := range list {
 			if present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
-			any = 1
 			x := read[s]
 			x = min(x, weights[j])
 			if x > acc {
@@ -910,6 +1310,12 @@ func (k *maxMinKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[6
 			}
 		}
 		in[i] = acc
+		if k.best != nil && acc != start {
+			k.best[w<<6+int(i)] = acc
+		}
+		if acc != start || k.best == nil && heard(list, present) {
+			any = 1
+		}
 		found |= any << i
 	}
 	return found, walked
@@ -928,9 +1334,13 @@ func (k *maxMinKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in 
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
+		if k.best != nil {
+			acc = k.best[w<<6+int(i)]
+		}
 		if found>>i&1 != 0 {
 			acc = in[i]
 		}
+		start := acc
 		weights := all[lo:hi]
 		for j, s := range list {
 			x := read[s]
@@ -940,6 +1350,12 @@ func (k *maxMinKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in 
 			}
 		}
 		in[i] = acc
+		if k.best != nil {
+			k.best[w<<6+int(i)] = acc
+			if acc == start {
+				need &^= 1 << i
+			}
+		}
 	}
 	return found | need, walked
 }
@@ -961,9 +1377,52 @@ func (k *maxMinKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int 
 			}
 			x := sent
 			x = min(x, weights[j])
+			if best := k.best; best != nil && !(x > best[d]) {
+				continue
+			}
 			b := d >> bins.Shift
 			bins.To[b] = append(bins.To[b], d)
 			bins.Msg[b] = append(bins.Msg[b], x)
+		}
+	}
+	return edges
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *maxMinKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	best := k.best
+	all := weightsOf[W](p.Lists)
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		weights := all[lo:hi]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			x = min(x, weights[j])
+			if best != nil {
+				if !(x > best[d]) {
+					continue
+				}
+				best[d] = x
+			}
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			if x > acc {
+				acc = x
+			}
+			in[d] = acc
 		}
 	}
 	return edges
@@ -975,6 +1434,12 @@ func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
 	msg = msg[:len(to)]
 	for j, d := range to {
 		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
+		if best := k.best; best != nil {
+			if !(x > best[d]) {
+				continue
+			}
+			best[d] = x
+		}
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
@@ -1071,6 +1536,37 @@ func (k *sumTimesKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) in
 			b := d >> bins.Shift
 			bins.To[b] = append(bins.To[b], d)
 			bins.Msg[b] = append(bins.Msg[b], x)
+		}
+	}
+	return edges
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *sumTimesKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	all := weightsOf[W](p.Lists)
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := k.read[s]
+		weights := all[lo:hi]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			x = x * weights[j]
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc += x
+			in[d] = acc
 		}
 	}
 	return edges

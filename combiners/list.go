@@ -26,6 +26,11 @@ func (k *ListKernel[M]) Pull(*pregel.Pull, int, uint64, uint64, *[64]M) (uint64,
 	panic("combiners: a list kernel does not combine")
 }
 
+// Push is never called: messages are gathered.
+func (k *ListKernel[M]) Push(*pregel.Push, int, *pregel.Inbox[M]) int {
+	panic("combiners: a list kernel does not combine")
+}
+
 // Fold is never called: messages are gathered.
 func (k *ListKernel[M]) Fold([]uint32, []M, *pregel.Inbox[M]) {
 	panic("combiners: a list kernel does not combine")

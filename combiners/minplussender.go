@@ -3,13 +3,14 @@ package combiners
 import (
 	"math/bits"
 
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // Arrival is a distance and who sent it.
 type Arrival[W Weight] struct {
-	Dist   W
-	Sender pregel.VertexID
+	Dist W
+	From pregel.VertexID
 }
 
 // MinPlusSender is MinPlus that also tells who sent the least distance, of equals the one of the least id. A message to
@@ -18,12 +19,17 @@ func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
 		func(b pregel.Binding, c simple[Arrival[W]]) (pregel.Kernel[Arrival[W]], error) {
-			return &minPlusSenderKernel[W]{newColumn[W](b), b.Sources}, checkWeights[W](b, c.name)
+			k := &minPlusSenderKernel[W]{distances: newColumn[W](b), ids: b.Sources}
+			if b.Monotone {
+				arena, _ := b.Alloc.(*mem.Arena)
+				k.best = mem.Make[W](arena, b.Capacity)
+			}
+			return k, checkWeights[W](b, c.name)
 		})
 }
 
 func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
-	if b.Dist < a.Dist || b.Dist == a.Dist && b.Sender < a.Sender {
+	if b.Dist < a.Dist || b.Dist == a.Dist && b.From < a.From {
 		return b
 	}
 	return a
@@ -31,14 +37,23 @@ func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
 
 type minPlusSenderKernel[W Weight] struct {
 	distances[W]
-	ids *pregel.Slots
+	ids  *pregel.Slots
+	best []W // the least distance each slot has had, in a monotone program; else nil
 }
 
 // distances is the column; its name keeps Window and Store of column[W] from clashing with the kernel's.
 type distances[W Weight] = column[W]
 
 func (k *minPlusSenderKernel[W]) Traits() pregel.Traits {
-	return pregel.Traits{Bytes: k.bytes(), Weighted: true, Raw: true}
+	return pregel.Traits{Bytes: k.bytes(), Weighted: true, Raw: true, Monotone: true}
+}
+
+// Reset forgets what messages came.
+func (k *minPlusSenderKernel[W]) Reset() {
+	_, infinity := limits[W]()
+	for i := range k.best {
+		k.best[i] = infinity
+	}
 }
 
 func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arrival[W] {
@@ -51,12 +66,21 @@ func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) 
 	write := (*[64]W)(k.write[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent) & 63
-		if out[i].Sender != first+pregel.VertexID(i)*stride {
+		if out[i].From != first+pregel.VertexID(i)*stride {
 			return i
 		}
 		write[i] = out[i].Dist
 	}
 	return -1
+}
+
+// better notes a distance, and reports whether no better one has come: of equals the sender's id decides.
+func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
+	if dist > k.best[d] {
+		return false
+	}
+	k.best[d] = dist
+	return true
 }
 
 // Pull keeps the least sum of distance and weight, and the slot it came from.
@@ -80,7 +104,7 @@ func (k *minPlusSenderKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64,
 				best, from = x, j
 			}
 		}
-		if from < 0 {
+		if from < 0 || k.best != nil && !k.better(uint32(w<<6)+uint32(i), best) {
 			continue
 		}
 		arrival := Arrival[W]{best, k.ids.ID(list[from])}
@@ -93,6 +117,36 @@ func (k *minPlusSenderKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64,
 	return found, walked
 }
 
+func (k *minPlusSenderKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[Arrival[W]]) int {
+	edges := 0
+	has, in, skip, best := into.Has.Words, into.Msg, p.Skip, k.best
+	all := weightsOf[W](p.Lists)
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		id, dist, weights := k.ids.ID(s), k.read[s], all[lo:hi]
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			a := Arrival[W]{dist + weights[j], id}
+			if best != nil && !k.better(d, a.Dist) {
+				continue
+			}
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = a
+			} else if a.Dist <= in[d].Dist {
+				in[d] = nearer(in[d], a)
+			}
+		}
+	}
+	return edges
+}
+
 func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[Arrival[W]]) int {
 	edges := 0
 	all := weightsOf[W](p.Lists)
@@ -102,7 +156,7 @@ func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[A
 		id, dist, weights := k.ids.ID(s), k.read[s], all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
-			if p.Skip[d>>6]>>(d&63)&1 != 0 {
+			if p.Skip[d>>6]>>(d&63)&1 != 0 || k.best != nil && dist+weights[j] > k.best[d] {
 				continue
 			}
 			b := d >> bins.Shift
@@ -115,6 +169,9 @@ func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[A
 
 func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *pregel.Inbox[Arrival[W]]) {
 	for j, d := range to {
+		if k.best != nil && !k.better(d, msg[j].Dist) {
+			continue
+		}
 		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
 			into.Has.Words[w] |= 1 << (d & 63)
 			into.Has.Mark(w)

@@ -108,6 +108,28 @@ func (k *senderKernel) Emit(p *pregel.Push, w int, bins *pregel.Bins[pregel.Vert
 	return edges
 }
 
+// Push tells the receivers that have no message yet.
+func (k *senderKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[pregel.VertexID]) int {
+	edges := 0
+	has, in, skip := into.Has.Words, into.Msg, p.Skip
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		id := k.ids.ID(s)
+		edges += int(hi - lo)
+		for _, d := range p.Adj[lo:hi] {
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if (skip[v]|has[v])&bit != 0 {
+				continue // senders come in the order of slots, so with one partition the first is the least
+			}
+			has[v] |= bit
+			into.Has.MarkShared(int(v))
+			in[d] = id
+		}
+	}
+	return edges
+}
+
 // Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
 func (k *senderKernel) Claim(p *pregel.Push, w int, into *pregel.Inbox[pregel.VertexID]) int {
 	edges := 0

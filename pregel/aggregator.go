@@ -13,7 +13,9 @@ type Number interface {
 // Aggregator reduces values of type T from all vertices of a superstep to one, which every vertex and Coordinate read in
 // the next. A regular one starts each superstep at its identity; a persistent one goes on from its last value. Make one
 // per aggregate, as a package variable, and list it in the program's Aggregators.
-type Aggregator[T any] struct {
+type Aggregator[T any] struct{ *aggregator[T] }
+
+type aggregator[T any] struct {
 	name       string
 	number     int
 	persistent bool
@@ -26,7 +28,7 @@ var aggregators atomic.Int32
 
 // NewAggregator makes an aggregator with a function of one's own, which must be commutative and associative.
 func NewAggregator[T any](name string, identity T, reduce func(a, b T) T) Aggregator[T] {
-	return Aggregator[T]{name: name, number: int(aggregators.Add(1)) - 1, identity: identity, reduce: reduce}
+	return Aggregator[T]{&aggregator[T]{name: name, number: int(aggregators.Add(1)) - 1, identity: identity, reduce: reduce}}
 }
 
 // SumOf makes an aggregator that adds.
@@ -61,8 +63,9 @@ func AllOf(name string) Aggregator[bool] {
 
 // Persistent returns the aggregator, made to keep its value from superstep to superstep.
 func (a Aggregator[T]) Persistent() Aggregator[T] {
-	a.persistent = true
-	return a
+	kept := *a.aggregator
+	kept.persistent = true
+	return Aggregator[T]{&kept}
 }
 
 // Add gives x to this superstep's aggregate.
@@ -74,6 +77,10 @@ func (a Aggregator[T]) Add(s Scope, x T) {
 	}
 	c.value = a.reduce(c.value, x)
 }
+
+// Cell returns this superstep's aggregate of the goroutine that s belongs to, to be changed in place: for aggregates too
+// large to be passed by value.
+func (a Aggregator[T]) Cell(s Scope) *T { return &a.cell(s.worker().Cells).value }
 
 // Totals is a place where the aggregates of the previous superstep can be read: a *Vertex, *Worker or *Coordinator.
 type Totals interface{ totals() []Cell }

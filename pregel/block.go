@@ -11,6 +11,8 @@ type Block[V, M any] struct {
 	// Run marks the vertices to compute: those awake, or with a message, and not finished. Every other bit of the
 	// output words must stay as it is.
 	Run uint64
+	// Awake marks the vertices of Run that were awake anyhow; the others were woken by a message.
+	Awake uint64
 	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything.
 	Received uint64
 	In       *[64]M

@@ -27,6 +27,8 @@ type Binding struct {
 	Capacity int
 	// Lists are the weighted lists that a semiring's kernel walks; their weights' type must be the messages'.
 	Lists []*Lists
+	// Monotone asks the kernel to leave out messages that are no better than one the receiver has had before.
+	Monotone bool
 	// Deterministic asks for results that do not depend on the order in which messages come.
 	Deterministic bool
 	// Alloc keeps the memory that a kernel makes until the job ends.
@@ -50,6 +52,8 @@ type Traits struct {
 	Weighted bool
 	// Raw: messages hold no pointers.
 	Raw bool
+	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
+	Monotone bool
 }
 
 // Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours (HM of Ueno13, by
@@ -57,6 +61,8 @@ type Traits struct {
 // vertices or slots. Methods that take different words may be called by several goroutines at once, unless they say not.
 type Kernel[M any] interface {
 	Traits() Traits
+	// Reset goes back to before superstep 0.
+	Reset()
 	// Window returns where the messages of word w are written: in the column, or in scratch, to be stored.
 	Window(w int, scratch *[64]M) *[64]M
 	// Store takes the messages sent from out, which Window returned. It returns the index of a vertex whose message the
@@ -68,6 +74,9 @@ type Kernel[M any] interface {
 	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to those of found, and
 	// returns found with the vertices added that now have a message, and the number of edges walked.
 	Pull(p *Pull, w int, need, found uint64, in *[64]M) (uint64, int)
+	// Push folds the messages of the senders of word w straight into the inbox, of receivers in the push's range alone,
+	// and returns the number of edges walked. Ranges of different calls at once are disjoint.
+	Push(p *Push, w int, into *Inbox[M]) int
 	// Emit appends the messages of the senders of word w, edge by edge, to the bins.
 	Emit(p *Push, w int, bins *Bins[M]) int
 	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once must lie in different
@@ -102,6 +111,30 @@ type Push struct {
 	Present []uint64
 	// Skip marks the receivers that want no message.
 	Skip []uint64
+	// From and To, multiples of 64, bound the receivers that Push sends to, if Ranged. The lists must then rise by slot.
+	From, To uint32
+	Ranged   bool
+}
+
+// Sender returns where in Adj the edges of source slot s to receivers in range begin and end.
+func (p *Push) Sender(s uint32) (lo, hi uint32) {
+	lo, hi = p.Row(s)
+	if !p.Ranged || lo == hi || p.Adj[lo] >= p.From && p.Adj[hi-1] < p.To {
+		return lo, hi
+	}
+	return p.search(lo, hi, p.From), p.search(lo, hi, p.To)
+}
+
+// search returns the first place in Adj[lo:hi] of a slot not below s.
+func (p *Push) search(lo, hi, s uint32) uint32 {
+	for lo < hi {
+		if mid := (lo + hi) / 2; p.Adj[mid] < s {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // Inbox is a column of combined messages by destination slot, with their presence.

@@ -40,6 +40,8 @@
 //	Initial() V                           with Sources: every vertex starts halted with this value,
 //	Sources() []VertexID                  and superstep 0 runs on these vertices alone
 //	Direction() Direction                 which edges messages follow: Out (default), In or Both
+//	Monotone()                            a message that is no better, by the combiner, than one the
+//	                                      vertex has had before has no effect, and is not delivered
 //	Aggregators() []Aggregate             the aggregators the program uses
 //	Columns() []Column                    the property columns the program uses
 //	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included

@@ -28,6 +28,7 @@ func Unlist[V, M any](p Program[V, M]) (ListProgram[V, M], bool) {
 
 // The optional methods of a program, by the names the package comment lists them under.
 type (
+	Monotonic                interface{ Monotone() }
 	Combining[M any]         interface{ Combiner() Combiner[M] }
 	Initializing[V, M any]   interface{ Init(v *Vertex[V, M]) }
 	Starting[V any]          interface{ Initial() V }

@@ -35,6 +35,9 @@ func (v *Vertex[V, M]) Phase() int { return v.b.Worker.Phase }
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
 func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received>>(v.i&63)&1 != 0 }
 
+// Woken reports whether the vertex had voted to halt, and runs because a message came.
+func (v *Vertex[V, M]) Woken() bool { return v.b.Awake>>(v.i&63)&1 == 0 }
+
 // OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
 func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
 

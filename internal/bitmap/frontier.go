@@ -25,11 +25,13 @@ func (f *Frontier) Mark(w int) { f.Top[w>>6] |= 1 << (w & 63) }
 
 // MarkShared is Mark for several goroutines at once.
 func (f *Frontier) MarkShared(w int) {
-	top, bit := &f.Top[w>>6], uint64(1)<<(w&63)
-	if atomic.LoadUint64(top)&bit == 0 {
-		atomic.OrUint64(top, bit)
+	if atomic.LoadUint64(&f.Top[w>>6])>>(w&63)&1 == 0 {
+		f.markShared(w)
 	}
 }
+
+//go:noinline
+func (f *Frontier) markShared(w int) { atomic.OrUint64(&f.Top[w>>6], 1<<(w&63)) }
 
 // Add makes bit i one. One goroutine at a time.
 func (f *Frontier) Add(i uint32) {

@@ -27,7 +27,7 @@ func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 // window points a thread's block at word w.
 func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	b := &t.block
-	b.Run, b.Received, b.Sent, b.Halt, b.Finish = run, 0, 0, 0, 0
+	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = run, r.active[w]&run, 0, 0, 0, 0
 	b.Values = (*[64]V)(r.values[w<<6:])
 	b.OutDegrees = (*[64]uint32)(r.outDegrees[w<<6:])
 	b.InDegrees = (*[64]uint32)(r.inDegrees[w<<6:])

@@ -3,12 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 	"reflect"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -94,9 +94,9 @@ func (j *Job[V, M]) appendValue(dst []byte, v any) []byte {
 		}
 		return strconv.AppendUint(dst, j.graph.Label(v), 10)
 	case float64:
-		return AppendFloat(dst, v, 64)
+		return graphio.AppendFloat(dst, v, 64)
 	case float32:
-		return AppendFloat(dst, float64(v), 32)
+		return graphio.AppendFloat(dst, float64(v), 32)
 	case int64:
 		return strconv.AppendInt(dst, v, 10)
 	case bool:
@@ -134,15 +134,4 @@ func (j *Job[V, M]) appendReflected(dst []byte, v reflect.Value) []byte {
 	default:
 		return fmt.Append(dst, v.Interface())
 	}
-}
-
-// AppendFloat writes a float with as many digits as it takes to read the same one back, infinity as Graphalytics has it.
-func AppendFloat(dst []byte, x float64, bits int) []byte {
-	switch {
-	case math.IsInf(x, 1):
-		return append(dst, "infinity"...)
-	case math.IsInf(x, -1):
-		return append(dst, "-infinity"...)
-	}
-	return strconv.AppendFloat(dst, x, 'g', -1, bits)
 }

@@ -67,18 +67,10 @@ func (r *runner[V, M]) measurePush() float64 {
 	bitmap.Fill(all, r.part.Owned)
 	p := pregel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
-	t := r.threads[0]
 	_, edges, seconds := clock(func() (rows, edges int) {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {
-			if r.claimer != nil {
-				edges += r.claimer.Claim(&p, w, &r.inbox)
-			} else {
-				edges += r.kernel.Emit(&p, w, r.binsOf(t))
-			}
+			edges += r.kernel.Push(&p, w, &r.inbox)
 		})
-		if r.claimer == nil {
-			r.foldSerially(t)
-		}
 		return 0, edges
 	})
 	r.inbox.Has.Clear()

@@ -28,6 +28,7 @@ type methods[V, M any] struct {
 	before     pregel.Before
 	after      pregel.After
 	output     pregel.Writing[V]
+	monotone   bool
 	direction  pregel.Direction
 	aggregates []pregel.Aggregate
 	columns    []pregel.Column
@@ -56,10 +57,13 @@ func inspect[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	var directed pregel.Directed
 	var aggregating pregel.Aggregating
 	var columnar pregel.Columnar
+	var monotonic pregel.Monotonic
 	find(value, "Combiner", &combining, &errs)
 	find(value, "Direction", &directed, &errs)
 	find(value, "Aggregators", &aggregating, &errs)
 	find(value, "Columns", &columnar, &errs)
+	find(value, "Monotone", &monotonic, &errs)
+	m.monotone = monotonic != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
+	"sort"
 	"unsafe"
 
 	"github.com/superstep-go/superstep/pregel"
@@ -14,6 +16,8 @@ const (
 	serialEdges = 4 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache.
 	roundEdges = 128 << 10
+	// maxRanges is how many workers push to a range of receivers each: every one looks at every sender.
+	maxRanges = 4
 	// binBytes is about how much of the inbox a bin covers: half a second-level cache.
 	binBytes = 256 << 10
 )
@@ -88,26 +92,52 @@ func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
 // push takes the messages of the senders present, about so many edges of them, to the inbox.
 func (r *runner[V, M]) push(p *pregel.Push, chunks []uint32, edges int) error {
 	r.pushing = p
-	many := edges > serialEdges && r.team.Size() > 1
-	switch {
-	case r.claimer != nil && many:
-		return r.run(true, chunks, r.tasks.claim)
-	case r.claimer != nil:
-		r.eachSenderWord(len(p.Bits), func(w int) { r.threads[0].count.walked += r.claimer.Claim(p, w, &r.inbox) })
+	switch many := edges > serialEdges && r.team.Size() > 1; {
+	case !many:
+		r.threads[0].count.walked += r.pushWords(p)
 		return nil
-	case many:
+	case r.claimer != nil:
+		return r.run(true, chunks, r.tasks.claim)
+	case r.part.Of == 1 && r.team.Size() <= maxRanges && !r.job.methods.monotone:
+		r.cutRanges(p)
+		return r.run(true, nil, r.tasks.ranged)
+	default:
 		return r.pushRounds(chunks)
 	}
-	t := r.threads[0]
-	bins := r.binsOf(t)
-	r.eachSenderWord(len(p.Bits), func(w int) {
-		t.pending += r.kernel.Emit(p, w, bins)
-		if t.pending > roundEdges {
-			r.foldSerially(t)
-		}
-	})
-	r.foldSerially(t)
-	return nil
+}
+
+// pushWords pushes the messages of all senders present to the receivers in range.
+func (r *runner[V, M]) pushWords(p *pregel.Push) (walked int) {
+	r.eachSenderWord(len(p.Bits), func(w int) { walked += r.kernel.Push(p, w, &r.inbox) })
+	return walked
+}
+
+// cutRanges gives every worker a range of receivers with as many edges as the others' (Nakao20, 3.4).
+func (r *runner[V, M]) cutRanges(p *pregel.Push) {
+	for i, t := range r.threads {
+		t.push = *p
+		t.push.Ranged = true
+		t.push.From, t.push.To = r.border(i), r.border(i+1)
+	}
+}
+
+// border returns the slot below which there are i of the threads' shares of the in-edges.
+func (r *runner[V, M]) border(i int) uint32 {
+	if i == len(r.threads) {
+		return math.MaxUint32
+	}
+	in := &r.pulls[0].Lists
+	share := uint32(uint64(len(in.Adj)) * uint64(i) / uint64(len(r.threads)))
+	w := sort.Search(len(in.Bits), func(w int) bool { _, hi := in.Words(w); return hi > share })
+	if i == 0 {
+		w = 0
+	}
+	return uint32(w << 6)
+}
+
+func (r *runner[V, M]) rangedTask(worker int) {
+	t := r.threads[worker]
+	t.count.walked += r.pushWords(&t.push)
 }
 
 // pushRounds fills the workers' bins and folds them, by turns: what a receiver's bin holds is folded by one worker, so
@@ -162,21 +192,13 @@ func (r *runner[V, M]) foldTask(int) {
 	}
 }
 
-func (r *runner[V, M]) foldSerially(t *thread[V, M]) {
-	t.count.walked += t.pending
-	t.pending = 0
-	for k, to := range t.bins.To {
-		r.kernel.Fold(to, t.bins.Msg[k], &r.inbox)
-	}
-	t.bins.Reset()
-}
-
 // emit puts all messages of the senders present into the workers' bins.
 func (r *runner[V, M]) emit(p *pregel.Push, chunks []uint32) error {
 	r.pushing = p
+	round := r.round
 	r.round = 1 << 62
 	err := r.run(r.team.Size() > 1, chunks, r.tasks.emit)
-	r.round = roundEdges
+	r.round = round
 	return err
 }
 

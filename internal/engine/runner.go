@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -63,7 +64,7 @@ type runner[V, M any] struct {
 }
 
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
-type tasks struct{ pull, inbox, lists, start, claim, emit, fold func(worker int) }
+type tasks struct{ pull, inbox, lists, start, ranged, claim, emit, fold func(worker int) }
 
 // thread is what one worker of a partition's team needs to itself.
 type thread[V, M any] struct {
@@ -72,8 +73,9 @@ type thread[V, M any] struct {
 	outbox   *pregel.Outbox[M]
 	bins     *pregel.Bins[M]
 	in, out  [64]M
-	pending  int // pairs in bins
-	messages []M // of a list program: those to the vertices of a word, from offsets
+	push     pregel.Push // the worker's range of a push
+	pending  int         // pairs in bins
+	messages []M         // of a list program: those to the vertices of a word, from offsets
 	offsets  [65]int
 	list     func(i int) []M
 	count    counts
@@ -120,8 +122,10 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r.finished = mem.Make[uint64](j.arena, slots)
 	r.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 	r.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
-	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.claimTask, r.emitTask, r.foldTask}
-	r.round = roundEdges
+	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask}
+	if r.round = roundEdges; j.methods.monotone {
+		r.round = 16 * roundEdges // of which most are left out
+	}
 	for _, a := range r.pushes {
 		r.outEdges += len(a.Adj)
 	}
@@ -135,7 +139,8 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 // bind makes the combiner's kernel for the partition.
 func (r *runner[V, M]) bind() error {
 	b := pregel.Binding{
-		Sources: &r.pulls[0].Slots, Capacity: r.part.Slots, Deterministic: r.job.options.Deterministic, Alloc: r.job.arena,
+		Sources: &r.pulls[0].Slots, Capacity: r.part.Slots, Deterministic: r.job.options.Deterministic,
+		Monotone: r.job.methods.monotone, Alloc: r.job.arena,
 	}
 	if len(r.pulls) == 2 && r.part.Of > 1 {
 		b.Sources = bothSlots(r.pulls[0], r.pulls[1])
@@ -155,6 +160,9 @@ func (r *runner[V, M]) bind() error {
 		r.kernel = k
 	}
 	r.traits = r.kernel.Traits()
+	if b.Monotone && !r.traits.Monotone {
+		return fmt.Errorf("a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not %v", r.job.methods.combiner)
+	}
 	if claimer, ok := r.kernel.(pregel.Claimer[M]); ok && !b.Deterministic {
 		r.claimer = claimer
 	}
@@ -229,6 +237,7 @@ func (r *runner[V, M]) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.lists.reset()
+	r.kernel.Reset()
 	r.failure.Store(nil)
 	r.delivering = struct{ senders, edges int }{}
 	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}

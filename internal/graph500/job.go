@@ -171,7 +171,7 @@ func (r *run) kernel3(ctx context.Context) error {
 	}, func(root uint64) (Result, error) {
 		r.each(func(v int) {
 			hop := job.Value(pregel.VertexID(r.g.IDs[v]))
-			r.parent[v], r.dist[v] = r.input(hop.Parent), hop.Dist
+			r.parent[v], r.dist[v] = r.input(hop.From), hop.Dist
 			if math.IsInf(float64(hop.Dist), 1) {
 				r.dist[v] = -1
 			}

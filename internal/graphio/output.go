@@ -18,6 +18,24 @@ type output struct {
 	encoder io.WriteCloser
 }
 
+// WriteFile makes a file of what fill writes, compressed if the name ends in .gz or .zst. The file appears whole, or not
+// at all.
+func WriteFile(path string, threads int, fill func(w io.Writer) error) error {
+	_, c := splitCodec(path)
+	o, err := create(path, c, threads)
+	if err != nil {
+		return err
+	}
+	defer o.discard()
+	if err := fill(o); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := o.finish(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return o.place()
+}
+
 // create begins a file.
 func create(path string, c codec, threads int) (*output, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

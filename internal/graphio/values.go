@@ -34,9 +34,9 @@ func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 	})
 }
 
-// AppendFloat appends x with as many digits as it takes to read the same number back; infinity, -infinity and nan are
+// AppendFloat appends x, a float of 32 or 64 bits, with as many digits as it takes to read the same back; infinity, -infinity and nan are
 // the words for what is no number, as Graphalytics has them.
-func AppendFloat(dst []byte, x float64) []byte {
+func AppendFloat(dst []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):
 		return append(dst, "nan"...)
@@ -45,7 +45,7 @@ func AppendFloat(dst []byte, x float64) []byte {
 	case math.IsInf(x, -1):
 		return append(dst, "-infinity"...)
 	}
-	return strconv.AppendFloat(dst, x, 'g', -1, 64)
+	return strconv.AppendFloat(dst, x, 'g', -1, bits)
 }
 
 // ReadValues reads lines "id value", where a value is the rest of the line; name is for errors. Comments and empty

@@ -334,11 +334,11 @@ func TestAppendFloat(t *testing.T) {
 		"0": 0, "0.1": 0.1, "1e+21": 1e21, "infinity": math.Inf(1), "-infinity": math.Inf(-1),
 		"-0": math.Copysign(0, -1), "1.7976931348623157e+308": math.MaxFloat64, "5e-324": 5e-324,
 	} {
-		if got := string(AppendFloat(nil, x)); got != want {
+		if got := string(AppendFloat(nil, x, 64)); got != want {
 			t.Errorf("%v: %s, want %s", x, got, want)
 		}
 	}
-	if got := string(AppendFloat([]byte("x "), math.NaN())); got != "x nan" {
+	if got := string(AppendFloat([]byte("x "), math.NaN(), 64)); got != "x nan" {
 		t.Error(got)
 	}
 }

@@ -48,7 +48,7 @@ func (w *writer) lines(out *output, weighted bool, gap string, id func(v uint64)
 			dst = strconv.AppendUint(dst, id(b.V[j]), 10)
 			if weighted {
 				dst = append(dst, gap...)
-				dst = AppendFloat(dst, b.W[j])
+				dst = AppendFloat(dst, b.W[j], 64)
 			}
 			dst = append(dst, '\n')
 		}
@@ -96,7 +96,7 @@ func (w *writer) matrixMarket() error {
 			dst = strconv.AppendUint(dst, v, 10)
 			if field == "real" {
 				dst = append(dst, ' ')
-				dst = AppendFloat(dst, b.W[j])
+				dst = AppendFloat(dst, b.W[j], 64)
 			}
 			dst = append(dst, '\n')
 		}

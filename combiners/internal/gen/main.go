@@ -21,21 +21,22 @@ type operator struct {
 	Stop       string // whether acc is terminal, asked after a step that may have changed it; "" if there is none
 	StopInStep bool   // the step asks itself
 	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
+	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
 	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions
 }
 
 var operators = []operator{
 	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", Unroll: true},
-	{Name: "minKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
-	{Name: "maxKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
+	{Name: "minKernel", Better: "x < best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
+	{Name: "maxKernel", Better: "x > best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
 	{Name: "andKernel", Message: "bool", Step: "acc = acc && x", Stop: "!acc"},
 	{Name: "orBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc |= x", Stop: "acc == k.terminal"},
 	{Name: "andBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc &= x", Stop: "acc == k.terminal"},
 	{Name: "firstKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = x", Stop: "true"},
 	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)"},
-	{Name: "minPlusKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }"},
-	{Name: "maxMinKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},
+	{Name: "minPlusKernel", Better: "x < best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }"},
+	{Name: "maxMinKernel", Better: "x > best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},
 	{Name: "sumTimesKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x * weights[j]", Step: "acc += x"},
 }
 
