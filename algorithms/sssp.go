@@ -55,9 +55,9 @@ func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 	case news && float64(d) < wave.Window:
 		v.SendToAllNeighbors(d)
 		v.VoteToHalt()
-		front.Cell(v).tell(float64(d), wave.Settled, v.OutDegree())
+		front.Cell(v).tell(float64(d), &wave, v.OutDegree())
 	case news:
-		front.Cell(v).wait(float64(d), wave.Settled, v.OutDegree())
+		front.Cell(v).wait(float64(d), &wave, v.OutDegree())
 	case float64(d) <= wave.Settled:
 		v.Finish()
 	default:
@@ -84,9 +84,9 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 			b.Out[i] = d
 			b.Sent |= bit
 			b.Halt |= bit
-			front.tell(float64(d), wave.Settled, int(b.OutDegrees[i]))
+			front.tell(float64(d), &wave, int(b.OutDegrees[i]))
 		case news:
-			front.wait(float64(d), wave.Settled, int(b.OutDegrees[i]))
+			front.wait(float64(d), &wave, int(b.OutDegrees[i]))
 		case d <= settled:
 			b.Finish |= bit
 		default:
@@ -143,9 +143,9 @@ func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 	case news && float64(d) < wave.Window:
 		v.SendToAllNeighbors(Hop[W]{Dist: d, From: v.ID()})
 		v.VoteToHalt()
-		front.Cell(v).tell(float64(d), wave.Settled, v.OutDegree())
+		front.Cell(v).tell(float64(d), &wave, v.OutDegree())
 	case news:
-		front.Cell(v).wait(float64(d), wave.Settled, v.OutDegree())
+		front.Cell(v).wait(float64(d), &wave, v.OutDegree())
 	case float64(d) <= wave.Settled:
 		v.Finish()
 	default:
@@ -172,9 +172,9 @@ func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 			b.Out[i] = Hop[W]{Dist: d, From: b.ID(i)}
 			b.Sent |= bit
 			b.Halt |= bit
-			front.tell(float64(d), wave.Settled, int(b.OutDegrees[i]))
+			front.tell(float64(d), &wave, int(b.OutDegrees[i]))
 		case news:
-			front.wait(float64(d), wave.Settled, int(b.OutDegrees[i]))
+			front.wait(float64(d), &wave, int(b.OutDegrees[i]))
 		case d <= settled:
 			b.Finish |= bit
 		default:

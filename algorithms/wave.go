@@ -14,6 +14,8 @@ import (
 const (
 	// waveShare is the share of the graph's edges that a superstep's messages should cross.
 	waveShare = 1.0 / 16
+	// farther is how many windows the histogram looks ahead.
+	farther = 8
 	// waveLeast is how many are worth a superstep in any graph.
 	waveLeast = 1 << 16
 	// firstGain is how many edges the vertices that a message betters are taken to have, before it has been seen: of
@@ -26,6 +28,8 @@ type plan struct {
 	// Window bounds the distances that are told. Settled is a distance that all shorter ones are final below: no message
 	// under way, and none to come, can better them.
 	Window, Settled float64
+	// Far is how far beyond Settled the histogram looks.
+	Far float64
 	// Gain is how many edges the vertices have that a message betters; Told how many messages were sent before.
 	Gain float64
 	Told int64
@@ -37,12 +41,16 @@ type frontier struct {
 	Least float64
 	// Better is how many edges the vertices have whose distance fell.
 	Better int64
+	// Far is how many edges those have that wait beyond the histogram.
+	Far int64
 	// Waiting and Told are the edges of those that wait, and of those that told, by distance beyond Settled.
 	Waiting, Told histogram
 }
 
+var start = plan{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
+
 var (
-	wave            = pregel.NewAggregator("wave", plan{Window: math.Inf(1), Gain: firstGain}, func(a, _ plan) plan { return a }).Persistent()
+	wave            = pregel.NewAggregator("wave", start, func(a, _ plan) plan { return a }).Persistent()
 	front           = pregel.NewAggregator("front", frontier{Least: math.Inf(1)}, mergeFrontiers)
 	waveAggregators = []pregel.Aggregate{wave, front}
 )
@@ -50,6 +58,7 @@ var (
 func mergeFrontiers(a, b frontier) frontier {
 	a.Least = min(a.Least, b.Least)
 	a.Better += b.Better
+	a.Far += b.Far
 	for i := range a.Waiting {
 		a.Waiting[i] += b.Waiting[i]
 		a.Told[i] += b.Told[i]
@@ -57,14 +66,18 @@ func mergeFrontiers(a, b frontier) frontier {
 	return a
 }
 
-func (f *frontier) tell(d, settled float64, edges int) {
+func (f *frontier) tell(d float64, p *plan, edges int) {
 	f.Least = min(f.Least, d)
-	f.Told[bucket(d-settled)] += int64(edges)
+	f.Told[bucket(d-p.Settled)] += int64(edges)
 }
 
-func (f *frontier) wait(d, settled float64, edges int) {
+func (f *frontier) wait(d float64, p *plan, edges int) {
+	if d >= p.Far {
+		f.Far += int64(edges)
+		return
+	}
 	f.Least = min(f.Least, d)
-	f.Waiting[bucket(d-settled)] += int64(edges)
+	f.Waiting[bucket(d-p.Settled)] += int64(edges)
 }
 
 // histogram counts by the logarithm of a distance, eight buckets to the octave, from 2^-40 to 2^24.
@@ -90,7 +103,7 @@ func beyond(bucket int) float64 {
 func advance(c *pregel.Coordinator) {
 	p := wave.Value(c)
 	if c.Superstep == 0 {
-		wave.Replace(c, plan{Window: math.Inf(1), Gain: firstGain})
+		wave.Replace(c, start)
 		return
 	}
 	f := front.Value(c)
@@ -107,9 +120,18 @@ func advance(c *pregel.Coordinator) {
 			window = p.Settled + beyond(i)
 		}
 	}
-	p.Window, p.Told = window, told
+	if f.Far > 0 {
+		f.Least = min(f.Least, p.Far)
+	}
 	if !math.IsInf(f.Least, 1) {
 		p.Settled = f.Least
+	}
+	p.Window, p.Told = window, told
+	switch {
+	case !math.IsInf(window, 1):
+		p.Far = p.Settled + farther*(window-p.Settled)
+	case f.Far > 0: // too few were seen: as far as was looked, and then look at all
+		p.Window, p.Far = p.Far, math.Inf(1)
 	}
 	wave.Replace(c, p)
 }

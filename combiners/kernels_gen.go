@@ -1185,6 +1185,7 @@ func (k *minPlusKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in
 func (k *minPlusKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
+	best := k.best
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -1193,12 +1194,12 @@ func (k *minPlusKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int
 		sent := k.read[w<<6+int(i)]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
-			if p.Skip[d>>6]>>(d&63)&1 != 0 {
-				continue
-			}
 			x := sent
 			x = x + weights[j]
-			if best := k.best; best != nil && !(x < best[d]) {
+			if best != nil && !(x < best[d]) {
+				continue
+			}
+			if p.Skip[d>>6]>>(d&63)&1 != 0 {
 				continue
 			}
 			b := d >> bins.Shift
@@ -1364,6 +1365,7 @@ func (k *maxMinKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in 
 func (k *maxMinKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
+	best := k.best
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -1372,12 +1374,12 @@ func (k *maxMinKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int 
 		sent := k.read[w<<6+int(i)]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
-			if p.Skip[d>>6]>>(d&63)&1 != 0 {
-				continue
-			}
 			x := sent
 			x = min(x, weights[j])
-			if best := k.best; best != nil && !(x > best[d]) {
+			if best != nil && !(x > best[d]) {
+				continue
+			}
+			if p.Skip[d>>6]>>(d&63)&1 != 0 {
 				continue
 			}
 			b := d >> bins.Shift
@@ -1528,11 +1530,11 @@ func (k *sumTimesKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) in
 		sent := k.read[w<<6+int(i)]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			x = x * weights[j]
 			if p.Skip[d>>6]>>(d&63)&1 != 0 {
 				continue
 			}
-			x := sent
-			x = x * weights[j]
 			b := d >> bins.Shift
 			bins.To[b] = append(bins.To[b], d)
 			bins.Msg[b] = append(bins.Msg[b], x)

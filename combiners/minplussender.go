@@ -148,7 +148,7 @@ func (k *minPlusSenderKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[
 }
 
 func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[Arrival[W]]) int {
-	edges := 0
+	edges, best := 0, k.best
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
@@ -156,7 +156,7 @@ func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[A
 		id, dist, weights := k.ids.ID(s), k.read[s], all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
-			if p.Skip[d>>6]>>(d&63)&1 != 0 || k.best != nil && dist+weights[j] > k.best[d] {
+			if best != nil && dist+weights[j] > best[d] || p.Skip[d>>6]>>(d&63)&1 != 0 {
 				continue
 			}
 			b := d >> bins.Shift
