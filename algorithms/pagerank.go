@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
@@ -42,6 +43,30 @@ func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 		change.Add(v, math.Abs(rank-v.Value()))
 	}
 	p.spread(v, rank)
+}
+
+// ComputeBlock is Compute for the vertices of b.Run.
+func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
+	n := float64(b.Worker.NumVertices)
+	base := (1-p.Damping)/n + p.Damping*dangling.Value(b.Worker)/n
+	moved, loose := 0.0, 0.0
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		rank := base
+		if b.Received>>i&1 != 0 {
+			rank += p.Damping * b.In[i]
+		}
+		moved += math.Abs(rank - b.Values[i])
+		b.Values[i] = rank
+		if d := b.OutDegrees[i]; d > 0 {
+			b.Sent |= 1 << i
+			b.Out[i] = rank / float64(d)
+		} else {
+			loose += rank
+		}
+	}
+	change.Add(b.Worker, moved)
+	dangling.Add(b.Worker, loose)
 }
 
 func (p PageRank) spread(v *pregel.Vertex[float64, float64], rank float64) {

@@ -47,7 +47,8 @@
 //	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included
 //	BeforeSuperstep(w *Worker)            once per partition, before its vertices run
 //	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
-//	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once
+//	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
+//	                                      that must be deterministic call Compute all the same
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files
 //
 // # Semantics

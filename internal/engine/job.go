@@ -49,6 +49,9 @@ func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if err != nil {
 		return nil, err
 	}
+	if o.Deterministic {
+		m.block = nil // whose sums over 64 vertices would depend on which partition these are in
+	}
 	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p), arena: new(mem.Arena)}
 	if j.options.Job == "" {
 		j.options.Job = j.name
@@ -164,6 +167,9 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	}
 	if programName(p) != j.name || m.direction != j.methods.direction {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
+	}
+	if j.options.Deterministic {
+		m.block = nil
 	}
 	j.methods = m
 	j.coordinator.program = m.coordinate
