@@ -29,20 +29,16 @@ func (k *senderKernel) Traits() pregel.Traits {
 // Store checks that each vertex sent its own id.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
-	if sent == ^uint64(0) {
-		wrong := pregel.VertexID(0)
-		for i := range out {
-			wrong |= out[i] ^ first
-			first += stride
-		}
-		if wrong == 0 {
-			return -1
-		}
-		first -= 64 * stride
+	wrong := pregel.VertexID(0)
+	for m := sent; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		wrong |= out[i] ^ (first + pregel.VertexID(i)*stride)
 	}
-	for ; sent != 0; sent &= sent - 1 {
-		i := bits.TrailingZeros64(sent) & 63
-		if out[i] != first+pregel.VertexID(i)*stride {
+	if wrong == 0 {
+		return -1
+	}
+	for i := range out {
+		if sent>>i&1 != 0 && out[i] != first+pregel.VertexID(i)*stride {
 			return i
 		}
 	}

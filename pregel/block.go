@@ -47,15 +47,17 @@ func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride
 // Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
 func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
 	v := &b.cursor
-	v.b = b
+	v.b, v.out = b, b.Out
 	received := b.Received
 	for run := b.Run; run != 0; run &= run - 1 {
-		i := uint32(bits.TrailingZeros64(run))
-		v.i = i
-		if received>>(i&63)&1 != 0 {
-			p.Compute(v, b.In[i&63])
+		i := v.move(run)
+		if received&v.bit != 0 {
+			p.Compute(v, b.In[i])
 		} else {
 			p.Compute(v, identity)
+		}
+		if v.sent {
+			b.Sent |= v.bit
 		}
 	}
 }
@@ -63,34 +65,46 @@ func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
 // SweepInit calls Init of p for every vertex of Run, in rising order.
 func (b *Block[V, M]) SweepInit(p Initializing[V, M]) {
 	v := &b.cursor
-	v.b = b
+	v.b, v.out = b, b.Out
 	for run := b.Run; run != 0; run &= run - 1 {
-		v.i = uint32(bits.TrailingZeros64(run))
+		v.move(run)
 		p.Init(v)
+		if v.sent {
+			b.Sent |= v.bit
+		}
 	}
 }
 
 // SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
 func (b *Block[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) {
 	v := &b.cursor
-	v.b = b
+	v.b, v.out = b, b.Out
 	for run := b.Run; run != 0; run &= run - 1 {
-		v.i = uint32(bits.TrailingZeros64(run))
-		p.Compute(v, messages(int(v.i)))
+		i := v.move(run)
+		p.Compute(v, messages(int(i)))
+		if v.sent {
+			b.Sent |= v.bit
+		}
 	}
+}
+
+// move takes the cursor to the lowest vertex of run.
+func (v *Vertex[V, M]) move(run uint64) uint32 {
+	i := uint32(bits.TrailingZeros64(run)) & 63
+	v.i, v.bit, v.sent = i, run&-run, false
+	return i
 }
 
 // Current returns the vertex that a Sweep is at: after a panic, the one that caused it.
 func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
-// messages combined, or, in a list program, both.
-func (b *Block[V, M]) sendAgain(i uint32, m M) {
-	if b.Combine != nil {
-		b.Out[i&63] = b.Combine(b.Out[i&63], m)
+// messages combined, or, in a list program, the second by itself.
+func (v *Vertex[V, M]) sendAgain(m M) {
+	if v.b.Combine != nil {
+		v.out[v.i&63] = v.b.Combine(v.out[v.i&63], m)
 		return
 	}
-	v := Vertex[V, M]{b, i}
 	for e := range v.Edges() {
 		v.Send(e.To, m)
 	}

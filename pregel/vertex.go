@@ -7,8 +7,11 @@ import (
 
 // Vertex is a cursor to the vertex that runs. It is only valid during the call it is passed to.
 type Vertex[V, M any] struct {
-	b *Block[V, M]
-	i uint32
+	b    *Block[V, M]
+	i    uint32
+	bit  uint64 // 1 << i
+	sent bool   // a message to all neighbours, which lies in out
+	out  *[64]M // the block's Out
 }
 
 // ID returns the vertex's handle.
@@ -33,10 +36,10 @@ func (v *Vertex[V, M]) Superstep() int { return v.b.Worker.Superstep }
 func (v *Vertex[V, M]) Phase() int { return v.b.Worker.Phase }
 
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
-func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received>>(v.i&63)&1 != 0 }
+func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
 
 // Woken reports whether the vertex had voted to halt, and runs because a message came.
-func (v *Vertex[V, M]) Woken() bool { return v.b.Awake>>(v.i&63)&1 == 0 }
+func (v *Vertex[V, M]) Woken() bool { return v.b.Awake&v.bit == 0 }
 
 // OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
 func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
@@ -53,13 +56,11 @@ func (v *Vertex[V, M]) NumEdges() uint64 { return v.b.Worker.NumEdges }
 // SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
 // superstep. Each partition gets it once. Called twice in one superstep, the messages are combined.
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
-	b, i := v.b, v.i&63
-	if b.Sent>>i&1 != 0 {
-		b.sendAgain(i, m)
-		return
+	if v.sent {
+		v.sendAgain(m)
+	} else { // one statement, not two, lets the compiler inline the method
+		v.sent, v.out[v.i&63] = true, m
 	}
-	b.Sent |= 1 << i
-	b.Out[i] = m
 }
 
 // Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
@@ -73,11 +74,11 @@ func (v *Vertex[V, M]) Send(to VertexID, m M) {
 }
 
 // VoteToHalt puts the vertex to sleep until a message wakes it.
-func (v *Vertex[V, M]) VoteToHalt() { v.b.Halt |= 1 << (v.i & 63) }
+func (v *Vertex[V, M]) VoteToHalt() { v.b.Halt |= v.bit }
 
 // Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it. Messages it sent in
 // this call are delivered.
-func (v *Vertex[V, M]) Finish() { v.b.Finish |= 1 << (v.i & 63) }
+func (v *Vertex[V, M]) Finish() { v.b.Finish |= v.bit }
 
 // Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or the one after the other.
 // Parallel edges are yielded each. The order is that of the neighbours' ids.
