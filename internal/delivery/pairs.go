@@ -104,22 +104,13 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, error) {
 }
 
 // Send exchanges the messages to single vertices that the outboxes hold, combined at the sender if combine is not nil,
-// and gives those for owned vertices to the sink. Outboxes that keep senders are not combined at the sender: what comes
-// is given to the sink in the order of senders, whatever partition they are in.
+// and gives those for owned vertices to the sink.
 func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
 	p := x.part
-	keep := outboxes[0].KeepSenders
-	var sorted []sent[M]
 	for q := range x.sends {
 		to := &x.sends[q]
 		to.positions, to.messages = to.positions[:0], to.messages[:0]
 		for _, o := range outboxes {
-			if keep && q == p.Index {
-				for i, local := range o.To[q] {
-					sorted = append(sorted, sent[M]{local, o.From[q][i], o.Msg[q][i]})
-				}
-				continue
-			}
 			to.positions = append(to.positions, o.To[q]...)
 			to.messages = append(to.messages, o.Msg[q]...)
 		}
@@ -127,20 +118,10 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			sink(to.positions, to.messages)
 			continue
 		}
-		if combine != nil && !keep {
+		if combine != nil {
 			to.combine(combine)
 		}
-		if keep {
-			to.frame.Ref = fromOf(outboxes, q)
-		}
-		from := to.frame.Ref
-		to.frame = transport.Frame{To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.positions), Presence: wire.Bytes(to.positions)}
-		if keep {
-			to.frame.Ref = ordered[M]{from.([]pregel.VertexID), to.messages}
-		} else {
-			x.values(to)
-		}
-		if err := x.send(&to.frame, superstep); err != nil {
+		if err := x.sendPairs(to, q, transport.Sends, superstep); err != nil {
 			return err
 		}
 	}
@@ -149,20 +130,11 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 		if err != nil {
 			return err
 		}
-		if o, ok := in.Ref.(ordered[M]); ok {
-			for i, local := range wire.Slice[uint32](in.Presence) {
-				sorted = append(sorted, sent[M]{local, o.from[i], o.messages[i]})
-			}
-			continue
-		}
 		to, err := x.pairs(in, p.Owned)
 		if err != nil {
 			return err
 		}
 		sink(to, x.messagesOf(in))
-	}
-	if keep {
-		x.inOrder(sorted, sink)
 	}
 	return nil
 }
@@ -174,21 +146,35 @@ type sent[M any] struct {
 	msg  M
 }
 
-// ordered is a frame's messages with their senders, between partitions of one process.
-type ordered[M any] struct {
-	from     []pregel.VertexID
-	messages []M
-}
-
-func fromOf[M any](outboxes []*pregel.Outbox[M], q int) []pregel.VertexID {
-	var from []pregel.VertexID
-	for _, o := range outboxes {
-		from = append(from, o.From[q]...)
+// SendInOrder is Send for outboxes that keep senders: nothing is combined on the way, and every vertex's messages reach
+// the sink in the order of their senders, whatever partitions these are in.
+func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
+	p := x.part
+	var all []sent[M]
+	for q := range x.sends {
+		var batch []sent[M]
+		for _, o := range outboxes {
+			for i, local := range o.To[q] {
+				batch = append(batch, sent[M]{local, o.From[q][i], o.Msg[q][i]})
+			}
+		}
+		if q == p.Index {
+			all = batch
+			continue
+		}
+		frame := &x.sends[q].frame
+		*frame = transport.Frame{To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(batch), Ref: batch}
+		if err := x.send(frame, superstep); err != nil {
+			return err
+		}
 	}
-	return from
-}
-
-func (x *Exchange[M]) inOrder(all []sent[M], sink Sink[M]) {
+	for range p.Of - 1 {
+		in, err := x.receive(ctx, transport.Sends, superstep)
+		if err != nil {
+			return err
+		}
+		all = append(all, in.Ref.([]sent[M])...)
+	}
 	slices.SortStableFunc(all, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]
 	for _, s := range all {
@@ -196,6 +182,7 @@ func (x *Exchange[M]) inOrder(all []sent[M], sink Sink[M]) {
 		x.messages = append(x.messages, s.msg)
 	}
 	sink(x.to, x.messages)
+	return nil
 }
 
 // combine reduces the messages to each receiver to one.

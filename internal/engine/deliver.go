@@ -8,7 +8,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // deliverAndCompute takes the messages of the last superstep to their receivers and runs these and whoever is awake.
@@ -43,17 +42,17 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 // sends exchanges the messages to single vertices, into the inbox or the lists.
 func (r *runner[V, M]) sends(ctx context.Context, c *Command) error {
 	defer r.timed(&r.report.Times.Fold)()
-	outboxes := make([]*pregel.Outbox[M], len(r.threads))
-	for i, t := range r.threads {
-		outboxes[i] = t.outbox
+	var err error
+	switch {
+	case r.outboxes[0].KeepSenders:
+		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sink, c.Superstep)
+	case r.uncombined():
+		err = r.exchange.Send(ctx, r.outboxes, nil, r.sink, c.Superstep)
+	default:
+		err = r.exchange.Send(ctx, r.outboxes, r.job.methods.combiner.Combine, r.sink, c.Superstep)
 	}
-	var combine func(a, b M) M
-	if !r.uncombined() {
-		combine = r.job.methods.combiner.Combine
-	}
-	err := r.exchange.Send(ctx, outboxes, combine, r.sink, c.Superstep)
-	for _, t := range r.threads {
-		t.outbox.Reset()
+	for _, o := range r.outboxes {
+		o.Reset()
 	}
 	return err
 }

@@ -177,11 +177,11 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	return nil
 }
 
-// Prepare takes every vertex back to before superstep 0. Run does it unless it was done.
+// Prepare gives every vertex its first value, which Graph500 does not time; Run does it unless it was done. All else
+// that a run begins with is made in Run.
 func (j *Job[V, M]) Prepare() {
-	j.stop.Store(false)
 	for _, r := range j.runners {
-		r.reset()
+		r.fill()
 	}
 	j.fresh = true
 }
@@ -192,6 +192,10 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 		j.Prepare()
 	}
 	j.fresh = false
+	j.stop.Store(false)
+	for _, r := range j.runners {
+		r.reset()
+	}
 	j.times = j.times[:0]
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)

@@ -45,14 +45,15 @@ type runner[V, M any] struct {
 	inDegrees     []uint32
 	columns       []any
 
-	threads []*thread[V, M]
-	tasks   tasks
-	chunks  parallel.Counter
-	words   []uint32 // the borders of the chunks being handed out
-	pushing *pregel.Push
-	bins    parallel.Counter // bins being folded
-	round   int              // how many pairs a worker emits before the bins are folded
-	claimer pregel.Claimer[M]
+	threads  []*thread[V, M]
+	outboxes []*pregel.Outbox[M] // the threads'
+	tasks    tasks
+	chunks   parallel.Counter
+	words    []uint32 // the borders of the chunks being handed out
+	pushing  *pregel.Push
+	bins     parallel.Counter // bins being folded
+	round    int              // how many pairs a worker emits before the bins are folded
+	claimer  pregel.Claimer[M]
 
 	command    *Command
 	report     Report
@@ -131,7 +132,8 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	}
 	r.makeColumns()
 	for range team.Size() {
-		r.threads = append(r.threads, r.newThread())
+		t := r.newThread()
+		r.threads, r.outboxes = append(r.threads, t), append(r.outboxes, t.outbox)
 	}
 	return r, nil
 }
@@ -225,9 +227,22 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	return t
 }
 
-// reset takes the partition back to before superstep 0.
+// fill sets all values to what they are before superstep 0.
+func (r *runner[V, M]) fill() {
+	var start V
+	if m := r.job.methods; m.initial != nil {
+		start = m.initial.Initial()
+	}
+	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
+		values := r.values[lo:hi]
+		for i := range values {
+			values[i] = start
+		}
+	})
+}
+
+// reset takes all but the values back to before superstep 0.
 func (r *runner[V, M]) reset() {
-	m := r.job.methods
 	clear(r.active)
 	clear(r.finished)
 	r.read.All, r.write.All = true, true
@@ -244,19 +259,10 @@ func (r *runner[V, M]) reset() {
 	for _, a := range r.pulls {
 		r.report.UnfinishedEdges += len(a.Adj)
 	}
-	var start V
-	if m.initial != nil {
-		start = m.initial.Initial()
-	} else {
+	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned
 	}
-	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
-		values := r.values[lo:hi]
-		for i := range values {
-			values[i] = start
-		}
-	})
 	for _, t := range r.threads {
 		t.outbox.Reset()
 		for _, c := range t.worker.Cells {

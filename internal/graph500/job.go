@@ -148,8 +148,9 @@ func (r *run) kernel2(ctx context.Context) error {
 		err := job.Restart(algorithms.BFSBlocks{BFS: algorithms.BFS{Source: root}})
 		job.Prepare()
 		return job, err
-	}, func(root uint64) (Result, error) {
+	}, func() {
 		r.each(func(v int) { r.parent[v] = r.input(job.Value(pregel.VertexID(r.g.IDs[v]))) })
+	}, func(root uint64) (Result, error) {
 		if r.validator == nil {
 			return Result{}, nil
 		}
@@ -168,7 +169,7 @@ func (r *run) kernel3(ctx context.Context) error {
 		err := job.Restart(algorithms.SSSPTree[float32]{Source: root})
 		job.Prepare()
 		return job, err
-	}, func(root uint64) (Result, error) {
+	}, func() {
 		r.each(func(v int) {
 			hop := job.Value(pregel.VertexID(r.g.IDs[v]))
 			r.parent[v], r.dist[v] = r.input(hop.From), hop.Dist
@@ -176,6 +177,7 @@ func (r *run) kernel3(ctx context.Context) error {
 				r.dist[v] = -1
 			}
 		})
+	}, func(root uint64) (Result, error) {
 		if r.validator == nil {
 			return Result{}, nil
 		}
@@ -211,9 +213,10 @@ type search interface {
 	Run(ctx context.Context) (*engine.Outcome, error)
 }
 
-// searches times a search from every root and judges it. The first root is searched once before, untimed, as a warm-up.
-// Nothing goes from one search to another but the model's coefficients.
-func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func(pregel.VertexID) (search, error), judge func(root uint64) (Result, error)) error {
+// searches times a search from every root, translates what it found to the input's numbers, and judges that. The first
+// root is searched once before, untimed, as a warm-up. Nothing goes from one search to another but the model's
+// coefficients.
+func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func(pregel.VertexID) (search, error), translate func(), judge func(root uint64) (Result, error)) error {
 	roots := r.report.Roots
 	for i := -1; i < len(roots); i++ {
 		root := roots[max(i, 0)]
@@ -232,8 +235,11 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 			continue
 		}
 		start = time.Now()
-		result, err := judge(root)
+		translate()
 		k.Time = append(k.Time, seconds)
+		k.Translate = append(k.Translate, time.Since(start).Seconds())
+		start = time.Now()
+		result, err := judge(root)
 		if r.Validate {
 			k.Validate = append(k.Validate, time.Since(start).Seconds())
 		}
