@@ -111,7 +111,8 @@ func settings() []setting {
 		}
 		all = append(all, setting{parts, 2, engine.Options{Deterministic: true}})
 	}
-	return all
+	// More than four threads push in another way.
+	return append(all, setting{1, 6, engine.Options{Delivery: delivery.ChoosePush}}, setting{2, 3, engine.Options{Delivery: delivery.ChooseBeamer}})
 }
 
 // run runs a program in a setting and returns the values by input vertex.
