@@ -246,9 +246,10 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 			return err
 		}
 		command, outcome = c.next(reports, seconds)
-		if outcome.Supersteps == superstep+1 {
-			j.times = append(j.times, seconds)
+		if outcome.Supersteps <= superstep {
+			break // nobody ran: it was none
 		}
+		j.times = append(j.times, seconds)
 		if j.options.Progress != nil {
 			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
