@@ -190,22 +190,6 @@ func bothSlots(a, b *graph.Adjacency) *pregel.Slots {
 	return &s
 }
 
-func (r *runner[V, M]) makeColumns() {
-	for _, c := range r.job.methods.columns {
-		for len(r.columns) <= c.Number() {
-			r.columns = append(r.columns, nil)
-		}
-		n := r.part.Owned
-		if c.OfEdges() {
-			n = 0
-			for _, a := range r.pushes {
-				n += len(a.Adj)
-			}
-		}
-		r.columns[c.Number()] = c.New(n)
-	}
-}
-
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: pregel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
@@ -228,52 +212,6 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 		t.outbox.Lift = lifter.Lift
 	}
 	return t
-}
-
-// fill sets all values to what they are before superstep 0.
-func (r *runner[V, M]) fill() {
-	var start V
-	if m := r.job.methods; m.initial != nil {
-		start = m.initial.Initial()
-	}
-	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
-		values := r.values[lo:hi]
-		for i := range values {
-			values[i] = start
-		}
-	})
-}
-
-// reset takes all but the values back to before superstep 0.
-func (r *runner[V, M]) reset() {
-	clear(r.active)
-	clear(r.finished)
-	r.read.All, r.write.All = true, true
-	r.read.Clear()
-	r.write.Clear()
-	if r.inbox.Has != nil {
-		r.inbox.Has.Clear()
-	}
-	r.lists.reset()
-	r.kernel.Reset()
-	r.failure.Store(nil)
-	r.delivering = struct{ senders, edges int }{}
-	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
-	for _, a := range r.pulls {
-		r.report.UnfinishedEdges += len(a.Adj)
-	}
-	if r.job.methods.initial == nil {
-		bitmap.Fill(r.active, r.part.Owned)
-		r.report.Active = r.part.Owned
-	}
-	for _, t := range r.threads {
-		t.outbox.Reset()
-		for _, c := range t.worker.Cells {
-			if c != nil {
-				c.Reset()
-			}
-		}
-	}
 }
 
 // superstep runs what the coordinator commands. The report is valid until the next call.
