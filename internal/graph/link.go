@@ -157,7 +157,7 @@ func weightsOf(arena *mem.Arena, l, like *pregel.Lists) {
 }
 
 // BySender returns the senders' view of the block that a belongs to. With one partition that is the adjacency of the
-// other direction; with more it is built at the first call, which only one goroutine may make at a time.
+// other direction; with more it is built at the first call, for all jobs on the graph.
 func (p *Partition) BySender(a *Adjacency) *Sender {
 	other := p.Out
 	which := 0
@@ -167,6 +167,8 @@ func (p *Partition) BySender(a *Adjacency) *Sender {
 	if p.Of == 1 {
 		return &Sender{other.Lists, other.Chunks}
 	}
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
 	if s := p.transpose[which]; s != nil {
 		return s
 	}
