@@ -60,6 +60,7 @@ func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
 			b.Sent |= v.bit
 		}
 	}
+	v.b = nil
 }
 
 // SweepInit calls Init of p for every vertex of Run, in rising order.
@@ -73,6 +74,7 @@ func (b *Block[V, M]) SweepInit(p Initializing[V, M]) {
 			b.Sent |= v.bit
 		}
 	}
+	v.b = nil
 }
 
 // SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
@@ -86,6 +88,7 @@ func (b *Block[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) 
 			b.Sent |= v.bit
 		}
 	}
+	v.b = nil
 }
 
 // move takes the cursor to the lowest vertex of run.
@@ -95,8 +98,14 @@ func (v *Vertex[V, M]) move(run uint64) uint32 {
 	return i
 }
 
-// Current returns the vertex that a Sweep is at: after a panic, the one that caused it.
-func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
+// Current returns the vertex that a Sweep which panicked was at, and forgets it; None after any other panic.
+func (b *Block[V, M]) Current() VertexID {
+	if b.cursor.b == nil {
+		return None
+	}
+	b.cursor.b = nil
+	return b.ID(int(b.cursor.i))
+}
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
 // messages combined, or, in a list program and under combiners.Count, the second by itself.

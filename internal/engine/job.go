@@ -41,7 +41,8 @@ type Job[V, M any] struct {
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
-func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
+func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
+	defer caught(&err, programName(p), &noSuperstep)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -196,7 +197,9 @@ func (j *Job[V, M]) Prepare() {
 }
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
-func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
+func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
+	j.coordinator.command = Command{}
+	defer caught(&err, j.name, &j.coordinator.command.Superstep)
 	if !j.fresh {
 		j.Prepare()
 	}
@@ -209,7 +212,6 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
 	defer context.AfterFunc(ctx, func() { j.stop.Store(true) })()
-	var err error
 	if len(j.runners) == 1 {
 		err = j.drive(ctx, j.runAlone)
 	} else {
@@ -226,21 +228,13 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 }
 
 // drive takes the coordinator and the partitions through the run, step by step.
-func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) (err error) {
+func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) error {
 	c := &j.coordinator
-	defer func() {
-		if v := recover(); v != nil {
-			if e, ok := v.(*parallel.Panic); ok {
-				panic(e)
-			}
-			err = newProgramError(j.name, v, pregel.None, c.command.Superstep, j.graph)
-		}
-	}()
 	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports := step(ctx, command)
 		seconds := time.Since(start).Seconds()
-		if err := firstError(reports); err != nil {
+		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
 		}
 		superstep, scheme := command.Superstep, command.Scheme

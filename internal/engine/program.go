@@ -36,7 +36,8 @@ type methods[V, M any] struct {
 }
 
 // inspect finds a program's methods, and refuses those that have a known name and another signature.
-func inspect[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
+func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
+	defer caught(&err, programName(p), &noSuperstep)
 	m := &methods[V, M]{program: p}
 	var value any = p
 	if list, ok := pregel.Unlist(p); ok {

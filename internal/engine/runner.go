@@ -215,7 +215,12 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 }
 
 // superstep runs what the coordinator commands. The report is valid until the next call.
-func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
+func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Report) {
+	defer func() {
+		if v := recover(); v != nil {
+			report = r.fail(newProgramError(r.job.name, v, c.Superstep))
+		}
+	}()
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
 	r.report.begin()
@@ -225,14 +230,15 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
 		t.count = counts{}
 		t.worker.Superstep, t.worker.Phase, t.worker.Totals = c.Superstep, c.Phase, c.Totals
 	}
-	if err := r.hook(c, true); err != nil {
-		return r.fail(err)
+	m := r.job.methods
+	if m.before != nil {
+		m.before.BeforeSuperstep(&r.threads[0].worker)
 	}
 	if err := r.deliverAndCompute(ctx, c); err != nil {
 		return r.fail(err)
 	}
-	if err := r.hook(c, false); err != nil {
-		return r.fail(err)
+	if m.after != nil {
+		m.after.AfterSuperstep(&r.threads[0].worker)
 	}
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
@@ -243,23 +249,6 @@ func (r *runner[V, M]) fail(err error) *Report {
 	r.report.Err = err
 	r.stop.Store(true)
 	return &r.report
-}
-
-// hook calls the program's worker hooks.
-func (r *runner[V, M]) hook(c *Command, before bool) (err error) {
-	w := &r.threads[0].worker
-	defer func() {
-		if v := recover(); v != nil {
-			err = newProgramError(r.job.name, v, pregel.None, c.Superstep, r.job.graph)
-		}
-	}()
-	switch m := r.job.methods; {
-	case before && m.before != nil:
-		m.before.BeforeSuperstep(w)
-	case !before && m.after != nil:
-		m.after.AfterSuperstep(w)
-	}
-	return nil
 }
 
 // settle adds up what the workers saw.
