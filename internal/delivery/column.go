@@ -189,10 +189,7 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 		if len(presence) != 8*bitmap.Words(n) {
 			return fmt.Errorf("column: a bitmap of %d bytes for %d", len(presence), n)
 		}
-		for w := range bitmap.Words(n) {
-			words[w] = binary.LittleEndian.Uint64(presence[8*w:])
-			got += bits.OnesCount64(words[w])
-		}
+		got = bitmap.Count(words[:copy(words, wire.Slice[uint64](presence))])
 		if n&63 != 0 && words[n>>6]>>(n&63) != 0 {
 			return fmt.Errorf("column: a bit beyond %d", n)
 		}
