@@ -98,6 +98,9 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.add(reports)
 	o := &c.outcome
 	c.policy.Learn(seconds, c.sum.Computed)
+	if c.policy.Chosen == delivery.Mirrored {
+		c.load.Untransposed = 0
+	}
 	if c.sum.Computed == 0 && c.command.Superstep > 0 {
 		// No message reached an unfinished vertex: the superstep was empty, and does not count.
 		o.Done, o.Converged = true, true

@@ -135,7 +135,10 @@ func (j *Job[V, M]) makeCoordinator() error {
 	}
 	for _, r := range j.runners {
 		load.Arcs += r.outEdges
-		for i := range r.pulls {
+		for i, a := range r.pulls {
+			if !r.part.HasBySender(a) {
+				load.Untransposed += len(a.Adj)
+			}
 			for q := range r.pulls[i].Groups {
 				load.Listed += int(r.pulls[i].Groups[q].Count)
 				load.Ghosts += int(r.pushes[i].Groups[q].Count)

@@ -18,7 +18,7 @@ const samples = 6
 func (r *runner[V, M]) measure() delivery.Rates {
 	rates := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Alpha: 5e-11, Beta: 2e-6, ForkJoin: 2e-6,
-		Row: 3e-9, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
+		Row: 3e-9, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	a := r.pulls[0]
 	if r.gather != nil || len(a.Adj) < 1<<12 {
