@@ -46,52 +46,90 @@ func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride
 
 // Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
 func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
-	v := &b.cursor
-	v.b, v.out = b, b.Out
-	received := b.Received
+	v, sent, received := b.begin(), b.Sent, b.Received
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := v.move(run)
-		if received&v.bit != 0 {
+		if received>>i&1 != 0 {
 			p.Compute(v, b.In[i])
 		} else {
 			p.Compute(v, identity)
 		}
 		if v.sent {
-			b.Sent |= v.bit
+			sent |= 1 << i
+			b.Out[i] = v.message
 		}
 	}
+	b.end(sent)
+}
+
+// SweepSelf is Sweep for a program whose only message is the sender's own id, of which presence says everything: Out is
+// not written. It returns the first vertex that sent anything else, or -1.
+func (b *Block[V, M]) SweepSelf(p Program[V, M], identity M) (wrong int) {
+	v, sent, received := b.begin(), b.Sent, b.Received
+	message := any(&v.message).(*VertexID)
+	wrong = -1
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		if received>>i&1 != 0 {
+			p.Compute(v, b.In[i])
+		} else {
+			p.Compute(v, identity)
+		}
+		if v.sent {
+			sent |= 1 << i
+			if *message != v.id && wrong < 0 {
+				wrong = int(i)
+			}
+		}
+	}
+	b.end(sent)
+	return wrong
 }
 
 // SweepInit calls Init of p for every vertex of Run, in rising order.
 func (b *Block[V, M]) SweepInit(p Initializing[V, M]) {
-	v := &b.cursor
-	v.b, v.out = b, b.Out
+	v, sent := b.begin(), b.Sent
 	for run := b.Run; run != 0; run &= run - 1 {
-		v.move(run)
+		i := v.move(run)
 		p.Init(v)
 		if v.sent {
-			b.Sent |= v.bit
+			sent |= 1 << i
+			b.Out[i] = v.message
 		}
 	}
+	b.end(sent)
 }
 
 // SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
 func (b *Block[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) {
-	v := &b.cursor
-	v.b, v.out = b, b.Out
+	v, sent := b.begin(), b.Sent
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := v.move(run)
 		p.Compute(v, messages(int(i)))
 		if v.sent {
-			b.Sent |= v.bit
+			sent |= 1 << i
+			b.Out[i] = v.message
 		}
 	}
+	b.end(sent)
+}
+
+// begin sets the cursor up for a sweep. What the program does to it, end takes over.
+func (b *Block[V, M]) begin() *Vertex[V, M] {
+	v := &b.cursor
+	v.b, v.values, v.halt, v.finish = b, b.Values, 0, 0
+	return v
+}
+
+func (b *Block[V, M]) end(sent uint64) {
+	v := &b.cursor
+	b.Sent, b.Halt, b.Finish = sent, b.Halt|v.halt, b.Finish|v.finish
 }
 
 // move takes the cursor to the lowest vertex of run.
 func (v *Vertex[V, M]) move(run uint64) uint32 {
 	i := uint32(bits.TrailingZeros64(run)) & 63
-	v.i, v.bit, v.sent = i, run&-run, false
+	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, false
 	return i
 }
 
@@ -102,7 +140,7 @@ func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
 // messages combined, or, in a list program, the second by itself.
 func (v *Vertex[V, M]) sendAgain(m M) {
 	if v.b.Combine != nil {
-		v.out[v.i&63] = v.b.Combine(v.out[v.i&63], m)
+		v.message = v.b.Combine(v.message, m)
 		return
 	}
 	for e := range v.Edges() {

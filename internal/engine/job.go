@@ -27,7 +27,6 @@ type Job[V, M any] struct {
 	name      string
 	identity  M
 	direction pregel.Direction
-	unchecked bool // messages need no look when they are stored
 
 	arena   *mem.Arena
 	runners []*runner[V, M]
@@ -100,7 +99,6 @@ func (j *Job[V, M]) makeRunners() error {
 		}
 		j.runners = append(j.runners, r)
 	}
-	j.unchecked = j.methods.block != nil && j.runners[0].traits.Bytes == 0
 	return nil
 }
 
