@@ -227,7 +227,7 @@ func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []p
 // BenchmarkLayerBFS searches from the roots of Graph500, by turns by hand, by the vertex form and by the block form, and
 // reports the sums of the times and their ratios.
 func BenchmarkLayerBFS(b *testing.B) {
-	for _, scale := range []int{16, 18, 20, 22} {
+	for _, scale := range layerScales() {
 		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
 			team := parallel.NewTeam(2, true)
 			defer team.Close()
@@ -267,6 +267,55 @@ func BenchmarkLayerBFS(b *testing.B) {
 			b.ReportMetric(byBlock.Seconds()/byHand.Seconds(), "block/hand")
 		})
 	}
+}
+
+// BenchmarkLayerPageRank runs ten iterations, by turns by hand and by the block form, and reports the time of one.
+func BenchmarkLayerPageRank(b *testing.B) {
+	const iterations = 10
+	for _, scale := range layerScales() {
+		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
+			team := parallel.NewTeam(2, true)
+			defer team.Close()
+			g, _ := layerGraph(b, scale, team)
+			rank, share, next := make([]float64, g.N), make([]float64, g.N), make([]float64, g.N)
+			p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}
+			block, err := engine.NewJob(g, p, engine.Options{Team: team})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer block.Close()
+			var byHand, byBlock time.Duration
+			for b.Loop() {
+				for v := range rank {
+					lo, hi := g.Parts[0].In.Row(uint32(v))
+					rank[v] = 1 / float64(g.N)
+					share[v] = rank[v] / float64(max(hi-lo, 1))
+				}
+				byHand += clocked(func() {
+					for range iterations {
+						handPageRank(g, team, rank, share, next)
+						share, next = next, share
+					}
+				})
+				check(b, block.Restart(p))
+				block.Prepare()
+				byBlock += clocked(func() { _, err = block.Run(b.Context()) })
+				check(b, err)
+			}
+			each := float64(b.N * iterations)
+			b.ReportMetric(byHand.Seconds()*1e3/each, "hand-ms")
+			b.ReportMetric(byBlock.Seconds()*1e3/each, "block-ms")
+			b.ReportMetric(byBlock.Seconds()/byHand.Seconds(), "block/hand")
+		})
+	}
+}
+
+// layerScales are the sizes to compare at; the least alone with -short.
+func layerScales() []int {
+	if testing.Short() {
+		return []int{16}
+	}
+	return []int{16, 18, 20, 22}
 }
 
 func clocked(f func()) time.Duration {

@@ -45,14 +45,14 @@ func (r *runner[V, M]) measure() delivery.Rates {
 	_, edges, t = clock(pull)
 	rates.Edge = t / float64(max(edges, 1))
 	p.All = true
-	rows, edges, t := clock(pull)
+	_, edges, t = clock(pull)
 	rates.EdgeAll = t / float64(max(edges, 1))
 	if r.traits.AnyOne {
 		// With every sender present each list ends at its first edge.
 		for i := range some {
 			some[i] = ^uint64(0)
 		}
-		rows, _, t = clock(pull)
+		rows, _, t := clock(pull)
 		rates.Row = t / float64(max(rows, 1))
 		rates.EdgeAll = rates.Row
 	}
