@@ -38,9 +38,7 @@ func BenchmarkChoice(b *testing.B) {
 		id, _ := g.Find(r)
 		roots = append(roots, id)
 	}
-	choices(b, g, team, "bfs", roots, func(s pregel.VertexID) algorithms.BFSBlocks {
-		return algorithms.BFSBlocks{BFS: algorithms.BFS{Source: s}}
-	})
+	choices(b, g, team, "bfs", roots, func(s pregel.VertexID) algorithms.BFS { return algorithms.BFS{Source: s} })
 	choices(b, g, team, "pagerank", roots[:1], func(pregel.VertexID) algorithms.PageRank {
 		return algorithms.PageRank{Damping: 0.85, Iterations: 10}
 	})

@@ -139,13 +139,13 @@ func (r *run) construct(ctx context.Context) (err error) {
 
 // kernel2 is breadth-first search as a vertex program.
 func (r *run) kernel2(ctx context.Context) error {
-	job, err := engine.NewJob(r.g, algorithms.BFSBlocks{}, r.options("bfs"))
+	job, err := engine.NewJob(r.g, algorithms.BFS{}, r.options("bfs"))
 	if err != nil {
 		return err
 	}
 	defer job.Close()
 	return r.searches(ctx, "BFS", &r.report.BFS, func(root pregel.VertexID) (search, error) {
-		err := job.Restart(algorithms.BFSBlocks{BFS: algorithms.BFS{Source: root}})
+		err := job.Restart(algorithms.BFS{Source: root})
 		job.Prepare()
 		return job, err
 	}, func() {
