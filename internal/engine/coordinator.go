@@ -25,7 +25,8 @@ type Report struct {
 	Computed  int // vertices that ran
 	Receivers int // of them, with a message
 	Walked    int // edges
-	Sent      int // values that crossed to other partitions
+	Sent      int // values that went to other partitions
+	Received  int // and that came from them
 	Bytes     int
 
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the

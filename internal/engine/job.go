@@ -235,6 +235,9 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if err := firstError(reports); err != nil {
 			return err
 		}
+		if err := accounted(reports); err != nil {
+			return fmt.Errorf("%s: superstep %d: %w", j.name, command.Superstep, err)
+		}
 		superstep, scheme := command.Superstep, command.Scheme
 		if err := j.trace(reports, seconds); err != nil {
 			return err
@@ -246,6 +249,19 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if j.options.Progress != nil {
 			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
+	}
+	return nil
+}
+
+// accounted reports whether all values that were sent came.
+func accounted(reports []*Report) error {
+	sent, received := 0, 0
+	for _, p := range reports {
+		sent += p.Sent
+		received += p.Received
+	}
+	if sent != received {
+		return fmt.Errorf("%d values were sent to other partitions, and %d came", sent, received)
 	}
 	return nil
 }

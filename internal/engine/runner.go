@@ -337,7 +337,7 @@ func (r *runner[V, M]) settle() {
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
 	}
-	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
+	p.Sent, p.Received, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Received, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].worker.Cells
 	for _, t := range r.threads[1:] {
 		for i, c := range t.worker.Cells {
@@ -348,6 +348,7 @@ func (r *runner[V, M]) settle() {
 		}
 	}
 	p.Cells = cells
+	r.check()
 }
 
 // run calls a task on the team, or on the caller alone, over chunks of words.
