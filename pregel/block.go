@@ -6,14 +6,17 @@ import "math/bits"
 // input columns, the program (through [Vertex], or itself in ComputeBlock) the output columns, the engine drains them.
 // Vertex i of the block has bit i in every word and the id First + i*Stride.
 //
-// A Block belongs to one goroutine and is only valid during the call.
+// A ComputeBlock writes Values, Out, Sent, Halt and Finish, for vertices of Run alone; everything else is to be read
+// (docs/design/block-columns.md). A Block belongs to one goroutine and is only valid during the call.
 type Block[V, M any] struct {
-	// Run marks the vertices to compute: those awake, or with a message, and not finished. Every other bit of the
-	// output words must stay as it is.
+	// Run marks the vertices to compute: those awake, or with a message, and not finished. The engine looks at no other
+	// bit of the output words.
 	Run uint64
-	// Awake marks the vertices of Run that were awake anyhow; the others were woken by a message.
+	// Awake marks the vertices of Run that were awake anyhow; the others were woken by a message or, in superstep 0, are
+	// the program's Sources.
 	Awake uint64
-	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything.
+	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything; in superstep 0, where there
+	// are no messages, In may be nil.
 	Received uint64
 	In       *[64]M
 	// Values are the vertices' values, read and written in place. At the end of the graph some belong to no vertex.
@@ -27,7 +30,7 @@ type Block[V, M any] struct {
 	Halt, Finish uint64
 
 	First, Stride         VertexID
-	OutDegrees, InDegrees *[64]uint32 // by the program's Direction
+	OutDegrees, InDegrees *[64]uint32 // by the program's Direction; they may be the graph's own: only to be read
 
 	// Base is the local index of vertex 0 in its partition.
 	Base uint32

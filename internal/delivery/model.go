@@ -22,8 +22,9 @@ type Load struct {
 	FoldBytes    int // and in a fold column
 }
 
-// Rates are the model's coefficients, in seconds, for one thread. They are measured when a job is made, on its own graph
-// and with its own kernel (engine.measure).
+// Rates are the model's coefficients, in seconds, for one thread. Probe, Edge, EdgeAll and Push are measured when a job
+// is made, on its own graph and with its own kernel, and Row where one message is as good as all; the others, and all
+// of them for small graphs and list programs, are constants (engine.measure).
 type Rates struct {
 	Row       float64 // to open a receiver's list
 	Probe     float64 // to look for a sender in vain
