@@ -965,11 +965,7 @@ func (k *firstKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int 
 				has[v] |= bit
 				into.Has.MarkShared(int(v))
 				in[d] = x
-				continue
 			}
-			acc := in[d]
-			acc = x
-			in[d] = acc
 		}
 	}
 	return edges
@@ -985,11 +981,7 @@ func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 			has[w] |= bit
 			into.Has.Mark(int(w))
 			in[d] = x
-			continue
 		}
-		acc := in[d]
-		acc = x
-		in[d] = acc
 	}
 }
 

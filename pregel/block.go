@@ -38,7 +38,7 @@ type Block[V, M any] struct {
 	Worker *Worker
 	// Outbox takes the messages of Send.
 	Outbox *Outbox[M]
-	// Combine reduces two messages of one vertex to all its neighbours; nil in a list program.
+	// Combine reduces two messages of one vertex to all its neighbours; nil where each must arrive by itself.
 	Combine func(a, b M) M
 
 	cursor Vertex[V, M]
@@ -140,7 +140,7 @@ func (v *Vertex[V, M]) move(run uint64) uint32 {
 func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
-// messages combined, or, in a list program, the second by itself.
+// messages combined, or, in a list program and under combiners.Count, the second by itself.
 func (v *Vertex[V, M]) sendAgain(m M) {
 	if v.b.Combine != nil {
 		v.message = v.b.Combine(v.message, m)

@@ -54,6 +54,8 @@ type Traits struct {
 	Weighted bool
 	// Raw: messages hold no pointers.
 	Raw bool
+	// Each: two messages of a vertex to all neighbours cannot be made one (Count).
+	Each bool
 	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
 	Monotone bool
 }
@@ -95,6 +97,11 @@ type Kernel[M any] interface {
 type Claimer[M any] interface {
 	// Claim pushes the messages of the senders of word w to receivers that have none yet and are not to be skipped.
 	Claim(p *Push, w int, into *Inbox[M]) int
+}
+
+// Lifter is a kernel that has a say in messages to single vertices: what one becomes, and whether its sender may send it.
+type Lifter[M any] interface {
+	Lift(from VertexID, m M) (M, bool)
 }
 
 // Pull is a traversal from receivers to senders.

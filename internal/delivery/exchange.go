@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -20,6 +21,7 @@ type Exchange[M any] struct {
 	gate     chan struct{}
 	force    Encoding
 	raw      bool // messages hold no pointers
+	size     int  // of a message, in bytes
 	peers    [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
@@ -45,7 +47,7 @@ type peer[M any] struct {
 
 // NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
-	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M]()}
+	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
 	x.peers[0] = make([]peer[M], p.Of)
 	x.peers[1] = make([]peer[M], p.Of)
 	x.sends = make([]peer[M], p.Of)
@@ -104,6 +106,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.K
 	for range p.Of - 1 {
 		in, err := x.receive(ctx, kind, superstep)
 		if err != nil {
+			return false, err
+		}
+		if err := checkValues(in, k.Traits().Bytes); err != nil {
 			return false, err
 		}
 		group := a.Groups[in.From]
@@ -169,11 +174,15 @@ func (x *Exchange[M]) Fold(ctx context.Context, a *graph.Adjacency, k pregel.Ker
 		if err != nil {
 			return err
 		}
+		messages, err := x.messagesOf(in)
+		if err != nil {
+			return err
+		}
 		to, err := x.receivers(in, a.Peers[in.From])
 		if err != nil {
 			return fmt.Errorf("from partition %d: %w", in.From, err)
 		}
-		k.Fold(to, x.messagesOf(in), inbox)
+		k.Fold(to, messages, inbox)
 	}
 	return nil
 }
@@ -187,11 +196,29 @@ func (x *Exchange[M]) values(to *peer[M]) {
 	}
 }
 
-func (x *Exchange[M]) messagesOf(in *transport.Frame) []M {
-	if in.Ref != nil {
-		return in.Ref.([]M)
+// messagesOf returns the messages of a frame, as many as it says.
+func (x *Exchange[M]) messagesOf(in *transport.Frame) ([]M, error) {
+	var messages []M
+	switch {
+	case !x.raw:
+		messages, _ = in.Ref.([]M)
+	case x.size == 0: // nothing travels
+		messages = make([]M, max(in.Count, 0))
+	default:
+		messages = wire.Slice[M](in.Raw)
 	}
-	return wire.Slice[M](in.Raw)
+	if len(messages) != in.Count || x.raw && len(in.Raw) != in.Count*x.size {
+		return nil, fmt.Errorf("from partition %d: %d messages, and %d said", in.From, len(messages), in.Count)
+	}
+	return messages, nil
+}
+
+// checkValues reports whether a frame of values of so many bytes has as many as it says.
+func checkValues(in *transport.Frame, size int) error {
+	if in.Ref == nil && len(in.Raw) != in.Count*size {
+		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw), in.Count, size)
+	}
+	return nil
 }
 
 // receivers returns the local indices that a column over a fold list is for.

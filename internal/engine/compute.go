@@ -33,6 +33,9 @@ func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	b := &t.block
 	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = run, r.active[w]&run, 0, 0, 0, 0
+	if r.command.Superstep == 0 {
+		b.Awake = run // sources too: no message woke them
+	}
 	b.Values = (*[64]V)(r.values[w<<6:])
 	b.OutDegrees = (*[64]uint32)(r.outDegrees[w<<6:])
 	b.InDegrees = (*[64]uint32)(r.inDegrees[w<<6:])

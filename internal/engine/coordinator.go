@@ -102,8 +102,8 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	if c.policy.Chosen == delivery.Mirrored {
 		c.load.Untransposed = 0
 	}
-	if c.sum.Computed == 0 && c.command.Superstep > 0 {
-		// No message reached an unfinished vertex: the superstep was empty, and does not count.
+	if c.sum.Computed == 0 {
+		// No message reached an unfinished vertex, or there is no source: the superstep was empty, and does not count.
 		o.Done, o.Converged = true, true
 		return &c.command, o
 	}

@@ -110,8 +110,15 @@ func (j *Job[V, M]) makeCoordinator() error {
 	policy := delivery.Policy{Force: o.Delivery}
 	if o.Deterministic && r.traits.Ordered {
 		// Only a pull folds the messages of a vertex in the order of their senders.
+		what := "a list program"
+		if c := j.methods.combiner; c != nil {
+			what = "combiner " + c.String()
+		}
 		if o.Delivery != delivery.ChooseAuto && o.Delivery != delivery.ChoosePull {
-			return fmt.Errorf("a deterministic run with combiner %v pulls: delivery %v cannot be had", j.methods.combiner, o.Delivery)
+			return fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what, o.Delivery)
+		}
+		if o.Uncombined {
+			return fmt.Errorf("a deterministic run with %s pulls: messages cannot be pushed uncombined", what)
 		}
 		policy.Force = delivery.ChoosePull
 	}
@@ -243,9 +250,10 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 			return err
 		}
 		command, outcome = c.next(reports, seconds)
-		if outcome.Supersteps == superstep+1 {
-			j.times = append(j.times, seconds)
+		if outcome.Supersteps <= superstep {
+			break // nobody ran: it was none
 		}
+		j.times = append(j.times, seconds)
 		if j.options.Progress != nil {
 			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}

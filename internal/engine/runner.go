@@ -221,8 +221,11 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	t.worker.Cells = j.newCells()
 	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
 	t.block.Stride = pregel.VertexID(p.Of)
-	if j.methods.combiner != nil {
+	if j.methods.combiner != nil && !r.traits.Each {
 		t.block.Combine = j.methods.combiner.Combine
+	}
+	if lifter, ok := r.kernel.(pregel.Lifter[M]); ok {
+		t.outbox.Lift = lifter.Lift
 	}
 	return t
 }
