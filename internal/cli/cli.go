@@ -8,12 +8,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // Exit statuses.
@@ -38,33 +41,64 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Run runs the command line for the built-in programs and those of entries, and returns the exit status. Interrupts
-// cancel what runs.
+// Run runs the command line for the built-in programs and those of entries, and returns the exit status. An interrupt
+// ends what runs; a second one ends the process at once.
 func Run(args []string, entries []Entry, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)
 	a := &app{entries: append(builtins(), entries...), out: stdout, err: stderr}
-	root := a.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := a.execute(ctx, args)
 	if err == nil {
 		return exitDone
 	}
 	var usage usageError
 	var program *engine.ProgramError
+	var bug *bugError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "superstep: interrupted")
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "superstep: %v\nTry: superstep --help\n", usage.error)
+		fmt.Fprintf(stderr, "superstep: %s\n", oneLine(usage))
 		return exitUsage
 	case errors.As(err, &program):
 		fmt.Fprintf(stderr, "superstep: %v\n\n%s", err, program.Stack)
+	case errors.As(err, &bug):
+		fmt.Fprintf(stderr, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
 	default:
-		fmt.Fprintf(stderr, "superstep: %v\n", err)
+		fmt.Fprintf(stderr, "superstep: %s\n", oneLine(err))
 	}
 	return exitFailed
 }
+
+// execute runs a command. A panic on this goroutine, which is where those of teams and partitions end up, becomes an
+// error: that there is no memory, or that superstep is at fault.
+func (a *app) execute(ctx context.Context, args []string) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *parallel.Panic:
+			err = &bugError{v.Value, v.Stack}
+		default:
+			err = &bugError{v, debug.Stack()}
+		}
+	}()
+	defer mem.Recover(&err)
+	root := a.root()
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+// bugError is a panic that was not foreseen.
+type bugError struct {
+	value any
+	stack []byte
+}
+
+func (e *bugError) Error() string { return fmt.Sprint(e.value) }
+
+// oneLine joins the lines of an error.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

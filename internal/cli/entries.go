@@ -20,7 +20,8 @@ type Entry struct {
 	// New makes the program; find is nil when only its form is wanted, before there is a graph.
 	New func(values map[string]string, find Find) (engine.Program, error)
 
-	keepWeights bool // a user's program may look at the weights of Edges
+	certificate certificate // what --verify checks by, or nil
+	keepWeights bool        // a user's program may look at the weights of Edges
 	err         error
 }
 
@@ -67,6 +68,7 @@ func builtins() []Entry {
 		NewEntry("wcc", "weakly connected components", algorithms.WCC{}),
 	}
 	for i := range all {
+		all[i].certificate = certificates[all[i].Name]
 		all[i].keepWeights = false
 	}
 	return all

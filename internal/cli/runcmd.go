@@ -107,6 +107,9 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.graph == "" {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
+	if r.verify && e.certificate == nil {
+		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
+	}
 	parts, grid, err := r.run.partitions()
 	if err != nil {
 		return err
@@ -228,7 +231,7 @@ func (j *runJob) all(ctx context.Context) error {
 	p.RunTime = time.Since(start).Seconds()
 	p.Supersteps, p.Converged, p.SuperstepTime = outcome.Supersteps, outcome.Converged, j.bound.Times()
 	p.Messages, p.MessagesSent, p.BytesSent = outcome.Messages, outcome.Sent, outcome.Bytes
-	if err := j.check(); err != nil {
+	if err := j.verified(ctx, outcome); err != nil {
 		return err
 	}
 	start = time.Now()
@@ -251,6 +254,9 @@ func (j *runJob) load(ctx context.Context) error {
 	o.Weights, request.IfAny = weightsFor(j.entry, program.Weights(), o.UnitWeights)
 	if request.Weights = o.Weights; o.UnitWeights {
 		request.Weights = edges.Unweighted
+	}
+	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
+		return graph.LeastBytes(vertices, tuples, directed, o)
 	}
 	if j.in, err = load.Open(ctx, request); err != nil {
 		return err

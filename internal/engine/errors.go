@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -69,4 +71,18 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 	}
 	r.failure.CompareAndSwap(nil, newProgramError(r.job.name, v, at, r.command.Superstep, r.job.graph))
 	r.stop.Store(true)
+}
+
+// guarded is superstep on a goroutine of its own, where a panic would end the process: it is reported instead.
+func (r *runner[V, M]) guarded(ctx context.Context, c *Command) (p *Report) {
+	defer func() {
+		if v := recover(); v != nil {
+			bug, ok := v.(*parallel.Panic)
+			if !ok {
+				bug = &parallel.Panic{Value: v, Stack: debug.Stack()}
+			}
+			p = r.fail(bug)
+		}
+	}()
+	return r.superstep(ctx, c)
 }

@@ -48,6 +48,9 @@ func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(m.validate(), m.fits(g)); err != nil {
+		return nil, fmt.Errorf("%s: %w", programName(p), err)
+	}
 	if o.Deterministic {
 		m.block = nil // whose sums over 64 vertices would depend on which partition these are in
 	}
@@ -176,6 +179,9 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	if programName(p) != j.name || m.direction != j.methods.direction {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
 	}
+	if err := m.validate(); err != nil {
+		return fmt.Errorf("%s: %w", j.name, err)
+	}
 	if j.options.Deterministic {
 		m.block = nil
 	}
@@ -225,21 +231,16 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 }
 
 // drive takes the coordinator and the partitions through the run, step by step.
-func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) (err error) {
-	c := &j.coordinator
-	defer func() {
-		if v := recover(); v != nil {
-			if e, ok := v.(*parallel.Panic); ok {
-				panic(e)
-			}
-			err = newProgramError(j.name, v, pregel.None, c.command.Superstep, j.graph)
-		}
-	}()
-	for command, outcome := c.begin(); !outcome.Done; {
+func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) error {
+	command, outcome, err := j.next(nil, 0)
+	for err == nil && !outcome.Done {
 		start := time.Now()
 		reports := step(ctx, command)
 		seconds := time.Since(start).Seconds()
 		if err := firstError(reports); err != nil {
+			if bug, ok := err.(*parallel.Panic); ok {
+				panic(bug) // where the run was called from
+			}
 			return err
 		}
 		if err := accounted(reports); err != nil {
@@ -249,16 +250,35 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if err := j.trace(reports, seconds); err != nil {
 			return err
 		}
-		command, outcome = c.next(reports, seconds)
+		if command, outcome, err = j.next(reports, seconds); err != nil {
+			return err
+		}
 		if outcome.Supersteps <= superstep {
 			break // nobody ran: it was none
 		}
 		j.times = append(j.times, seconds)
 		if j.options.Progress != nil {
-			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
+			sum := &j.coordinator.sum
+			j.options.Progress(Progress{superstep, sum.Active, sum.Senders, scheme, seconds})
 		}
 	}
-	return nil
+	return err
+}
+
+// next lets the coordinator, which calls the program's Coordinate and aggregators, decide on the next superstep.
+func (j *Job[V, M]) next(reports []*Report, seconds float64) (command *Command, outcome *Outcome, err error) {
+	c := &j.coordinator
+	defer func() {
+		if v := recover(); v != nil {
+			err = newProgramError(j.name, v, pregel.None, c.command.Superstep, j.graph)
+		}
+	}()
+	if reports == nil {
+		command, outcome = c.begin()
+	} else {
+		command, outcome = c.next(reports, seconds)
+	}
+	return command, outcome, nil
 }
 
 // accounted reports whether all values that were sent came.
@@ -303,7 +323,7 @@ func (j *Job[V, M]) runPartitions(ctx context.Context) error {
 		group.Go(func() {
 			for c := range commands[i] {
 				gate <- struct{}{}
-				p := r.superstep(ctx, c)
+				p := r.guarded(ctx, c)
 				<-gate
 				if p.Err != nil {
 					local.Close() // nobody waits for what will not come

@@ -145,7 +145,7 @@ func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.Ve
 	return nil
 }
 
-// Fresh returns a copy of a program with its parameters filled in.
+// Fresh returns a copy of a program with its parameters filled in, and validated.
 func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func(uint64) (pregel.VertexID, bool)) (pregel.Program[V, M], error) {
 	var inner any = p
 	list, isList := pregel.Unlist(p)
@@ -167,11 +167,13 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 	if !pointer {
 		copied = copied.Elem()
 	}
+	if p, ok := copied.Interface().(pregel.Validating); ok {
+		if err := p.Validate(); err != nil {
+			return nil, err
+		}
+	}
 	if isList {
 		return pregel.List(copied.Interface().(pregel.ListProgram[V, M])), nil
 	}
 	return copied.Interface().(pregel.Program[V, M]), nil
 }
-
-// Validating is a program that refuses parameters that make no sense.
-type Validating interface{ Validate() error }

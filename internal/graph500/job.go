@@ -108,13 +108,10 @@ func (r *run) all(ctx context.Context) error {
 }
 
 func (r *run) generate(ctx context.Context) (err error) {
-	weights := edges.Unweighted
-	if r.SSSP {
-		weights = edges.Float32
-	}
 	start := time.Now()
 	r.in, err = generate.Input(ctx, r.Generator, generate.Options{
-		Weights: weights, Team: r.Team, Progress: func(done, total int64) { r.Progress("generating", done, total) },
+		Weights: r.build().Weights, Team: r.Team, Beside: graph.LeastBytes(r.Generator.Vertices(), r.Generator.Edges(), false, r.build()),
+		Progress: func(done, total int64) { r.Progress("generating", done, total) },
 	})
 	r.report.Generation = time.Since(start).Seconds()
 	return err
@@ -124,6 +121,14 @@ func (r *run) generate(ctx context.Context) (err error) {
 func (r *run) construct(ctx context.Context) (err error) {
 	in := *r.in
 	in.Vertices, in.Free = 0, nil
+	start := time.Now()
+	r.g, err = graph.Build(ctx, &in, r.build())
+	r.report.Construction = time.Since(start).Seconds()
+	return err
+}
+
+// build is how kernel 1 stores the graph.
+func (r *run) build() graph.Options {
 	o := graph.Options{
 		Partitions: r.Rows * r.Columns, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true,
 		Team: r.Team, Progress: r.Progress,
@@ -131,10 +136,7 @@ func (r *run) construct(ctx context.Context) (err error) {
 	if r.SSSP {
 		o.Weights = edges.Float32
 	}
-	start := time.Now()
-	r.g, err = graph.Build(ctx, &in, o)
-	r.report.Construction = time.Since(start).Seconds()
-	return err
+	return o
 }
 
 // kernel2 is breadth-first search as a vertex program.

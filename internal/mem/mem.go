@@ -33,7 +33,7 @@ type region struct {
 }
 
 // Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small arrays, are put on the
-// Go heap, where they need no closing.
+// Go heap, where they need no closing. It panics with an *[Exhausted] when there is no memory.
 func Make[T any](a *Arena, n int) []T {
 	size := unsafe.Sizeof(*new(T))
 	if n < 0 || (size > 0 && uintptr(n) > (1<<56)/size) {
@@ -45,7 +45,7 @@ func Make[T any](a *Arena, n int) []T {
 	}
 	data, err := reserve(total)
 	if err != nil {
-		panic(fmt.Sprintf("mem: no memory for an array of %d MiB: %v", total>>20, err))
+		panic(&Exhausted{int64(total), err})
 	}
 	a.mu.Lock()
 	a.regions = append(a.regions, region{data, total})
