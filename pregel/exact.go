@@ -20,6 +20,10 @@ func (s *exactSum) add(x float64) {
 			x, y = y, x
 		}
 		hi := x + y
+		if math.IsInf(hi, 0) { // it has no exact parts any more
+			s.parts, s.special = s.parts[:0], s.special+hi
+			return
+		}
 		lo := y - (hi - x)
 		if lo != 0 {
 			s.parts[kept] = lo

@@ -61,14 +61,17 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 	if v == nil {
 		return
 	}
-	var at pregel.VertexID
-	if wrong, ok := v.(wrongSender); ok {
+	at := pregel.None
+	wrong, isWrong := v.(wrongSender)
+	switch {
+	case isWrong:
 		at = wrong.vertex
-	} else if t.running {
+	case t.running && !t.blocked:
 		at = t.block.Current()
-	} else {
+	case !t.running:
 		panic(v)
 	}
+	t.running, t.blocked = false, false
 	r.failure.CompareAndSwap(nil, newProgramError(r.job.name, v, at, r.command.Superstep, r.job.graph))
 	r.stop.Store(true)
 }

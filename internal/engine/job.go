@@ -32,7 +32,8 @@ type Job[V, M any] struct {
 	runners []*runner[V, M]
 	teams   []*parallel.Team // those the job made
 	stop    atomic.Bool
-	fresh   bool // no superstep has run since Prepare
+	fresh   bool  // no superstep has run since Prepare
+	broken  error // of Prepare
 
 	coordinator coordinator
 	times       []float64
@@ -194,10 +195,27 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 // Prepare gives every vertex its first value, which Graph500 does not time; Run does it unless it was done. All else
 // that a run begins with is made in Run.
 func (j *Job[V, M]) Prepare() {
+	var start V
+	j.broken = j.guard(0, func() {
+		if m := j.methods.initial; m != nil {
+			start = m.Initial()
+		}
+	})
 	for _, r := range j.runners {
-		r.fill()
+		r.fill(start)
 	}
 	j.fresh = true
+}
+
+// guard calls a method of the program that belongs to no vertex, and returns its panic as an error.
+func (j *Job[V, M]) guard(superstep int, call func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newProgramError(j.name, v, pregel.None, superstep, j.graph)
+		}
+	}()
+	call()
+	return nil
 }
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
@@ -206,6 +224,9 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 		j.Prepare()
 	}
 	j.fresh = false
+	if j.broken != nil {
+		return nil, j.broken
+	}
 	j.stop.Store(false)
 	for _, r := range j.runners {
 		r.reset()
@@ -268,17 +289,17 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 // next lets the coordinator, which calls the program's Coordinate and aggregators, decide on the next superstep.
 func (j *Job[V, M]) next(reports []*Report, seconds float64) (command *Command, outcome *Outcome, err error) {
 	c := &j.coordinator
-	defer func() {
-		if v := recover(); v != nil {
-			err = newProgramError(j.name, v, pregel.None, c.command.Superstep, j.graph)
-		}
-	}()
 	if reports == nil {
-		command, outcome = c.begin()
-	} else {
-		command, outcome = c.next(reports, seconds)
+		c.command.Superstep = 0
 	}
-	return command, outcome, nil
+	err = j.guard(c.command.Superstep, func() {
+		if reports == nil {
+			command, outcome = c.begin()
+		} else {
+			command, outcome = c.next(reports, seconds)
+		}
+	})
+	return command, outcome, err
 }
 
 // accounted reports whether all values that were sent came.

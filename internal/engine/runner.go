@@ -81,6 +81,7 @@ type thread[V, M any] struct {
 	list     func(i int) []M
 	count    counts
 	running  bool // in the program
+	blocked  bool // in its ComputeBlock, where no one vertex runs
 	_        [64]byte
 }
 
@@ -130,7 +131,9 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	for _, a := range r.pushes {
 		r.outEdges += len(a.Adj)
 	}
-	r.makeColumns()
+	for _, c := range j.methods.columns {
+		r.columns = append(r.columns, make([]any, max(0, c.Number()+1-len(r.columns)))...)
+	}
 	for range team.Size() {
 		t := r.newThread()
 		r.threads, r.outboxes = append(r.threads, t), append(r.outboxes, t.outbox)
@@ -190,11 +193,9 @@ func bothSlots(a, b *graph.Adjacency) *pregel.Slots {
 	return &s
 }
 
+// makeColumns makes the program's property columns, all zero.
 func (r *runner[V, M]) makeColumns() {
 	for _, c := range r.job.methods.columns {
-		for len(r.columns) <= c.Number() {
-			r.columns = append(r.columns, nil)
-		}
 		n := r.part.Owned
 		if c.OfEdges() {
 			n = 0
@@ -220,6 +221,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	}
 	t.worker.Cells = j.newCells()
 	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
+	t.block.In = &t.in
 	t.block.Stride = pregel.VertexID(p.Of)
 	if j.methods.combiner != nil && !r.traits.Each {
 		t.block.Combine = j.methods.combiner.Combine
@@ -230,12 +232,8 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	return t
 }
 
-// fill sets all values to what they are before superstep 0.
-func (r *runner[V, M]) fill() {
-	var start V
-	if m := r.job.methods; m.initial != nil {
-		start = m.initial.Initial()
-	}
+// fill sets all values to start.
+func (r *runner[V, M]) fill(start V) {
 	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
 		values := r.values[lo:hi]
 		for i := range values {
@@ -256,6 +254,7 @@ func (r *runner[V, M]) reset() {
 	}
 	r.lists.reset()
 	r.kernel.Reset()
+	r.makeColumns()
 	r.failure.Store(nil)
 	r.delivering = struct{ senders, edges int }{}
 	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
@@ -308,20 +307,16 @@ func (r *runner[V, M]) fail(err error) *Report {
 }
 
 // hook calls the program's worker hooks.
-func (r *runner[V, M]) hook(c *Command, before bool) (err error) {
+func (r *runner[V, M]) hook(c *Command, before bool) error {
 	w := &r.threads[0].worker
-	defer func() {
-		if v := recover(); v != nil {
-			err = newProgramError(r.job.name, v, pregel.None, c.Superstep, r.job.graph)
-		}
-	}()
 	switch m := r.job.methods; {
 	case before && m.before != nil:
-		m.before.BeforeSuperstep(w)
+		return r.job.guard(c.Superstep, func() { m.before.BeforeSuperstep(w) })
 	case !before && m.after != nil:
-		m.after.AfterSuperstep(w)
+		return r.job.guard(c.Superstep, func() { m.after.AfterSuperstep(w) })
+	default:
+		return nil
 	}
-	return nil
 }
 
 // settle adds up what the workers saw.
