@@ -4,12 +4,12 @@ PACKAGE ?= ./internal/engine
 BENCH ?= .
 COUNT ?= 10
 
-.PHONY: check race fuzz bench bench-compare format ci
+.PHONY: check race fuzz invariants bench bench-compare format ci
 
 check:
 	.ci/run build vet gofumpt staticcheck tidy generated test
 
-race fuzz:
+race fuzz invariants:
 	.ci/run $@
 
 bench:

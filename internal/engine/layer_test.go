@@ -29,8 +29,10 @@ func (vertexBFS) Compute(v *pregel.Vertex[id, id], from id) {
 	v.Finish()
 }
 
-func (vertexPageRank) Combiner() pregel.Combiner[float64]        { return algorithms.PageRank{}.Combiner() }
-func (vertexPageRank) Aggregators() []pregel.Aggregate           { return algorithms.PageRank{}.Aggregators() }
+func (vertexPageRank) Combiner() pregel.Combiner[float64] { return algorithms.PageRank{}.Combiner() }
+
+func (vertexPageRank) Aggregators() []pregel.Aggregate { return algorithms.PageRank{}.Aggregators() }
+
 func (p vertexPageRank) Coordinate(c *pregel.Coordinator)        { algorithms.PageRank(p).Coordinate(c) }
 func (p vertexPageRank) Init(v *pregel.Vertex[float64, float64]) { algorithms.PageRank(p).Init(v) }
 func (p vertexPageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
