@@ -127,6 +127,7 @@ func (b *Block[V, M]) begin() *Vertex[V, M] {
 func (b *Block[V, M]) end(sent uint64) {
 	v := &b.cursor
 	b.Sent, b.Halt, b.Finish = sent, b.Halt|v.halt, b.Finish|v.finish
+	v.b = nil
 }
 
 // move takes the cursor to the lowest vertex of run.
@@ -136,8 +137,14 @@ func (v *Vertex[V, M]) move(run uint64) uint32 {
 	return i
 }
 
-// Current returns the vertex that a Sweep is at: after a panic, the one that caused it.
-func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
+// Current returns the vertex that a Sweep which panicked was at, and forgets it; None after any other panic.
+func (b *Block[V, M]) Current() VertexID {
+	if b.cursor.b == nil {
+		return None
+	}
+	b.cursor.b = nil
+	return b.cursor.id
+}
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
 // messages combined, or, in a list program and under combiners.Count, the second by itself.

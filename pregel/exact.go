@@ -20,8 +20,8 @@ func (s *exactSum) add(x float64) {
 			x, y = y, x
 		}
 		hi := x + y
-		if math.IsInf(hi, 0) { // it has no exact parts any more
-			s.parts, s.special = s.parts[:0], s.special+hi
+		if math.IsInf(hi, 0) {
+			s.special += hi // beyond the largest float: infinite, as of a plain sum
 			return
 		}
 		lo := y - (hi - x)

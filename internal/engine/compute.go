@@ -4,8 +4,6 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
-
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // compute calls the program for the vertices run of word w, of which received have their message in t.block.In, and
@@ -18,9 +16,7 @@ func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 	t.running = true
 	switch {
 	case m.block != nil:
-		t.blocked = true
 		m.block.ComputeBlock(b)
-		t.blocked = false
 	case r.traits.Self:
 		if i := b.SweepSelf(m.program, r.job.identity); i >= 0 {
 			panic(wrongSender{b.ID(i)})
@@ -128,11 +124,7 @@ func (r *runner[V, M]) startWord(t *thread[V, M], w int, run uint64) {
 func (r *runner[V, M]) startSources() error {
 	t := r.threads[0]
 	words := map[int]uint64{}
-	var sources []pregel.VertexID
-	if err := r.job.guard(0, func() { sources = r.job.methods.sources.Sources() }); err != nil {
-		return err
-	}
-	for _, id := range sources {
+	for _, id := range r.job.methods.sources.Sources() {
 		if uint64(id) >= uint64(r.job.graph.N) {
 			return r.job.noSource(id)
 		}

@@ -32,8 +32,7 @@ type Job[V, M any] struct {
 	runners []*runner[V, M]
 	teams   []*parallel.Team // those the job made
 	stop    atomic.Bool
-	fresh   bool  // no superstep has run since Prepare
-	broken  error // of Prepare
+	fresh   bool // no superstep has run since Prepare
 
 	coordinator coordinator
 	times       []float64
@@ -41,7 +40,8 @@ type Job[V, M any] struct {
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
-func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
+func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
+	defer caught(&err, programName(p), &noSuperstep)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -177,15 +177,17 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	if err != nil {
 		return err
 	}
-	if programName(p) != j.name || m.direction != j.methods.direction {
-		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
-	}
 	if err := m.validate(); err != nil {
 		return fmt.Errorf("%s: %w", j.name, err)
+	}
+	if programName(p) != j.name || m.direction != j.methods.direction {
+		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
 	}
 	if j.options.Deterministic {
 		m.block = nil
 	}
+	// What the job's columns and kernels were made for stays.
+	m.combiner, m.aggregates, m.columns = j.methods.combiner, j.methods.aggregates, j.methods.columns
 	j.methods = m
 	j.coordinator.program = m.coordinate
 	j.fresh = false
@@ -195,38 +197,20 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 // Prepare gives every vertex its first value, which Graph500 does not time; Run does it unless it was done. All else
 // that a run begins with is made in Run.
 func (j *Job[V, M]) Prepare() {
-	var start V
-	j.broken = j.guard(0, func() {
-		if m := j.methods.initial; m != nil {
-			start = m.Initial()
-		}
-	})
 	for _, r := range j.runners {
-		r.fill(start)
+		r.fill()
 	}
 	j.fresh = true
 }
 
-// guard calls a method of the program that belongs to no vertex, and returns its panic as an error.
-func (j *Job[V, M]) guard(superstep int, call func()) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = newProgramError(j.name, v, pregel.None, superstep, j.graph)
-		}
-	}()
-	call()
-	return nil
-}
-
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
-func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
+func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
+	j.coordinator.command = Command{}
+	defer caught(&err, j.name, &j.coordinator.command.Superstep)
 	if !j.fresh {
 		j.Prepare()
 	}
 	j.fresh = false
-	if j.broken != nil {
-		return nil, j.broken
-	}
 	j.stop.Store(false)
 	for _, r := range j.runners {
 		r.reset()
@@ -235,7 +219,6 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
 	defer context.AfterFunc(ctx, func() { j.stop.Store(true) })()
-	var err error
 	if len(j.runners) == 1 {
 		err = j.drive(ctx, j.runAlone)
 	} else {
@@ -253,15 +236,12 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 
 // drive takes the coordinator and the partitions through the run, step by step.
 func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) error {
-	command, outcome, err := j.next(nil, 0)
-	for err == nil && !outcome.Done {
+	c := &j.coordinator
+	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports := step(ctx, command)
 		seconds := time.Since(start).Seconds()
-		if err := firstError(reports); err != nil {
-			if bug, ok := err.(*parallel.Panic); ok {
-				panic(bug) // where the run was called from
-			}
+		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
 		}
 		if err := accounted(reports); err != nil {
@@ -271,35 +251,16 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if err := j.trace(reports, seconds); err != nil {
 			return err
 		}
-		if command, outcome, err = j.next(reports, seconds); err != nil {
-			return err
-		}
+		command, outcome = c.next(reports, seconds)
 		if outcome.Supersteps <= superstep {
 			break // nobody ran: it was none
 		}
 		j.times = append(j.times, seconds)
 		if j.options.Progress != nil {
-			sum := &j.coordinator.sum
-			j.options.Progress(Progress{superstep, sum.Active, sum.Senders, scheme, seconds})
+			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
 	}
-	return err
-}
-
-// next lets the coordinator, which calls the program's Coordinate and aggregators, decide on the next superstep.
-func (j *Job[V, M]) next(reports []*Report, seconds float64) (command *Command, outcome *Outcome, err error) {
-	c := &j.coordinator
-	if reports == nil {
-		c.command.Superstep = 0
-	}
-	err = j.guard(c.command.Superstep, func() {
-		if reports == nil {
-			command, outcome = c.begin()
-		} else {
-			command, outcome = c.next(reports, seconds)
-		}
-	})
-	return command, outcome, err
+	return nil
 }
 
 // accounted reports whether all values that were sent came.
@@ -344,7 +305,7 @@ func (j *Job[V, M]) runPartitions(ctx context.Context) error {
 		group.Go(func() {
 			for c := range commands[i] {
 				gate <- struct{}{}
-				p := r.guarded(ctx, c)
+				p := r.superstep(ctx, c)
 				<-gate
 				if p.Err != nil {
 					local.Close() // nobody waits for what will not come

@@ -81,7 +81,6 @@ type thread[V, M any] struct {
 	list     func(i int) []M
 	count    counts
 	running  bool // in the program
-	blocked  bool // in its ComputeBlock, where no one vertex runs
 	_        [64]byte
 }
 
@@ -193,20 +192,6 @@ func bothSlots(a, b *graph.Adjacency) *pregel.Slots {
 	return &s
 }
 
-// makeColumns makes the program's property columns, all zero.
-func (r *runner[V, M]) makeColumns() {
-	for _, c := range r.job.methods.columns {
-		n := r.part.Owned
-		if c.OfEdges() {
-			n = 0
-			for _, a := range r.pushes {
-				n += len(a.Adj)
-			}
-		}
-		r.columns[c.Number()] = c.New(n)
-	}
-}
-
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: pregel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
@@ -232,51 +217,15 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	return t
 }
 
-// fill sets all values to start.
-func (r *runner[V, M]) fill(start V) {
-	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
-		values := r.values[lo:hi]
-		for i := range values {
-			values[i] = start
-		}
-	})
-}
-
-// reset takes all but the values back to before superstep 0.
-func (r *runner[V, M]) reset() {
-	clear(r.active)
-	clear(r.finished)
-	r.read.All, r.write.All = true, true
-	r.read.Clear()
-	r.write.Clear()
-	if r.inbox.Has != nil {
-		r.inbox.Has.Clear()
-	}
-	r.lists.reset()
-	r.kernel.Reset()
-	r.makeColumns()
-	r.failure.Store(nil)
-	r.delivering = struct{ senders, edges int }{}
-	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
-	for _, a := range r.pulls {
-		r.report.UnfinishedEdges += len(a.Adj)
-	}
-	if r.job.methods.initial == nil {
-		bitmap.Fill(r.active, r.part.Owned)
-		r.report.Active = r.part.Owned
-	}
-	for _, t := range r.threads {
-		t.outbox.Reset()
-		for _, c := range t.worker.Cells {
-			if c != nil {
-				c.Reset()
-			}
-		}
-	}
-}
-
 // superstep runs what the coordinator commands. The report is valid until the next call.
-func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
+func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Report) {
+	var err error
+	defer func() {
+		if err != nil {
+			report = r.fail(err)
+		}
+	}()
+	defer caught(&err, r.job.name, &c.Superstep)
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
 	r.report.begin()
@@ -286,14 +235,15 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
 		t.count = counts{}
 		t.worker.Superstep, t.worker.Phase, t.worker.Totals = c.Superstep, c.Phase, c.Totals
 	}
-	if err := r.hook(c, true); err != nil {
-		return r.fail(err)
+	m := r.job.methods
+	if m.before != nil {
+		m.before.BeforeSuperstep(&r.threads[0].worker)
 	}
-	if err := r.deliverAndCompute(ctx, c); err != nil {
-		return r.fail(err)
+	if err = r.deliverAndCompute(ctx, c); err != nil {
+		return nil
 	}
-	if err := r.hook(c, false); err != nil {
-		return r.fail(err)
+	if m.after != nil {
+		m.after.AfterSuperstep(&r.threads[0].worker)
 	}
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
@@ -304,19 +254,6 @@ func (r *runner[V, M]) fail(err error) *Report {
 	r.report.Err = err
 	r.stop.Store(true)
 	return &r.report
-}
-
-// hook calls the program's worker hooks.
-func (r *runner[V, M]) hook(c *Command, before bool) error {
-	w := &r.threads[0].worker
-	switch m := r.job.methods; {
-	case before && m.before != nil:
-		return r.job.guard(c.Superstep, func() { m.before.BeforeSuperstep(w) })
-	case !before && m.after != nil:
-		return r.job.guard(c.Superstep, func() { m.after.AfterSuperstep(w) })
-	default:
-		return nil
-	}
 }
 
 // settle adds up what the workers saw.

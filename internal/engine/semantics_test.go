@@ -265,3 +265,8 @@ func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting) 
 	defer j.Close()
 	return j.Run(t.Context())
 }
+
+// label is the inverse of id.
+func (w *world) label(id pregel.VertexID) uint64 {
+	return uint64(slices.Index(w.ids, uint32(id)))
+}
