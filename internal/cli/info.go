@@ -75,9 +75,9 @@ func survey(w io.Writer, s *graph.Survey) {
 		fmt.Fprintf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %d)\n",
 			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), s.Largest)
 	}
-	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", bytesText(s.LoadBytes), bytesText(s.GraphBytes))
+	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes), mem.Text(s.GraphBytes))
 	if free := mem.Available(); free > 0 {
-		fmt.Fprintf(w, "; %s are available", bytesText(free))
+		fmt.Fprintf(w, "; %s are available", mem.Text(free))
 	}
 	fmt.Fprintln(w)
 }

@@ -162,10 +162,10 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s after %d supersteps, %s messages", how, p.Supersteps, counted(p.Messages))
 	if p.Workers > 1 {
-		fmt.Fprintf(w, ", %s values and %s between %d partitions", counted(p.MessagesSent), bytesText(int64(p.BytesSent)), p.Workers)
+		fmt.Fprintf(w, ", %s values and %s between %d partitions", counted(p.MessagesSent), mem.Text(int64(p.BytesSent)), p.Workers)
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %d threads\n",
-		p.LoadTime, p.RunTime, p.WriteTime, bytesText(p.PeakRSS), p.Threads)
+		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), p.Threads)
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")
 	}
@@ -217,7 +217,7 @@ func (j *runJob) all(ctx context.Context) error {
 	o.Progress = func(p engine.Progress) {
 		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
 	}
-	o.Log = func(line string) { fmt.Fprintln(j.app.err, line) }
+	o.Log = j.progress.log
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
 		return errors.Join(err, finish())
 	}
