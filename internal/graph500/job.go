@@ -96,6 +96,7 @@ func (r *run) all(ctx context.Context) error {
 	r.parent = mem.Make[uint32](r.arena, n)
 	if r.Validate {
 		r.validator = NewValidator(r.in.Edges, n, r.Team)
+		r.validator.Stop = ctx.Err
 	}
 	if err := r.kernel2(ctx); err != nil {
 		return err
