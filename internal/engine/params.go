@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	Required            bool // a vertex has no default
+	Words               []string // that the value is one of, if not nil
+	Required            bool     // a vertex has no default
 	field               int
 }
 
@@ -59,6 +61,9 @@ func Check(params []Parameter, values map[string]string) error {
 				return fmt.Errorf("parameter %q: there are no parameters", name)
 			}
 			return fmt.Errorf("parameter %q: expected one of %s", name, strings.Join(names, ", "))
+		}
+		if p.Words != nil && !slices.Contains(p.Words, text) {
+			return fmt.Errorf("parameter %s: found %q, expected one of %s", name, text, strings.Join(p.Words, ", "))
 		}
 		if p.Type == "vertex" {
 			if _, err := strconv.ParseUint(text, 10, 64); err != nil {

@@ -142,8 +142,7 @@ func (b *builder) build(ctx context.Context) error {
 		}
 		g.Arcs += uint64(len(p.In.Adj))
 	}
-	b.link()
-	return nil
+	return b.link(ctx)
 }
 
 // keepTupleDegrees keeps what the degrees were with duplicates, loops apart.

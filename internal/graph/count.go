@@ -166,8 +166,13 @@ func (b *builder) distinct(ctx context.Context) error {
 	}
 	tables := make([][]uint64, threads)
 	b.team.For(buckets, 1, func(worker, lo, _ int) {
-		tables[worker] = b.searchBucket(pool, heads, lo, width, tables[worker])
+		if ctx.Err() == nil {
+			tables[worker] = b.searchBucket(pool, heads, lo, width, tables[worker])
+		}
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("looking for duplicates: %w", context.Cause(ctx))
+	}
 	if d := b.duplicate.Load(); d != nil && b.o.Duplicates == RefuseDuplicates {
 		return fmt.Errorf("edge %d-%d occurs more than once", b.labels.Of(d[0]), b.labels.Of(d[1]))
 	}

@@ -1,6 +1,10 @@
 package graph
 
 import (
+	"context"
+	"fmt"
+	"slices"
+
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
@@ -9,19 +13,25 @@ import (
 // chunkCost is about how much work a chunk of a traversal is: edges, and 64 for each word of vertices.
 const chunkCost = 1 << 14
 
+// linkGrain is how many neighbours are linked between two looks at whether to go on.
+const linkGrain = 1 << 20
+
 // link turns neighbours' ids into slots, and agrees between partitions on the lists that columns run over.
-func (b *builder) link() {
+func (b *builder) link(ctx context.Context) error {
 	g := b.g
 	for _, p := range g.Parts {
 		p.Slots = (p.Owned + 63) &^ 63
 	}
 	b.team.For(len(g.Parts), 1, func(_, lo, _ int) {
 		p := g.Parts[lo]
-		p.ghosts(p.In)
+		p.ghosts(ctx, p.In)
 		if p.Out != p.In {
-			p.ghosts(p.Out)
+			p.ghosts(ctx, p.Out)
 		}
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
+	}
 	for _, p := range g.Parts {
 		p.share(p.In)
 		if p.Out != p.In {
@@ -45,10 +55,12 @@ func (b *builder) link() {
 			p.Out.finish(g.arena, p.Words())
 		}
 	})
+	return nil
 }
 
-// ghosts gives a slot to every vertex of another owner in the lists, and rewrites the lists to slots.
-func (p *Partition) ghosts(a *Adjacency) {
+// ghosts gives a slot to every vertex of another owner in the lists, and rewrites the lists to slots. It stops half-way
+// when ctx ends.
+func (p *Partition) ghosts(ctx context.Context, a *Adjacency) {
 	g, parts := p.graph, uint32(p.Of)
 	a.Slots = pregel.Slots{First: pregel.VertexID(p.Index), Stride: pregel.VertexID(parts), Ghost: uint32(p.Owned+63) &^ 63}
 	a.Groups = make([]Group, parts)
@@ -61,9 +73,14 @@ func (p *Partition) ghosts(a *Adjacency) {
 			seen[q] = mem.Make[uint64](g.arena, bitmap.Words(g.Parts[q].Owned))
 		}
 	}
-	for _, id := range a.Adj {
-		if q := id % parts; int(q) != p.Index {
-			bitmap.Set(seen[q], id/parts)
+	for some := range slices.Chunk(a.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return
+		}
+		for _, id := range some {
+			if q := id % parts; int(q) != p.Index {
+				bitmap.Set(seen[q], id/parts)
+			}
 		}
 	}
 	a.Peers = make([]bitmap.Ranked, parts) // for now those of p's own ghosts; share deals them out
@@ -86,12 +103,17 @@ func (p *Partition) ghosts(a *Adjacency) {
 			at++
 		})
 	}
-	for i, id := range a.Adj {
-		q, local := id%parts, id/parts
-		if int(q) == p.Index {
-			a.Adj[i] = local
-		} else {
-			a.Adj[i] = a.Groups[q].Start + a.Peers[q].Of(local)
+	for some := range slices.Chunk(a.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i, id := range some {
+			q, local := id%parts, id/parts
+			if int(q) == p.Index {
+				some[i] = local
+			} else {
+				some[i] = a.Groups[q].Start + a.Peers[q].Of(local)
+			}
 		}
 	}
 }

@@ -95,7 +95,10 @@ func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
 	if err := s.deal(ctx, tmp); err != nil {
 		return err
 	}
-	counts := s.sort()
+	counts, err := s.sort(ctx)
+	if err != nil {
+		return err
+	}
 	tmp.Close()
 	s.compact()
 	s.lists(counts)

@@ -105,6 +105,7 @@ func (r *run) all(ctx context.Context) error {
 	r.parent = mem.Make[uint32](r.arena, n)
 	if r.Validate {
 		r.validator = NewValidator(r.in.Edges, n, r.Team)
+		r.validator.Stop = ctx.Err
 	}
 	if err := r.kernel2(ctx); err != nil {
 		return err
@@ -269,7 +270,7 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 			return fmt.Errorf("%s from root %d: %w", name, root,
 				&Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", nedge, result.Edges)})
 		}
-		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.3g MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
+		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
 	}
 	return nil
 }
