@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -89,7 +90,8 @@ type Edge struct {
 
 // Load opens a graph: a file, plain or compressed by gzip or zstd, in one of the formats of [LoadOptions]; or, as
 // [Generate] does, a generator. Errors of a file's content name the file and the line.
-func Load(ctx context.Context, name string, options ...LoadOptions) (*Graph, error) {
+func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, err error) {
+	defer mem.Recover(&err)
 	o, err := one(options)
 	if err != nil {
 		return nil, err
@@ -121,7 +123,9 @@ func Generate(ctx context.Context, generator string, options ...LoadOptions) (*G
 }
 
 // FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur.
-func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (*Graph, error) {
+// Edges whose weights are all 0 count as edges without weights, unless the options ask for weights.
+func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Graph, err error) {
+	defer mem.Recover(&err)
 	o, err := one(options)
 	if err != nil {
 		return nil, err
@@ -215,7 +219,8 @@ func (g *Graph) Partitions() int { return len(g.g.Parts) }
 func (g *Graph) Close() { g.g.Close() }
 
 // Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput.
-func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (*Graph, error) {
+func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
+	defer mem.Recover(&err)
 	if o.Kind != AsInput {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
 	}

@@ -2,6 +2,8 @@ package superstep
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/cli"
 	"github.com/superstep-go/superstep/pregel"
@@ -20,6 +22,9 @@ func Register[V, M any](name string, p pregel.Program[V, M]) Program {
 	return Program{cli.NewEntry(name, "a program of this binary", p)}
 }
 
+// name returns what the binary is called.
+func name() string { return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") }
+
 // Main is the main function of a binary that has the whole command line of superstep, for the programs given beside the
 // built-in ones. It does not return.
 //
@@ -29,5 +34,5 @@ func Main(programs ...Program) {
 	for i, p := range programs {
 		entries[i] = p.entry
 	}
-	os.Exit(cli.Run(os.Args[1:], entries, os.Stdout, os.Stderr))
+	os.Exit(cli.Run(name(), os.Args[1:], entries, os.Stdout, os.Stderr))
 }

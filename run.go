@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -83,7 +84,8 @@ type Result[V any] struct {
 
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *ProgramError),
 // and when the program does not fit the graph.
-func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (*Result[V], error) {
+func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (_ *Result[V], err error) {
+	defer mem.Recover(&err)
 	o, err := one(options)
 	if err != nil {
 		return nil, err

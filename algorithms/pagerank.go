@@ -1,6 +1,8 @@
 package algorithms
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -17,6 +19,22 @@ type PageRank struct {
 	Damping    float64 `param:"damping" default:"0.85" help:"probability of following an edge"`
 	Iterations int     `param:"iterations" help:"how many iterations at most"`
 	Tolerance  float64 `param:"tolerance" help:"stop when the L1 change of the ranks is less"`
+}
+
+// Validate refuses what is no probability and no limit. Damping 1 never jumps; 0, which follows no edge, is what a
+// literal without Damping has.
+func (p PageRank) Validate() error {
+	var errs []error
+	if !(p.Damping >= 0 && p.Damping <= 1) {
+		errs = append(errs, fmt.Errorf("damping is %g, want a number from 0 to 1", p.Damping))
+	}
+	if p.Iterations < 0 {
+		errs = append(errs, fmt.Errorf("iterations is %d, want 0 or more", p.Iterations))
+	}
+	if !(p.Tolerance >= 0) {
+		errs = append(errs, fmt.Errorf("tolerance is %g, want 0 or more", p.Tolerance))
+	}
+	return errors.Join(errs...)
 }
 
 var (
@@ -78,18 +96,24 @@ func (p PageRank) spread(v *pregel.Vertex[float64, float64], rank float64) {
 	}
 }
 
+// Limits returns the number of iterations after which a run ends, and the change below which it ends before.
+func (p PageRank) Limits() (iterations int, tolerance float64) {
+	switch {
+	case p.Iterations > 0:
+		return p.Iterations, p.Tolerance
+	case p.Tolerance > 0:
+		return 100, p.Tolerance
+	default:
+		return 100, 1e-6
+	}
+}
+
 // watched reports whether the ranks' change may end the run.
 func (p PageRank) watched() bool { return p.Tolerance > 0 || p.Iterations == 0 }
 
 // Coordinate ends the run before the first superstep that would be one too many: superstep s computes iteration s.
 func (p PageRank) Coordinate(c *pregel.Coordinator) {
-	limit, tolerance := p.Iterations, p.Tolerance
-	if limit == 0 {
-		limit = 100
-		if tolerance == 0 {
-			tolerance = 1e-6
-		}
-	}
+	limit, tolerance := p.Limits()
 	if c.Superstep > limit || c.Superstep > 1 && p.watched() && change.Value(c) < tolerance {
 		c.Halt()
 	}

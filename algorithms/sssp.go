@@ -23,6 +23,9 @@ func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 // Monotone says that a distance which is no shorter changes nothing.
 func (SSSP[W]) Monotone() {}
 
+// NonNegative says that no edge may make a way shorter: the window goes by that.
+func (SSSP[W]) NonNegative() {}
+
 // Aggregators are the window's.
 func (SSSP[W]) Aggregators() []pregel.Aggregate { return waveAggregators }
 
@@ -110,6 +113,9 @@ func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlus
 
 // Monotone says that a distance which is no shorter changes nothing.
 func (SSSPTree[W]) Monotone() {}
+
+// NonNegative says that no edge may make a way shorter: the window goes by that.
+func (SSSPTree[W]) NonNegative() {}
 
 // Aggregators are the window's.
 func (SSSPTree[W]) Aggregators() []pregel.Aggregate { return waveAggregators }

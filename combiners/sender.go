@@ -24,7 +24,7 @@ type senderKernel struct {
 }
 
 func (k *senderKernel) Traits() pregel.Traits {
-	return pregel.Traits{AnyOne: !k.least, Terminal: true, Raw: true}
+	return pregel.Traits{Self: true, AnyOne: !k.least, Terminal: true, Raw: true}
 }
 
 // Lift checks that a message to one vertex names its sender.
@@ -34,9 +34,17 @@ func (k *senderKernel) Lift(from, m pregel.VertexID) (pregel.VertexID, bool) { r
 func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
 	wrong := pregel.VertexID(0)
-	for m := sent; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros64(m) & 63
-		wrong |= out[i] ^ (first + pregel.VertexID(i)*stride)
+	if sent == ^uint64(0) {
+		id := first
+		for _, m := range out {
+			wrong |= m ^ id
+			id += stride
+		}
+	} else {
+		for m := sent; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros64(m) & 63
+			wrong |= out[i] ^ (first + pregel.VertexID(i)*stride)
+		}
 	}
 	if wrong == 0 {
 		return -1

@@ -46,6 +46,8 @@ type Traits struct {
 	Terminal bool
 	// Bytes is what a message to all neighbours takes in a column; 0 when presence says everything.
 	Bytes int
+	// Self: the only message a vertex may send to all its neighbours is its own id. M is VertexID.
+	Self bool
 	// Ordered: the result depends on the order of the messages (sums of floats).
 	Ordered bool
 	// Weighted: messages change by the weight of the edge they cross.

@@ -36,12 +36,15 @@
 // Optional, each found once per job; a method with one of these names and another signature is refused:
 //
 //	Combiner() Combiner[M]                how messages to one vertex are reduced
+//	Validate() error                      refuses parameters that make no sense; called with and without
+//	                                      a graph, and without one fields of type VertexID are None
 //	Init(v *Vertex[V, M])                 runs instead of Compute in superstep 0
 //	Initial() V                           with Sources: every vertex starts halted with this value,
 //	Sources() []VertexID                  and superstep 0 runs on these vertices alone
 //	Direction() Direction                 which edges messages follow: Out (default), In or Both
 //	Monotone()                            a message that is no better, by the combiner, than one the
 //	                                      vertex has had before has no effect, and is not delivered
+//	NonNegative()                         a graph with an edge of negative weight is refused
 //	Aggregators() []Aggregate             the aggregators the program uses
 //	Columns() []Column                    the property columns the program uses
 //	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included

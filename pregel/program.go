@@ -28,7 +28,9 @@ func Unlist[V, M any](p Program[V, M]) (ListProgram[V, M], bool) {
 
 // The optional methods of a program, by the names the package comment lists them under.
 type (
+	Validating               interface{ Validate() error }
 	Monotonic                interface{ Monotone() }
+	NonNegative              interface{ NonNegative() }
 	Combining[M any]         interface{ Combiner() Combiner[M] }
 	Initializing[V, M any]   interface{ Init(v *Vertex[V, M]) }
 	Starting[V any]          interface{ Initial() V }

@@ -30,6 +30,8 @@ type Graph struct {
 	Labels edges.Labels
 	// Team shares the work; nil is the caller alone.
 	Team *parallel.Team
+	// Stop, if not nil, is asked now and then; an error of it ends the check with that error.
+	Stop func() error
 }
 
 // Violation is the error of a result that is wrong. Any other error is about the arguments or the reading of tuples.
@@ -101,6 +103,11 @@ func (g Graph) scan(check func(a arcs) *Violation) error {
 }
 
 func (g Graph) read(i int, b *edges.Block) error {
+	if g.Stop != nil && i%blockGrain == 0 {
+		if err := g.Stop(); err != nil {
+			return err
+		}
+	}
 	if err := g.Edges.Read(i, b); err != nil {
 		return fmt.Errorf("read block %d of the edges: %w", i, err)
 	}

@@ -8,12 +8,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // Exit statuses.
@@ -25,50 +28,64 @@ const (
 
 // app is one invocation of the command line.
 type app struct {
+	name    string // of the binary
 	entries []Entry
 	out     io.Writer // results and reports
 	err     io.Writer // progress, warnings, errors
 	quiet   bool
 }
 
-// usageError is what was said wrong on the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// Run runs the command line for the built-in programs and those of entries, and returns the exit status. Interrupts
-// cancel what runs.
-func Run(args []string, entries []Entry, stdout, stderr io.Writer) int {
+// Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
+// ends what runs; a second one ends the process at once.
+func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{entries: append(builtins(), entries...), out: stdout, err: stderr}
-	root := a.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	context.AfterFunc(ctx, stop)
+	a := &app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr}
+	err := a.execute(ctx, args)
 	if err == nil {
 		return exitDone
 	}
 	var usage usageError
 	var program *engine.ProgramError
+	var bug *bugError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "superstep: interrupted")
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "superstep: %v\nTry: superstep --help\n", usage.error)
+		fmt.Fprintf(stderr, "superstep: %s\n", oneLine(usage))
 		return exitUsage
 	case errors.As(err, &program):
 		fmt.Fprintf(stderr, "superstep: %v\n\n%s", err, program.Stack)
+	case errors.As(err, &bug):
+		fmt.Fprintf(stderr, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
 	default:
-		fmt.Fprintf(stderr, "superstep: %v\n", err)
+		fmt.Fprintf(stderr, "superstep: %s\n", oneLine(err))
 	}
 	return exitFailed
 }
 
+// execute runs a command. A panic on this goroutine, which is where those of teams and partitions end up, becomes an
+// error: that there is no memory, or that superstep is at fault.
+func (a *app) execute(ctx context.Context, args []string) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *parallel.Panic:
+			err = &bugError{v.Value, v.Stack}
+		default:
+			err = &bugError{v, debug.Stack()}
+		}
+	}()
+	defer mem.Recover(&err)
+	root := a.root()
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "superstep",
+		Use:   a.name,
 		Short: "Vertex programs on large graphs, and the Graph500 benchmark",
 		Long: `superstep runs vertex programs in bulk-synchronous supersteps (Pregel), on all processors of this machine.
 
@@ -79,29 +96,44 @@ pulling them along the receivers' will be faster, and does that.`,
   superstep run pagerank --graph kronecker:scale=18
   superstep info web.txt.gz`,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("there is no command %q: superstep --help lists them", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:                    version(),
+		SuggestionsMinimumDistance: 2,
+		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:                       noCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("superstep {{.Version}}\n")
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(help())
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
-	root.AddCommand(a.graph500(), a.run(), a.generate(), a.convert(), a.info(), a.algorithms(), a.version())
+	root.AddCommand(a.graph500(), a.run(), a.generate(), a.convert(), a.info(), a.algorithms(), a.completion(), a.version())
 	return root
 }
 
-// exactly refuses other numbers of arguments.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s wants %s, found %d arguments", cmd.CommandPath(), what, len(args))
-		}
-		return nil
+// help is `superstep help COMMAND`.
+func help() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say more about a command",
+		Example: `  superstep help run
+  superstep run --help`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, c := range cmd.Root().Commands() {
+				names = append(names, c.Name()+"\t"+c.Short)
+			}
+			return firstOf(func(string) []string { return names })(cmd, args, start)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(cmd.Root(), []string{strings.Join(args, " ")})
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
 	}
 }
 

@@ -20,7 +20,8 @@ type Entry struct {
 	// New makes the program; find is nil when only its form is wanted, before there is a graph.
 	New func(values map[string]string, find Find) (engine.Program, error)
 
-	keepWeights bool // a user's program may look at the weights of Edges
+	certificate certificate // what --verify checks by, or nil
+	keepWeights bool        // a user's program may look at the weights of Edges
 	err         error
 }
 
@@ -48,17 +49,13 @@ func builtins() []Entry {
 	levels := NewEntry("", "", algorithms.BFSLevels{})
 	parents := bfs.New
 	bfs.Parameters = append(slices.Clone(bfs.Parameters), engine.Parameter{
-		Name: "output", Default: "parent", Help: "what to compute: parent or level", Type: "string",
+		Name: "output", Default: "parent", Help: "what to compute", Type: "string", Words: []string{"parent", "level"},
 	})
 	bfs.New = func(values map[string]string, find Find) (engine.Program, error) {
-		switch output := values["output"]; output {
-		case "", "parent":
-			return parents(values, find)
-		case "level":
+		if values["output"] == "level" {
 			return levels.New(values, find)
-		default:
-			return nil, fmt.Errorf("parameter output: found %q, expected parent or level", output)
 		}
+		return parents(values, find)
 	}
 	all := []Entry{
 		bfs,
@@ -67,7 +64,19 @@ func builtins() []Entry {
 		NewEntry("wcc", "weakly connected components", algorithms.WCC{}),
 	}
 	for i := range all {
+		all[i].certificate = certificates[all[i].Name]
 		all[i].keepWeights = false
+	}
+	return all
+}
+
+// known returns the programs that can be run: of those of one name the last, a user's before a built-in one.
+func (a *app) known() []Entry {
+	var all []Entry
+	for i, e := range a.entries {
+		if !slices.ContainsFunc(a.entries[i+1:], func(later Entry) bool { return later.Name == e.Name }) {
+			all = append(all, e)
+		}
 	}
 	return all
 }
@@ -75,7 +84,7 @@ func builtins() []Entry {
 // entry finds a program by name.
 func (a *app) entry(name string) (Entry, error) {
 	var names []string
-	for _, e := range slices.Backward(a.entries) { // a user's program hides a built-in one
+	for _, e := range a.known() {
 		if e.Name == name {
 			if e.err != nil {
 				return e, fmt.Errorf("%s: %w", name, e.err)
@@ -85,7 +94,7 @@ func (a *app) entry(name string) (Entry, error) {
 		names = append(names, e.Name)
 	}
 	slices.Sort(names)
-	return Entry{}, usagef("there is no algorithm %q: the algorithms are %s", name, strings.Join(slices.Compact(names), ", "))
+	return Entry{}, usagef("there is no algorithm %q: the algorithms are %s", name, strings.Join(names, ", "))
 }
 
 // parameters reads -p key=value flags and checks what can be checked without a graph.

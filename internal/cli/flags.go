@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
@@ -34,10 +38,11 @@ func (f *inputFlags) define(cmd *cobra.Command) {
 	for _, d := range graphio.Formats() {
 		names = append(names, string(d.Format))
 	}
-	cmd.Flags().StringVar(&f.format, "format", "", "the file's format: "+strings.Join(names, ", ")+" (default: found out from name and content)")
+	cmd.Flags().StringVar(&f.format, "format", "", "the file's `FORMAT`: "+strings.Join(names, ", ")+" (default: found out from name and content)")
 	cmd.Flags().BoolVar(&f.directed, "directed", false, "take edges as directed, whatever the input says")
 	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "take edges as undirected, whatever the input says")
-	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how much a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
+	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how many `BYTES` a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
+	nothing(cmd, "max-expand")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -45,6 +50,9 @@ func (f *inputFlags) request(name string, team *parallel.Team, p *progress) (loa
 	r := load.Request{Name: name, Team: team, Progress: p.stage}
 	if f.directed && f.undirected {
 		return r, usagef("--directed and --undirected contradict each other")
+	}
+	if err := isGraph(name); err != nil {
+		return r, err
 	}
 	if f.directed || f.undirected {
 		r.Directed = &f.directed
@@ -55,12 +63,32 @@ func (f *inputFlags) request(name string, team *parallel.Team, p *progress) (loa
 			return r, usagef("--format: %w", err)
 		}
 		r.Format = format
+		if generate.IsGenerator(name) {
+			return r, usagef("--format %s is of files: %s is a generator", f.format, name)
+		}
 	}
 	var err error
 	if r.MaxExpand, err = parseBytes(f.maxExpand); err != nil {
 		return r, usagef("--max-expand: %w", err)
 	}
 	return r, nil
+}
+
+// isGraph refuses what can be no graph's name: a generator with wrong parameters, or an unknown one.
+func isGraph(name string) error {
+	if generate.IsGenerator(name) {
+		if _, err := generate.Parse(name); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	if _, params, ok := strings.Cut(name, ":"); ok && strings.Contains(params, "=") {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			_, err = generate.Parse(name)
+			return usagef("there is no file %s, and %w", name, err)
+		}
+	}
+	return nil
 }
 
 // parseBytes reads a number of bytes: 1000, 5MB, 3GiB.
@@ -107,12 +135,16 @@ type runFlags struct {
 	deterministic    bool
 	maxSupersteps    int
 	json, trace      string
+	flags            *pflag.FlagSet
 }
 
 func (f *runFlags) define(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
-	cmd.Flags().IntVar(&f.workers, "workers", 0, "partitions in this process (N means grid Nx1)")
-	cmd.Flags().StringVar(&f.grid, "grid", "", "grid of partitions, RxC, of which one side is 1")
+	f.flags = cmd.Flags()
+	threadsFlag(cmd, &f.threads)
+	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, grid Nx1")
+	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions, of which one side is 1")
+	nothing(cmd, "workers")
+	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way",
 		"auto", "push", "naive", "mirrored", "pull", "beamer")
 	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
@@ -122,17 +154,22 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
 }
 
+func threadsFlag(cmd *cobra.Command, threads *int) {
+	cmd.Flags().IntVar(threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads in the whole process")
+	nothing(cmd, "threads")
+}
+
 // partitions returns the number of partitions asked for, and the grid as RxC.
 func (f *runFlags) partitions() (int, string, error) {
-	n := max(f.workers, 1)
-	if f.workers < 0 {
-		return 0, "", usagef("--workers %d: at least 1", f.workers)
+	if f.grid != "" && f.flags.Changed("workers") {
+		return 0, "", usagef("--workers and --grid say the same: give one of them")
+	}
+	n := f.workers
+	if n < 1 {
+		return 0, "", usagef("--workers: found %d, expected 1 or more", n)
 	}
 	grid := fmt.Sprintf("%dx1", n)
 	if f.grid != "" {
-		if f.workers != 0 {
-			return 0, "", usagef("--workers and --grid say the same: give one of them")
-		}
 		r, c, err := parseGrid(f.grid)
 		if err != nil {
 			return 0, "", err
@@ -140,7 +177,7 @@ func (f *runFlags) partitions() (int, string, error) {
 		n, grid = r*c, fmt.Sprintf("%dx%d", r, c)
 	}
 	if n > graph.MaxPartitions {
-		return 0, "", usagef("%d partitions: at most %d in one process", n, graph.MaxPartitions)
+		return 0, "", usagef("found %d partitions, expected at most %d in one process", n, graph.MaxPartitions)
 	}
 	return n, grid, nil
 }
@@ -153,14 +190,14 @@ func parseGrid(s string) (r, c int, err error) {
 		return 0, 0, usagef("--grid: found %q, expected RxC, such as 4x1", s)
 	}
 	if r > 1 && c > 1 {
-		return 0, 0, fmt.Errorf("--grid %dx%d: grids with both sides above 1 are not there yet; --grid %dx1 has as many partitions", r, c, r*c)
+		return 0, 0, usagef("--grid %dx%d: grids with both sides above 1 are not there yet; --grid %dx1 has as many partitions", r, c, r*c)
 	}
 	return r, c, nil
 }
 
 func (f *runFlags) team() (*parallel.Team, error) {
 	if f.threads < 1 || f.threads > maxThreads {
-		return nil, usagef("--threads %d: from 1 to %d", f.threads, maxThreads)
+		return nil, usagef("--threads: found %d, expected 1 to %d", f.threads, maxThreads)
 	}
 	if f.threads > runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(f.threads)
@@ -177,17 +214,13 @@ func (f *runFlags) options(team *parallel.Team) engine.Options {
 	}
 }
 
-// traceTo opens the trace file, if one is asked for. The returned function finishes it.
-func (f *runFlags) traceTo() (trace.Sink, func() error, error) {
+// traceTo returns where supersteps are recorded, nil if nowhere. The returned function finishes the file.
+func (f *runFlags) traceTo() (trace.Sink, func() error) {
 	if f.trace == "" {
-		return nil, func() error { return nil }, nil
+		return nil, func() error { return nil }
 	}
-	file, err := os.Create(f.trace)
-	if err != nil {
-		return nil, nil, err
-	}
-	w := newBuffered(file)
-	return trace.NewWriter(w), w.Close, nil
+	w := &lateFile{path: f.trace}
+	return trace.NewWriter(w), w.Close
 }
 
 // weightsFor returns what weights a program wants to be loaded.

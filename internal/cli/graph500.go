@@ -48,14 +48,16 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 			return g.execute(cmd.Context())
 		},
 	}
-	cmd.Flags().IntVar(&g.scale, "scale", 0, "the graph has 2^SCALE vertices")
-	cmd.Flags().IntVar(&g.edgeFactor, "edgefactor", 16, "and so many times as many edges")
-	cmd.Flags().IntVar(&g.roots, "roots", 64, "how many roots to search from")
-	cmd.Flags().Uint64Var(&g.seed1, "seed1", 2, "the generator's first seed")
-	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second seed")
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&g.scale, "scale", 0, "make a graph of 2^`SCALE` vertices")
+	cmd.Flags().IntVar(&g.edgeFactor, "edgefactor", 16, "with `N` times as many edges")
+	cmd.Flags().IntVar(&g.roots, "roots", 64, "search from `N` roots")
+	cmd.Flags().Uint64Var(&g.seed1, "seed1", 2, "the generator's first `SEED`")
+	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second `SEED`")
 	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "run kernel 3, single-source shortest paths, too")
 	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
 	g.run.define(cmd)
+	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
 	return cmd
 }
 
@@ -66,7 +68,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		return usageError{err}
 	}
 	if g.roots < 1 {
-		return usagef("--roots %d: at least 1", g.roots)
+		return usagef("--roots: found %d, expected 1 or more", g.roots)
 	}
 	_, grid, err := g.run.partitions()
 	if err != nil {
@@ -78,11 +80,11 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		return err
 	}
 	defer team.Close()
-	o := g.run.options(team)
-	sink, finish, err := g.run.traceTo()
-	if err != nil {
+	if err := writable(g.run.json, g.run.trace); err != nil {
 		return err
 	}
+	o := g.run.options(team)
+	sink, finish := g.run.traceTo()
 	o.Trace = sink
 	progress := g.app.progress()
 	defer progress.done()

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
@@ -26,7 +26,8 @@ func (a *app) generate() *cobra.Command {
 		Example: `  superstep generate kronecker:scale=20 --output g20.graph500
   superstep generate rmat:scale=16,a=.45,b=.15,c=.15 --output rmat.el.gz
   superstep generate grid:rows=1000,columns=1000 --weighted --output grid.wel`,
-		Args: exactly(1, "a generator"),
+		Args:              exactly(1, "a generator"),
+		ValidArgsFunction: completeGenerator,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g, err := generate.Parse(args[0])
 			if err != nil {
@@ -43,10 +44,11 @@ func (a *app) generate() *cobra.Command {
 			return a.copyGraph(cmd.Context(), request, output, format, threads)
 		},
 	}
+	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; its name tells the format")
-	cmd.Flags().StringVar(&format, "format", "", "the format to write: snap, el, wel, mtx, ldbc or graph500")
+	formatFlag(cmd, "format", &format)
 	cmd.Flags().BoolVar(&weighted, "weighted", false, "write weights too")
-	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	threadsFlag(cmd, &threads)
 	return cmd
 }
 
@@ -90,22 +92,33 @@ What the new format cannot hold is an error, or said in a warning.`,
 		},
 	}
 	input.define(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "the format to write")
-	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	formatFlag(cmd, "to", &to)
+	threadsFlag(cmd, &threads)
 	return cmd
+}
+
+// formatFlag defines the flag of the format that is written.
+func formatFlag(cmd *cobra.Command, name string, format *string) {
+	var names []string
+	for _, d := range graphio.Formats() {
+		names = append(names, string(d.Format))
+	}
+	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(names, ", ")+" (default: by the file's name)")
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // copyGraph reads or generates a graph and writes it.
 func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int) error {
 	if output == "" {
-		return usagef("--output is missing")
+		return usagef("--output is missing: the file to write, such as graph.el.gz")
 	}
 	o := graphio.WriteOptions{}
-	if format != "" {
-		var err error
-		if o.Format, err = graphio.ParseFormat(format); err != nil {
-			return usagef("the format to write: %w", err)
-		}
+	var err error
+	if o.Format, err = graphio.FormatToWrite(output, format); err != nil {
+		return usageError{err}
+	}
+	if err := graphio.Writable(output); err != nil {
+		return err
 	}
 	flags := runFlags{threads: threads}
 	team, err := flags.team()
@@ -148,9 +161,11 @@ func (a *app) algorithms() *cobra.Command {
 	return &cobra.Command{
 		Use:   "algorithms",
 		Short: "List the algorithms and their parameters",
-		Args:  exactly(0, "no arguments"),
+		Example: `  superstep algorithms
+  superstep run pagerank --graph kronecker:scale=16 -p damping=0.9 -p tolerance=1e-9`,
+		Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			for _, e := range a.entries {
+			for _, e := range a.known() {
 				fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
 				for _, p := range e.Parameters {
 					text := p.Help
@@ -160,10 +175,28 @@ func (a *app) algorithms() *cobra.Command {
 					case p.Default != "":
 						text += " (default " + p.Default + ")"
 					}
-					fmt.Fprintf(a.out, "    -p %s=%s\n        %s\n", p.Name, strings.ToUpper(p.Type), text)
+					fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+valueName(p), text)
 				}
 			}
 			return nil
 		},
+	}
+}
+
+// valueName says in a word what the value of a parameter is.
+func valueName(p engine.Parameter) string {
+	switch {
+	case p.Words != nil:
+		return strings.Join(p.Words, "|")
+	case p.Type == "vertex":
+		return "VERTEX"
+	case strings.HasPrefix(p.Type, "float"):
+		return "NUMBER"
+	case strings.HasPrefix(p.Type, "int"), strings.HasPrefix(p.Type, "uint"):
+		return "N"
+	case p.Type == "bool":
+		return "true|false"
+	default:
+		return "TEXT"
 	}
 }

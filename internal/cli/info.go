@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,13 @@ func (a *app) info() *cobra.Command {
 		Short: "Say what a graph holds, what memory it takes, and how to run on it",
 		Example: `  superstep info web.txt.gz
   superstep info kronecker:scale=16`,
-		Args: exactly(1, "the name of a graph"),
+		Args: exactly(1, "a graph: a file, or a generator such as kronecker:scale=16"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completeGraph(cmd, args, start)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := runFlags{threads: threads}
 			team, err := flags.team()
@@ -30,6 +35,9 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			defer team.Close()
+			if err := writable(json); err != nil {
+				return err
+			}
 			progress := a.progress()
 			defer progress.done()
 			request, err := input.request(args[0], team, progress)
@@ -55,7 +63,7 @@ func (a *app) info() *cobra.Command {
 		},
 	}
 	input.define(cmd)
-	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "threads of the whole process")
+	threadsFlag(cmd, &threads)
 	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`")
 	return cmd
 }
@@ -75,9 +83,9 @@ func survey(w io.Writer, s *graph.Survey) {
 		fmt.Fprintf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %d)\n",
 			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), s.Largest)
 	}
-	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", bytesText(s.LoadBytes), bytesText(s.GraphBytes))
+	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes), mem.Text(s.GraphBytes))
 	if free := mem.Available(); free > 0 {
-		fmt.Fprintf(w, "; %s are available", bytesText(free))
+		fmt.Fprintf(w, "; %s are available", mem.Text(free))
 	}
 	fmt.Fprintln(w)
 }

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -24,4 +27,52 @@ func writeJSON(path string, report any) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
+}
+
+// writable tells before long work whether the files that are named can be written.
+func writable(paths ...string) error {
+	for _, path := range paths {
+		if path == "" || path == "-" {
+			continue
+		}
+		if err := graphio.Writable(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lateFile is a file that is made when something is written to it, so that work that fails before leaves none.
+type lateFile struct {
+	path   string
+	file   *os.File
+	buffer *bufio.Writer
+}
+
+func (f *lateFile) Write(p []byte) (int, error) {
+	if f.file == nil {
+		file, err := os.Create(f.path)
+		if err != nil {
+			return 0, err
+		}
+		f.file, f.buffer = file, bufio.NewWriterSize(file, 64<<10)
+	}
+	return f.buffer.Write(p)
+}
+
+// Close writes what is left and closes the file.
+func (f *lateFile) Close() error {
+	if f.file == nil {
+		return nil
+	}
+	return errors.Join(f.buffer.Flush(), f.file.Close())
+}
+
+// counted writes a number with commas.
+func counted[T int | int64 | uint64](n T) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -1,140 +1,147 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// progress shows how far long work is, on a terminal; elsewhere it shows nothing.
+// progress shows how far long work is, in the last line of a terminal; elsewhere it shows nothing.
+//
+// Invariant: nothing of bars is called with mu held. The display takes mu to draw, and its methods wait for it.
 type progress struct {
-	mu     sync.Mutex
-	bars   *mpb.Progress
-	bar    *mpb.Bar
-	name   string
-	status string
-	begun  time.Time
+	bars *mpb.Progress // nil where nothing is shown
+	bar  *mpb.Bar
+	logs io.Writer
+	now  func() time.Time
+
+	mu    sync.Mutex
+	shown step
+}
+
+// step is a part of the work.
+type step struct {
+	name        string
+	note        string // a few words on how it goes
+	done, total int64  // total is 0 when nobody knows
+	begun       time.Time
 }
 
 // progress makes the display of this invocation.
 func (a *app) progress() *progress {
-	p := &progress{}
+	p := &progress{logs: a.err, now: time.Now}
 	if f, ok := a.err.(*os.File); ok && !a.quiet && terminal(f) {
-		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40), mpb.WithRefreshRate(120*time.Millisecond))
+		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithRefreshRate(150*time.Millisecond))
+		p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
 	}
 	return p
 }
 
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" && f.Name() != os.DevNull
 }
 
-// stage shows that done of total is done of something. A new name begins a new bar in the old one's place.
+// stage says that done of total is done of something; a new name begins a new step. Several goroutines may call it.
 func (p *progress) stage(name string, done, total int64) {
 	if p.bars == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if name != p.name {
-		p.end()
-		p.name, p.begun = name, time.Now()
-		p.bar = p.bars.AddBar(max(total, 1), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return name + p.text() }, decor.WC{C: decor.DSyncSpaceR})),
-			mpb.AppendDecorators(
-				decor.Percentage(decor.WC{W: 5}), decor.Any(rate, decor.WC{W: 12}),
-				decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), ""),
-			))
+	if name != p.shown.name {
+		p.shown = step{name: name, begun: p.now()}
 	}
-	if done < total {
-		p.bar.SetCurrent(done)
-	}
+	p.shown.done, p.shown.total = max(done, p.shown.done), total
 }
 
-// note adds a few words to the bar that is shown.
-func (p *progress) note(status string) {
+// note says in a few words how the step goes.
+func (p *progress) note(text string) {
 	if p.bars == nil {
 		return
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status = status
+	p.shown.note = text
+	p.mu.Unlock()
 }
 
-func (p *progress) text() string {
+// log writes a line above the display.
+func (p *progress) log(line string) {
+	w := p.logs
+	if p.bars != nil {
+		w = p.bars
+	}
+	fmt.Fprintln(w, line)
+}
+
+func (p *progress) draw(w io.Writer, s decor.Statistics) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.status == "" {
-		return ""
-	}
-	return ": " + p.status
+	shown := p.shown
+	p.mu.Unlock()
+	_, err := io.WriteString(w, shown.line(p.now(), s.AvailableWidth))
+	return err
 }
 
-func rate(s decor.Statistics) string { return "" }
-
-// end removes the bar that is shown. The caller holds mu.
-func (p *progress) end() {
-	if p.bar != nil {
-		p.bar.Abort(true)
-		p.bar, p.name, p.status = nil, "", ""
-	}
-}
-
-// done removes the display.
+// done removes the display. It is idempotent.
 func (p *progress) done() {
 	if p.bars == nil {
 		return
 	}
-	p.mu.Lock()
-	p.end()
-	p.mu.Unlock()
+	p.bar.Abort(true)
 	p.bars.Wait()
 	p.bars = nil
 }
 
-// buffered is a file with a buffer.
-type buffered struct {
-	*bufio.Writer
-	file io.Closer
+// Of a step, a rate is shown after a moment, and a guess of the time left after another.
+const (
+	rateAfter = 300 * time.Millisecond
+	leftAfter = time.Second
+	barWidth  = 30
+)
+
+// line draws a step in at most width columns.
+func (s step) line(now time.Time, width int) string {
+	if s.name == "" {
+		return ""
+	}
+	elapsed := now.Sub(s.begun)
+	parts := []string{s.name}
+	if s.total > 0 {
+		share := min(float64(s.done)/float64(s.total), 1)
+		full := int(share * barWidth)
+		parts = append(parts, "["+strings.Repeat("=", full)+strings.Repeat(" ", barWidth-full)+"]", fmt.Sprintf("%3.0f%%", share*100))
+		if s.done > 0 && elapsed >= rateAfter {
+			parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
+		}
+		if s.done > 0 && s.done < s.total && elapsed >= leftAfter {
+			left := time.Duration(float64(elapsed) * (1 - share) / share)
+			parts = append(parts, left.Round(time.Second).String()+" left")
+		}
+	} else {
+		parts = append(parts, elapsed.Truncate(100*time.Millisecond).String())
+	}
+	if s.note != "" {
+		parts = append(parts, s.note)
+	}
+	return runewidth.Truncate(strings.Join(parts, "  "), max(width-1, 0), "…")
 }
 
-func newBuffered(f *os.File) *buffered { return &buffered{bufio.NewWriterSize(f, 64<<10), f} }
-
-// Close writes what is left and closes the file.
-func (b *buffered) Close() error {
-	err := b.Flush()
-	if e := b.file.Close(); err == nil {
-		err = e
+// rate writes so many things a second for people: 12.3 M/s.
+func rate(perSecond float64) string {
+	unit := ""
+	for _, u := range []string{"k", "M", "G"} {
+		if perSecond < 999.95 {
+			break
+		}
+		perSecond /= 1000
+		unit = u
 	}
-	return err
-}
-
-// counted writes a number with commas.
-func counted[T int | int64 | uint64](n T) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// bytesText writes a number of bytes for people.
-func bytesText(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	default:
-		return fmt.Sprintf("%d B", n)
-	}
+	return fmt.Sprintf("%.1f %s/s", perSecond, unit)
 }

@@ -48,24 +48,28 @@ and their parameters; "superstep generate --help" lists the generators.`,
   superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
   superstep run wcc --graph social.el --workers 4 --trace wcc.jsonl`,
 		Args: exactly(1, "the name of an algorithm"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: firstOf(func(string) []string {
 			var names []string
-			for _, e := range a.entries {
+			for _, e := range a.known() {
 				names = append(names, e.Name+"\t"+e.Help)
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+			return names
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the graph: a file, or a generator such as kronecker:scale=18")
-	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `key=value`")
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")
+	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `KEY=VALUE`; may be given again")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
 	r.input.define(cmd)
 	r.store.define(cmd)
 	r.run.define(cmd)
-	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after so many supersteps")
+	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
+	nothing(cmd, "max-supersteps")
+	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	_ = cmd.RegisterFlagCompletionFunc("param", a.completeParameter)
 	return cmd
 }
 
@@ -107,12 +111,15 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.graph == "" {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
+	if r.verify && e.certificate == nil {
+		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
+	}
 	parts, grid, err := r.run.partitions()
 	if err != nil {
 		return err
 	}
 	if r.run.maxSupersteps < 0 {
-		return usagef("--max-supersteps %d: at least 1", r.run.maxSupersteps)
+		return usagef("--max-supersteps: found %d, expected 1 or more, or 0 for no limit", r.run.maxSupersteps)
 	}
 	team, err := r.run.team()
 	if err != nil {
@@ -126,6 +133,9 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	}
 	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, report: report, parts: parts}
 	defer j.close()
+	if err := j.rehearse(ctx); err != nil {
+		return usageError{err}
+	}
 	if err := j.all(ctx); err != nil {
 		return err
 	}
@@ -159,10 +169,10 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s after %d supersteps, %s messages", how, p.Supersteps, counted(p.Messages))
 	if p.Workers > 1 {
-		fmt.Fprintf(w, ", %s values and %s between %d partitions", counted(p.MessagesSent), bytesText(int64(p.BytesSent)), p.Workers)
+		fmt.Fprintf(w, ", %s values and %s between %d partitions", counted(p.MessagesSent), mem.Text(int64(p.BytesSent)), p.Workers)
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %d threads\n",
-		p.LoadTime, p.RunTime, p.WriteTime, bytesText(p.PeakRSS), p.Threads)
+		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), p.Threads)
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")
 	}
@@ -206,15 +216,12 @@ func (j *runJob) all(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", j.graph.Name, err)
 	}
 	o := j.run.options(j.team)
-	sink, finish, err := j.run.traceTo()
-	if err != nil {
-		return err
-	}
+	sink, finish := j.run.traceTo()
 	o.Trace, o.Job = sink, j.entry.Name
 	o.Progress = func(p engine.Progress) {
 		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
 	}
-	o.Log = func(line string) { fmt.Fprintln(j.app.err, line) }
+	o.Log = j.progress.log
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
 		return errors.Join(err, finish())
 	}
@@ -228,13 +235,35 @@ func (j *runJob) all(ctx context.Context) error {
 	p.RunTime = time.Since(start).Seconds()
 	p.Supersteps, p.Converged, p.SuperstepTime = outcome.Supersteps, outcome.Converged, j.bound.Times()
 	p.Messages, p.MessagesSent, p.BytesSent = outcome.Messages, outcome.Sent, outcome.Bytes
-	if err := j.check(); err != nil {
+	if err := j.verified(ctx, outcome); err != nil {
 		return err
 	}
 	start = time.Now()
 	err = j.write(ctx)
 	p.WriteTime = time.Since(start).Seconds()
 	return err
+}
+
+// rehearse binds the program to a graph of one vertex: what cannot be bound so cannot be run, and is found out before
+// the real graph is opened.
+func (j *runJob) rehearse(ctx context.Context) error {
+	program, err := j.entry.New(j.values, nil)
+	if err != nil {
+		return err
+	}
+	none := edges.NewPacked(1, 0, program.Weights())
+	defer none.Close()
+	g, err := graph.Build(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	bound, err := program.Bind(g, j.run.options(j.team))
+	if err != nil {
+		return err
+	}
+	bound.Close()
+	return nil
 }
 
 // load opens and builds the graph. The tuples are kept only if they are needed to verify the result.
@@ -251,6 +280,12 @@ func (j *runJob) load(ctx context.Context) error {
 	o.Weights, request.IfAny = weightsFor(j.entry, program.Weights(), o.UnitWeights)
 	if request.Weights = o.Weights; o.UnitWeights {
 		request.Weights = edges.Unweighted
+	}
+	if err := writable(j.output, j.run.json, j.run.trace); err != nil {
+		return err
+	}
+	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
+		return graph.LeastBytes(vertices, tuples, directed, o)
 	}
 	if j.in, err = load.Open(ctx, request); err != nil {
 		return err

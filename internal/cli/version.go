@@ -10,18 +10,23 @@ import (
 
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  exactly(0, "no arguments"),
+		Use:     "version",
+		Short:   "Print the version, and what it was built with",
+		Example: `  superstep version`,
+		Args:    exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(a.out, "superstep %s, %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(a.out, "superstep %s\n", version())
 			return nil
 		},
 	}
 }
 
-// version returns the module's version, and the revision it was built from.
+// version returns the module's version, the revision it was built from, and what built it for what.
 func version() string {
+	return fmt.Sprintf("%s, %s %s/%s", revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

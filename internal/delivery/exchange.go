@@ -32,10 +32,11 @@ type Exchange[M any] struct {
 	ordered  []sent[M]
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
-	Tracing bool
-	Peers   []trace.Peer
-	Sent    int
-	Bytes   int
+	Tracing  bool
+	Peers    []trace.Peer
+	Sent     int
+	Received int // values that came
+	Bytes    int
 }
 
 // peer is the buffers of what goes to one other partition.
@@ -63,7 +64,7 @@ func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
 // Begin forgets what the last superstep sent.
-func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes = x.Peers[:0], 0, 0 }
+func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Received, x.Bytes = x.Peers[:0], 0, 0, 0 }
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
@@ -143,6 +144,7 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, superste
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}
+	x.Received += in.Count
 	return in, nil
 }
 

@@ -132,7 +132,6 @@ func TestNoSuperstepAllocates(t *testing.T) {
 	source, _ := plain[0].Find(0)
 	o := engine.Options{}
 	noAllocation(t, "BFS", plain, algorithms.BFS{Source: source}, o)
-	noAllocation(t, "BFSBlocks", plain, algorithms.BFSBlocks{BFS: algorithms.BFS{Source: source}}, o)
 	noAllocation(t, "SSSP", weighted, algorithms.SSSP[float64]{Source: source}, o)
 	noAllocation(t, "SSSPTree", weighted, algorithms.SSSPTree[float64]{Source: source}, o)
 	noAllocation(t, "WCC", plain, algorithms.WCC{}, o)

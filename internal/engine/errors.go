@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -49,11 +50,19 @@ func newProgramError(program string, value any, superstep int) *ProgramError {
 	return &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
 }
 
-// caught turns a panic of the program, outside the tasks of a superstep, into an error. It is deferred.
+// caught turns a panic of the program, outside the tasks of a superstep, into an error. It is deferred. That memory ran
+// out is not the program's fault.
 func caught(err *error, program string, superstep *int) {
-	if v := recover(); v != nil {
-		*err = newProgramError(program, v, *superstep)
+	v := recover()
+	if v == nil {
+		return
 	}
+	var exhausted *mem.Exhausted
+	if e, ok := v.(error); ok && errors.As(e, &exhausted) {
+		*err = fmt.Errorf("%s: %w", program, exhausted)
+		return
+	}
+	*err = newProgramError(program, v, *superstep)
 }
 
 // noSuperstep is before the first one.

@@ -27,7 +27,6 @@ type Job[V, M any] struct {
 	name      string
 	identity  M
 	direction pregel.Direction
-	unchecked bool // messages need no look when they are stored
 
 	arena   *mem.Arena
 	runners []*runner[V, M]
@@ -49,6 +48,9 @@ func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 	m, err := inspect(p)
 	if err != nil {
 		return nil, err
+	}
+	if err := errors.Join(m.validate(), m.fits(g)); err != nil {
+		return nil, fmt.Errorf("%s: %w", programName(p), err)
 	}
 	if o.Deterministic {
 		m.block = nil // whose sums over 64 vertices would depend on which partition these are in
@@ -101,7 +103,6 @@ func (j *Job[V, M]) makeRunners() error {
 		}
 		j.runners = append(j.runners, r)
 	}
-	j.unchecked = j.methods.block != nil && j.runners[0].traits.Bytes == 0
 	return nil
 }
 
@@ -143,7 +144,10 @@ func (j *Job[V, M]) makeCoordinator() error {
 	}
 	for _, r := range j.runners {
 		load.Arcs += r.outEdges
-		for i := range r.pulls {
+		for i, a := range r.pulls {
+			if !r.part.HasBySender(a) {
+				load.Untransposed += len(a.Adj)
+			}
 			for q := range r.pulls[i].Groups {
 				load.Listed += int(r.pulls[i].Groups[q].Count)
 				load.Ghosts += int(r.pushes[i].Groups[q].Count)
@@ -172,6 +176,9 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	m, err := inspect(p)
 	if err != nil {
 		return err
+	}
+	if err := m.validate(); err != nil {
+		return fmt.Errorf("%s: %w", j.name, err)
 	}
 	if programName(p) != j.name || m.direction != j.methods.direction {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
@@ -237,6 +244,9 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
 		}
+		if err := accounted(reports); err != nil {
+			return fmt.Errorf("%s: superstep %d: %w", j.name, command.Superstep, err)
+		}
 		superstep, scheme := command.Superstep, command.Scheme
 		if err := j.trace(reports, seconds); err != nil {
 			return err
@@ -249,6 +259,19 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if j.options.Progress != nil {
 			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
+	}
+	return nil
+}
+
+// accounted reports whether all values that were sent came.
+func accounted(reports []*Report) error {
+	sent, received := 0, 0
+	for _, p := range reports {
+		sent += p.Sent
+		received += p.Received
+	}
+	if sent != received {
+		return fmt.Errorf("%d values were sent to other partitions, and %d came", sent, received)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const samples = 6
 func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Alpha: 5e-11, Beta: 2e-6, ForkJoin: 2e-6,
-		Row: 3e-9, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
+		Row: 3e-9, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	a := r.pulls[0]
 	if r.gather != nil || len(a.Adj) < 1<<12 {
@@ -51,14 +51,14 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	_, edges, t = clock(pull)
 	rates.Edge = t / float64(max(edges, 1))
 	p.All = true
-	rows, edges, t := clock(pull)
+	_, edges, t = clock(pull)
 	rates.EdgeAll = t / float64(max(edges, 1))
 	if r.traits.AnyOne {
 		// With every sender present each list ends at its first edge.
 		for i := range some {
 			some[i] = ^uint64(0)
 		}
-		rows, _, t = clock(pull)
+		rows, _, t := clock(pull)
 		rates.Row = t / float64(max(rows, 1))
 		rates.EdgeAll = rates.Row
 	}
@@ -66,19 +66,35 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	return rates
 }
 
-// measurePush times pushing to every receiver, and leaves the inbox as it was.
+// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.
 func (r *runner[V, M]) measurePush() float64 {
 	a := r.pushes[0]
 	all := make([]uint64, len(r.read.Words))
 	bitmap.Fill(all, r.part.Owned)
 	p := pregel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
-	_, edges, seconds := clock(func() (rows, edges int) {
+	push := func() (rows, edges int) {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {
 			edges += r.kernel.Push(&p, w, &r.inbox)
 		})
 		return 0, edges
-	})
+	}
+	if r.team.Size() > 1 && r.pushBy() == byBins {
+		bins := r.binsOf(r.threads[0])
+		push = func() (rows, edges int) {
+			r.sample(a.Chunks, len(a.Bits), func(w int) {
+				edges += r.kernel.Emit(&p, w, bins)
+			})
+			for k, to := range bins.To {
+				r.kernel.Fold(to, bins.Msg[k], &r.inbox)
+			}
+			bins.Reset()
+			r.kernel.Reset() // what was no better than the first time would be left out the second
+			r.inbox.Has.Clear()
+			return 0, edges
+		}
+	}
+	_, edges, seconds := clock(push)
 	r.inbox.Has.Clear()
 	return seconds / float64(max(edges, 1))
 }

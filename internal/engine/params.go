@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	Required            bool // a vertex has no default
+	Words               []string // that the value is one of, if not nil
+	Required            bool     // a vertex has no default
 	field               int
 }
 
@@ -59,6 +61,9 @@ func Check(params []Parameter, values map[string]string) error {
 				return fmt.Errorf("parameter %q: there are no parameters", name)
 			}
 			return fmt.Errorf("parameter %q: expected one of %s", name, strings.Join(names, ", "))
+		}
+		if p.Words != nil && !slices.Contains(p.Words, text) {
+			return fmt.Errorf("parameter %s: found %q, expected one of %s", name, text, strings.Join(p.Words, ", "))
 		}
 		if p.Type == "vertex" {
 			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
@@ -145,7 +150,7 @@ func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.Ve
 	return nil
 }
 
-// Fresh returns a copy of a program with its parameters filled in.
+// Fresh returns a copy of a program with its parameters filled in, and validated.
 func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func(uint64) (pregel.VertexID, bool)) (pregel.Program[V, M], error) {
 	var inner any = p
 	list, isList := pregel.Unlist(p)
@@ -167,11 +172,13 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 	if !pointer {
 		copied = copied.Elem()
 	}
+	if p, ok := copied.Interface().(pregel.Validating); ok {
+		if err := p.Validate(); err != nil {
+			return nil, err
+		}
+	}
 	if isList {
 		return pregel.List(copied.Interface().(pregel.ListProgram[V, M])), nil
 	}
 	return copied.Interface().(pregel.Program[V, M]), nil
 }
-
-// Validating is a program that refuses parameters that make no sense.
-type Validating interface{ Validate() error }

@@ -13,26 +13,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // methods is a program's optional behaviour, found once.
 type methods[V, M any] struct {
-	program    pregel.Program[V, M]
-	list       pregel.ListProgram[V, M]
-	combiner   pregel.Combiner[M]
-	init       pregel.Initializing[V, M]
-	block      pregel.BlockComputing[V, M]
-	initial    pregel.Starting[V]
-	sources    pregel.Sourced
-	coordinate pregel.Coordinating
-	before     pregel.Before
-	after      pregel.After
-	output     pregel.Writing[V]
-	monotone   bool
-	direction  pregel.Direction
-	aggregates []pregel.Aggregate
-	columns    []pregel.Column
+	program     pregel.Program[V, M]
+	list        pregel.ListProgram[V, M]
+	combiner    pregel.Combiner[M]
+	init        pregel.Initializing[V, M]
+	block       pregel.BlockComputing[V, M]
+	initial     pregel.Starting[V]
+	sources     pregel.Sourced
+	coordinate  pregel.Coordinating
+	before      pregel.Before
+	after       pregel.After
+	output      pregel.Writing[V]
+	validating  pregel.Validating
+	monotone    bool
+	nonNegative bool
+	direction   pregel.Direction
+	aggregates  []pregel.Aggregate
+	columns     []pregel.Column
 }
 
 // inspect finds a program's methods, and refuses those that have a known name and another signature.
@@ -47,6 +50,7 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 		return nil, errors.New("the program is nil")
 	}
 	var errs []error
+	find(value, "Validate", &m.validating, &errs)
 	find(value, "Init", &m.init, &errs)
 	find(value, "ComputeBlock", &m.block, &errs)
 	find(value, "Initial", &m.initial, &errs)
@@ -60,12 +64,14 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 	var aggregating pregel.Aggregating
 	var columnar pregel.Columnar
 	var monotonic pregel.Monotonic
+	var nonNegative pregel.NonNegative
 	find(value, "Combiner", &combining, &errs)
 	find(value, "Direction", &directed, &errs)
 	find(value, "Aggregators", &aggregating, &errs)
 	find(value, "Columns", &columnar, &errs)
 	find(value, "Monotone", &monotonic, &errs)
-	m.monotone = monotonic != nil
+	find(value, "NonNegative", &nonNegative, &errs)
+	m.monotone, m.nonNegative = monotonic != nil, nonNegative != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -103,6 +109,23 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 		}
 	}
 	return m, nil
+}
+
+// validate refuses parameters that make no sense.
+func (m *methods[V, M]) validate() error {
+	if m.validating == nil {
+		return nil
+	}
+	return m.validating.Validate()
+}
+
+// fits refuses a graph that the program cannot run on.
+func (m *methods[V, M]) fits(g *graph.Graph) error {
+	if !m.nonNegative || g.LeastWeight >= 0 {
+		return nil
+	}
+	from, to, weight := g.LightestEdge()
+	return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative", g.Name, from, to, weight)
 }
 
 // find sets into to value if value has the interface. A method of the name but not of the interface is an error: it

@@ -91,17 +91,40 @@ func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
 
 // push takes the messages of r.pushing, about so many edges of them, to the inbox.
 func (r *runner[V, M]) push(chunks []uint32, edges int) error {
-	switch many := edges > serialEdges && r.team.Size() > 1; {
-	case !many:
+	if edges <= serialEdges || r.team.Size() == 1 {
 		r.threads[0].count.walked += r.pushWords(&r.pushing)
 		return nil
-	case r.claimer != nil:
+	}
+	switch r.pushBy() {
+	case byClaims:
 		return r.run(true, chunks, r.tasks.claim)
-	case r.part.Of == 1 && r.team.Size() <= maxRanges && !r.job.methods.monotone:
+	case byRanges:
 		r.cutRanges()
 		return r.run(true, nil, r.tasks.ranged)
 	default:
 		return r.pushRounds(chunks)
+	}
+}
+
+// parting is how several workers share a push.
+type parting uint8
+
+const (
+	byClaims parting = iota // each takes senders, and claims receivers
+	byRanges                // each looks at every sender, for a range of receivers
+	byBins                  // each takes senders, and fills bins of receivers, which are folded by turns
+)
+
+// pushBy returns how a push is shared. Bins are for what the others cannot do, and for monotone programs: most of their
+// messages are dropped before they reach one.
+func (r *runner[V, M]) pushBy() parting {
+	switch {
+	case r.claimer != nil:
+		return byClaims
+	case r.part.Of == 1 && r.team.Size() <= maxRanges && !r.job.methods.monotone:
+		return byRanges
+	default:
+		return byBins
 	}
 }
 

@@ -137,7 +137,9 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	for _, a := range r.pushes {
 		r.outEdges += len(a.Adj)
 	}
-	r.makeColumns()
+	for _, c := range j.methods.columns {
+		r.columns = append(r.columns, make([]any, max(0, c.Number()+1-len(r.columns)))...)
+	}
 	for range team.Size() {
 		t := r.newThread()
 		r.threads, r.outboxes = append(r.threads, t), append(r.outboxes, t.outbox)
@@ -211,6 +213,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	}
 	t.worker.Cells = j.newCells()
 	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
+	t.block.In = &t.in
 	t.block.Stride = pregel.VertexID(p.Of)
 	if j.methods.combiner != nil && !r.traits.Each {
 		t.block.Combine = j.methods.combiner.Combine
@@ -223,11 +226,13 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 
 // superstep runs what the coordinator commands. The report is valid until the next call.
 func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Report) {
+	var err error
 	defer func() {
-		if v := recover(); v != nil {
-			report = r.fail(newProgramError(r.job.name, v, c.Superstep))
+		if err != nil {
+			report = r.fail(err)
 		}
 	}()
+	defer caught(&err, r.job.name, &c.Superstep)
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
 	r.report.begin()
@@ -241,8 +246,8 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	if m.before != nil {
 		m.before.BeforeSuperstep(&r.threads[0].worker)
 	}
-	if err := r.deliverAndCompute(ctx, c); err != nil {
-		return r.fail(err)
+	if err = r.deliverAndCompute(ctx, c); err != nil {
+		return nil
 	}
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].worker)
@@ -274,7 +279,7 @@ func (r *runner[V, M]) settle() {
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
 	}
-	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
+	p.Sent, p.Received, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Received, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].worker.Cells
 	for _, t := range r.threads[1:] {
 		for i, c := range t.worker.Cells {
@@ -285,6 +290,7 @@ func (r *runner[V, M]) settle() {
 		}
 	}
 	p.Cells = cells
+	r.check()
 }
 
 // run calls a task on the team, or on the caller alone, over chunks of words.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"strings"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -44,6 +45,8 @@ type Options struct {
 	Weights edges.Weights
 	// Team shares the work; nil is the caller alone.
 	Team *parallel.Team
+	// Beside is how many bytes must be available beside the list, for what is made of it.
+	Beside int64
 	// Progress, when it is not nil, is called now and then on the caller's goroutine with the number of tuples made and
 	// to be made, and at the end.
 	Progress func(done, total int64)
@@ -55,7 +58,7 @@ func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 	if err := check(g); err != nil {
 		return nil, err
 	}
-	if err := fits(g, o.Weights, mem.Available()); err != nil {
+	if err := fits(g, o.Weights, o.Beside, mem.Available()); err != nil {
 		return nil, err
 	}
 	p := edges.NewPacked(g.Vertices(), g.Edges(), o.Weights)
@@ -73,7 +76,7 @@ func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 		Vertices: int(g.Vertices()),
 		Directed: g.Directed(),
 		Account: []string{fmt.Sprintf("generated %s: %d vertices, %d %s tuples, %v, %s packed",
-			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights, size(packedBytes(g, o.Weights)))},
+			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights, mem.Text(packedBytes(g, o.Weights)))},
 		Free: p.Close,
 	}, nil
 }
@@ -113,19 +116,24 @@ func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
 	return nil
 }
 
-// fits returns an error if g is too large for the given number of bytes, 0 where nobody knows how many there are.
-func fits(g Generator, weights edges.Weights, available int64) error {
-	if n := g.Vertices(); n > maxVertices {
-		return fmt.Errorf("generator %s: %d vertices are too many, at most %d (2^32) can be loaded", g.Name(), n, uint64(maxVertices))
-	}
-	need := packedBytes(g, weights)
+// fits returns an error if g, and the bytes beside it, are too large for the given number of bytes, 0 where nobody knows
+// how many there are.
+func fits(g Generator, weights edges.Weights, beside, available int64) error {
+	need := packedBytes(g, weights) + beside
 	if available <= 0 {
 		available = 1 << 46 // about what a process can address
 	}
-	if need > available {
-		return fmt.Errorf("generator %s: %d tuples need %s of memory, %s are available", g.Name(), g.Edges(), size(need), size(available))
+	var wrong []string
+	if n := g.Vertices(); n > maxVertices {
+		wrong = append(wrong, fmt.Sprintf("%d vertices are too many, at most %d (2^32) can be loaded", n, uint64(maxVertices)))
 	}
-	return nil
+	if need > available {
+		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available", g.Edges(), mem.Text(need), mem.Text(available)))
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("generator %s: %s", g.Name(), strings.Join(wrong, "; "))
 }
 
 // packedBytes returns the size of the list that holds the graph.
@@ -140,18 +148,6 @@ func packedBytes(g Generator, weights edges.Weights) int64 {
 		bytes += 8 * n
 	}
 	return bytes
-}
-
-// size returns a number of bytes for people.
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-	default:
-		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
-	}
 }
 
 // Lazy returns the tuples of g as a list that computes them at each Read and holds none.

@@ -170,7 +170,7 @@ func TestInputRefuses(t *testing.T) {
 		{Kronecker{33, 16, 2, 3}, "generator kronecker:scale=33,edgefactor=16,seed1=2,seed2=3: 8589934592 vertices are too many, at most 4294967296 (2^32)"},
 		{RMAT{}, "generator rmat: scale is 0"},
 		{RMAT{8, 16, 0.5, -0.5, 0.5, 1}, "generator rmat: b is -0.5, want a probability from 0 to 1"},
-		{Uniform{1 << 32, 1 << 24, 1}, "72057594037927936 tuples need 536870912.0 GiB of memory"},
+		{Uniform{1 << 32, 1 << 24, 1}, "72057594037927936 tuples need 512.0 PiB of memory"},
 		{Uniform{1 << 33, 1, 1}, "too many"},
 		{Grid{1 << 63, 2}, "rows is 9223372036854775808, want"},
 		{Star{}, "vertices is 0, want"},
@@ -199,12 +199,15 @@ func TestFits(t *testing.T) {
 		{edges.Float64, 200 << 10, "need 208.0 MiB of memory, 200.0 KiB are"},
 		{edges.Float64, 0, ""},
 	} {
-		err := fits(g, c.weights, c.available)
+		err := fits(g, c.weights, 0, c.available)
 		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v in %d bytes: %v, want %q", c.weights, c.available, err, c.want)
 		}
 	}
-	if err := fits(Uniform{1 << 32, 1 << 24, 1}, edges.Float64, 0); err == nil {
+	if err := fits(g, edges.Unweighted, 21<<20, 100<<20); err == nil || !strings.Contains(err.Error(), "101.0 MiB") {
+		t.Errorf("error %v of what is beside the list", err)
+	}
+	if err := fits(Uniform{1 << 32, 1 << 24, 1}, edges.Float64, 0, 0); err == nil {
 		t.Error("2^56 tuples fit")
 	}
 }

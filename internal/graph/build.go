@@ -39,8 +39,10 @@ type builder struct {
 	duplicate   atomic.Pointer[[2]uint64] // one that was found
 }
 
-// Build makes a graph of an input. The input's tuples are read three times and left as they are.
-func Build(ctx context.Context, in *edges.Input, o Options) (_ *Graph, err error) {
+// Build makes a graph of an input. The input's tuples are read in several passes, and left as they are: to find the
+// number of vertices, if the input does not tell it; to count degrees; to find duplicates, if they matter; and to fill
+// the lists, once for each direction of a directed graph.
+func Build(ctx context.Context, in *edges.Input, o Options) (*Graph, error) {
 	o.Partitions = max(o.Partitions, 1)
 	if err := o.validate(in); err != nil {
 		return nil, err
@@ -55,16 +57,18 @@ func Build(ctx context.Context, in *edges.Input, o Options) (_ *Graph, err error
 	}
 	g.Options.Team, g.Options.Progress = nil, nil
 	b := &builder{g: g, o: o, list: in.Edges, labels: in.Labels, n: in.Vertices, directed: in.Directed, team: team, tmp: new(mem.Arena)}
+	built := false
 	defer func() {
 		b.tmp.Close()
 		b.uniqueArena.Close()
-		if err != nil {
+		if !built { // an error, or a panic for want of memory
 			g.Close()
 		}
 	}()
 	if err := b.build(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
+	built = true
 	// A graph that is forgotten rather than closed gives its memory back too.
 	runtime.AddCleanup(g, func(a *mem.Arena) { a.Close() }, g.arena)
 	return g, nil
@@ -86,11 +90,17 @@ func (o Options) validate(in *edges.Input) error {
 
 func (b *builder) build(ctx context.Context) error {
 	g := b.g
-	if err := b.count(ctx); err != nil {
+	if err := b.discover(ctx); err != nil {
 		return err
 	}
 	if b.n > maxVertices {
 		return fmt.Errorf("%d vertices: at most %d in one process", b.n, maxVertices)
+	}
+	if err := b.fits(); err != nil {
+		return err
+	}
+	if err := b.count(ctx); err != nil {
+		return err
 	}
 	g.N, g.Loops = b.n, b.loops
 	b.unique = b.raw
@@ -132,8 +142,7 @@ func (b *builder) build(ctx context.Context) error {
 		}
 		g.Arcs += uint64(len(p.In.Adj))
 	}
-	b.link()
-	return nil
+	return b.link(ctx)
 }
 
 // keepTupleDegrees keeps what the degrees were with duplicates, loops apart.

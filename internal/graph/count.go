@@ -13,14 +13,8 @@ import (
 // degrees are counted by input vertex: for an undirected graph out alone is used, and both ends count.
 type degrees struct{ out, in []uint32 }
 
-// count reads every tuple once and counts degrees, duplicates included, and loops. It finds out the number of vertices
-// when the input does not say.
+// count reads every tuple once and counts degrees, duplicates included, and loops.
 func (b *builder) count(ctx context.Context) error {
-	if b.n == 0 {
-		if err := b.discover(ctx); err != nil {
-			return err
-		}
-	}
 	arena := b.tmp
 	if b.o.TupleDegrees {
 		arena = b.g.arena
@@ -104,8 +98,11 @@ func add(d []uint32, i uint64, shared bool) {
 	}
 }
 
-// discover sets n to one more than the largest endpoint.
+// discover sets n to one more than the largest endpoint when the input does not say how many vertices there are.
 func (b *builder) discover(ctx context.Context) error {
+	if b.n > 0 {
+		return nil
+	}
 	largest := make([]uint64, b.team.Size())
 	err := b.scan(ctx, "finding the vertices", func(worker int, block *edges.Block) error {
 		m := largest[worker]
@@ -169,8 +166,13 @@ func (b *builder) distinct(ctx context.Context) error {
 	}
 	tables := make([][]uint64, threads)
 	b.team.For(buckets, 1, func(worker, lo, _ int) {
-		tables[worker] = b.searchBucket(pool, heads, lo, width, tables[worker])
+		if ctx.Err() == nil {
+			tables[worker] = b.searchBucket(pool, heads, lo, width, tables[worker])
+		}
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("looking for duplicates: %w", context.Cause(ctx))
+	}
 	if d := b.duplicate.Load(); d != nil && b.o.Duplicates == RefuseDuplicates {
 		return fmt.Errorf("edge %d-%d occurs more than once", b.labels.Of(d[0]), b.labels.Of(d[1]))
 	}

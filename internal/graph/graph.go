@@ -126,7 +126,7 @@ type Partition struct {
 
 	graph       *Graph
 	transposing sync.Mutex
-	transpose   [2]*Sender // of In's block and of Out's, made when asked for
+	senders     [2]*Sender // of In's block and of Out's, made when asked for
 }
 
 // Adjacency is the lists of a partition's owned vertices in one direction, a block of the 1D grids: the receivers' view

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"math"
+
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -24,6 +26,17 @@ func (g *Graph) Input() *edges.Input {
 		list.Write(at, &b)
 	}
 	return &edges.Input{Name: g.Name, Edges: list, Vertices: g.N, Labels: g.Labels, Directed: g.Directed, Free: list.Close}
+}
+
+// LightestEdge returns an edge of the least weight, by input ids; the graph has one.
+func (g *Graph) LightestEdge() (from, to uint64, weight float64) {
+	weight = math.Inf(1)
+	g.eachEdge(func(u, v uint32, w float64) {
+		if w < weight {
+			from, to, weight = g.Labels.Of(uint64(u)), g.Labels.Of(uint64(v)), w
+		}
+	})
+	return from, to, weight
 }
 
 // eachEdge calls f for every stored edge, between input vertices; for an undirected one once.

@@ -1,6 +1,10 @@
 package graph
 
 import (
+	"context"
+	"fmt"
+	"slices"
+
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
@@ -9,19 +13,25 @@ import (
 // chunkCost is about how much work a chunk of a traversal is: edges, and 64 for each word of vertices.
 const chunkCost = 1 << 14
 
+// linkGrain is how many neighbours are linked between two looks at whether to go on.
+const linkGrain = 1 << 20
+
 // link turns neighbours' ids into slots, and agrees between partitions on the lists that columns run over.
-func (b *builder) link() {
+func (b *builder) link(ctx context.Context) error {
 	g := b.g
 	for _, p := range g.Parts {
 		p.Slots = (p.Owned + 63) &^ 63
 	}
 	b.team.For(len(g.Parts), 1, func(_, lo, _ int) {
 		p := g.Parts[lo]
-		p.ghosts(p.In)
+		p.ghosts(ctx, p.In)
 		if p.Out != p.In {
-			p.ghosts(p.Out)
+			p.ghosts(ctx, p.Out)
 		}
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
+	}
 	for _, p := range g.Parts {
 		p.share(p.In)
 		if p.Out != p.In {
@@ -45,10 +55,12 @@ func (b *builder) link() {
 			p.Out.finish(g.arena, p.Words())
 		}
 	})
+	return nil
 }
 
-// ghosts gives a slot to every vertex of another owner in the lists, and rewrites the lists to slots.
-func (p *Partition) ghosts(a *Adjacency) {
+// ghosts gives a slot to every vertex of another owner in the lists, and rewrites the lists to slots. It stops half-way
+// when ctx ends.
+func (p *Partition) ghosts(ctx context.Context, a *Adjacency) {
 	g, parts := p.graph, uint32(p.Of)
 	a.Slots = pregel.Slots{First: pregel.VertexID(p.Index), Stride: pregel.VertexID(parts), Ghost: uint32(p.Owned+63) &^ 63}
 	a.Groups = make([]Group, parts)
@@ -61,9 +73,14 @@ func (p *Partition) ghosts(a *Adjacency) {
 			seen[q] = mem.Make[uint64](g.arena, bitmap.Words(g.Parts[q].Owned))
 		}
 	}
-	for _, id := range a.Adj {
-		if q := id % parts; int(q) != p.Index {
-			bitmap.Set(seen[q], id/parts)
+	for some := range slices.Chunk(a.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return
+		}
+		for _, id := range some {
+			if q := id % parts; int(q) != p.Index {
+				bitmap.Set(seen[q], id/parts)
+			}
 		}
 	}
 	a.Peers = make([]bitmap.Ranked, parts) // for now those of p's own ghosts; share deals them out
@@ -86,12 +103,17 @@ func (p *Partition) ghosts(a *Adjacency) {
 			at++
 		})
 	}
-	for i, id := range a.Adj {
-		q, local := id%parts, id/parts
-		if int(q) == p.Index {
-			a.Adj[i] = local
-		} else {
-			a.Adj[i] = a.Groups[q].Start + a.Peers[q].Of(local)
+	for some := range slices.Chunk(a.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i, id := range some {
+			q, local := id%parts, id/parts
+			if int(q) == p.Index {
+				some[i] = local
+			} else {
+				some[i] = a.Groups[q].Start + a.Peers[q].Of(local)
+			}
 		}
 	}
 }
@@ -157,21 +179,38 @@ func weightsOf(arena *mem.Arena, l, like *pregel.Lists) {
 }
 
 // BySender returns the senders' view of the block that a belongs to. With one partition that is the adjacency of the
-// other direction; with more it is built at the first call, for all jobs on the graph.
+// other direction; with more it is built at the first call.
 func (p *Partition) BySender(a *Adjacency) *Sender {
-	other := p.Out
-	which := 0
-	if a != p.In {
-		other, which = p.In, 1
-	}
 	if p.Of == 1 {
+		other := p.Out
+		if a != p.In {
+			other = p.In
+		}
 		return &Sender{other.Lists, other.Chunks}
 	}
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
-	if s := p.transpose[which]; s != nil {
-		return s
+	if s := p.transposed(a); *s == nil {
+		*s = p.transpose(a)
 	}
+	return *p.transposed(a)
+}
+
+// HasBySender reports whether BySender costs nothing any more.
+func (p *Partition) HasBySender(a *Adjacency) bool {
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	return p.Of == 1 || *p.transposed(a) != nil
+}
+
+func (p *Partition) transposed(a *Adjacency) **Sender {
+	if a == p.In {
+		return &p.senders[0]
+	}
+	return &p.senders[1]
+}
+
+func (p *Partition) transpose(a *Adjacency) *Sender {
 	arena := p.graph.arena
 	counts := make([]uint32, p.Slots)
 	for _, s := range a.Adj {
@@ -198,7 +237,5 @@ func (p *Partition) BySender(a *Adjacency) *Sender {
 			}
 		}
 	})
-	s := &Sender{l, chunk(&l, bitmap.Words(p.Slots))}
-	p.transpose[which] = s
-	return s
+	return &Sender{l, chunk(&l, bitmap.Words(p.Slots))}
 }

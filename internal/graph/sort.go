@@ -2,6 +2,8 @@ package graph
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -26,7 +28,7 @@ type arc struct {
 }
 
 // sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by partition.
-func (s *scatter) sort() [][]uint32 {
+func (s *scatter) sort(ctx context.Context) ([][]uint32, error) {
 	b := s.b
 	counts := make([][]uint32, len(b.g.Parts))
 	for i, p := range b.g.Parts {
@@ -34,13 +36,16 @@ func (s *scatter) sort() [][]uint32 {
 	}
 	sorters := make([]sorter, b.team.Size())
 	b.team.For(len(s.buckets), 4, func(worker, lo, hi int) {
-		for k := lo; k < hi; k++ {
+		for k := lo; k < hi && ctx.Err() == nil; k++ {
 			at := &s.buckets[k]
 			s.sortBucket(&sorters[worker], at, counts[at.part][at.row:])
 			b.progress("sorting the lists", int64(k), int64(len(s.buckets)))
 		}
 	})
-	return counts
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("sorting the lists: %w", context.Cause(ctx))
+	}
+	return counts, nil
 }
 
 func (s *scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {

@@ -40,6 +40,13 @@ func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey
 	}
 	defer b.tmp.Close()
 	defer b.uniqueArena.Close()
+	if err := b.discover(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	// Degrees, twice, and a word for each tuple.
+	if err := enough("counting its edges", 8*float64(b.n)+8*float64(b.list.Len())); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
 	if err := b.count(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
@@ -14,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -41,6 +43,13 @@ type run struct {
 	arena     *mem.Arena
 	parent    []uint32
 	dist      []float32
+	search    string // in the records of --trace: the kernel and its root
+}
+
+// Record passes a record on under the name of the search.
+func (r *run) Record(record *trace.Record) error {
+	record.Job = r.search
+	return r.Engine.Trace.Record(record)
 }
 
 // Run runs the benchmark: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from every root, each
@@ -96,6 +105,7 @@ func (r *run) all(ctx context.Context) error {
 	r.parent = mem.Make[uint32](r.arena, n)
 	if r.Validate {
 		r.validator = NewValidator(r.in.Edges, n, r.Team)
+		r.validator.Stop = ctx.Err
 	}
 	if err := r.kernel2(ctx); err != nil {
 		return err
@@ -108,13 +118,10 @@ func (r *run) all(ctx context.Context) error {
 }
 
 func (r *run) generate(ctx context.Context) (err error) {
-	weights := edges.Unweighted
-	if r.SSSP {
-		weights = edges.Float32
-	}
 	start := time.Now()
 	r.in, err = generate.Input(ctx, r.Generator, generate.Options{
-		Weights: weights, Team: r.Team, Progress: func(done, total int64) { r.Progress("generating", done, total) },
+		Weights: r.build().Weights, Team: r.Team, Beside: graph.LeastBytes(r.Generator.Vertices(), r.Generator.Edges(), false, r.build()),
+		Progress: func(done, total int64) { r.Progress("generating", done, total) },
 	})
 	r.report.Generation = time.Since(start).Seconds()
 	return err
@@ -124,6 +131,14 @@ func (r *run) generate(ctx context.Context) (err error) {
 func (r *run) construct(ctx context.Context) (err error) {
 	in := *r.in
 	in.Vertices, in.Free = 0, nil
+	start := time.Now()
+	r.g, err = graph.Build(ctx, &in, r.build())
+	r.report.Construction = time.Since(start).Seconds()
+	return err
+}
+
+// build is how kernel 1 stores the graph.
+func (r *run) build() graph.Options {
 	o := graph.Options{
 		Partitions: r.Rows * r.Columns, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true,
 		Team: r.Team, Progress: r.Progress,
@@ -131,21 +146,18 @@ func (r *run) construct(ctx context.Context) (err error) {
 	if r.SSSP {
 		o.Weights = edges.Float32
 	}
-	start := time.Now()
-	r.g, err = graph.Build(ctx, &in, o)
-	r.report.Construction = time.Since(start).Seconds()
-	return err
+	return o
 }
 
 // kernel2 is breadth-first search as a vertex program.
 func (r *run) kernel2(ctx context.Context) error {
-	job, err := engine.NewJob(r.g, algorithms.BFSBlocks{}, r.options("bfs"))
+	job, err := engine.NewJob(r.g, algorithms.BFS{}, r.options("bfs"))
 	if err != nil {
 		return err
 	}
 	defer job.Close()
 	return r.searches(ctx, "BFS", &r.report.BFS, func(root pregel.VertexID) (search, error) {
-		err := job.Restart(algorithms.BFSBlocks{BFS: algorithms.BFS{Source: root}})
+		err := job.Restart(algorithms.BFS{Source: root})
 		job.Prepare()
 		return job, err
 	}, func() {
@@ -188,6 +200,9 @@ func (r *run) kernel3(ctx context.Context) error {
 func (r *run) options(job string) engine.Options {
 	o := r.Engine
 	o.Team, o.Job = r.Team, job
+	if o.Trace != nil {
+		o.Trace = r
+	}
 	return o
 }
 
@@ -221,6 +236,9 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 	for i := -1; i < len(roots); i++ {
 		root := roots[max(i, 0)]
 		r.Progress(name, int64(max(i, 0)), int64(len(roots)))
+		if r.search = fmt.Sprintf("%s root %d", strings.ToLower(name), root); i < 0 {
+			r.search += " warm-up"
+		}
 		id, _ := r.g.Find(root)
 		job, err := prepare(id)
 		if err != nil {
@@ -252,7 +270,7 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 			return fmt.Errorf("%s from root %d: %w", name, root,
 				&Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", nedge, result.Edges)})
 		}
-		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.3g MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
+		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ type Validator struct {
 	confirmed []uint64 // vertices whose tree edge was met in the list
 	scratch   []scratch
 	arena     *mem.Arena
+
+	// Stop, if not nil, is asked now and then; an error of it ends the validation with that error.
+	Stop func() error
 }
 
 // scratch is what a worker decodes a block into. Its loops take one step each over the block - gather what the vertices
@@ -136,11 +139,22 @@ func (v *Validator) vertices(body func(lo, hi int) error) error {
 		if f.passed(lo) {
 			return
 		}
+		if err := v.stopped(); err != nil {
+			f.report(lo, err)
+			return
+		}
 		if err := body(lo, hi); err != nil {
 			f.report(lo, err)
 		}
 	})
 	return f.err
+}
+
+func (v *Validator) stopped() error {
+	if v.Stop == nil {
+		return nil
+	}
+	return v.Stop()
 }
 
 // tuples runs body on every block of the list. body returns how many tuples it counts and the position in the block of
@@ -150,6 +164,10 @@ func (v *Validator) tuples(body func(s *scratch) (count, bad int), judge func(x,
 	var total atomic.Int64
 	v.team.For(edges.Blocks(v.list), blockGrain, func(worker, lo, hi int) {
 		s, sum := &v.scratch[worker], 0
+		if err := v.stopped(); err != nil {
+			f.report(lo, err)
+			return
+		}
 		for i := lo; i < hi && !f.passed(i); i++ {
 			if err := v.list.Read(i, &s.Block); err != nil {
 				f.report(i, fmt.Errorf("read block %d of the edge list: %w", i, err))

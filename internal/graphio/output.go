@@ -36,6 +36,18 @@ func WriteFile(path string, threads int, fill func(w io.Writer) error) error {
 	return o.place()
 }
 
+// Writable tells before long work whether a file can be written: it begins one beside its place, and removes it.
+func Writable(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil // to open a pipe would wait for its reader
+	}
+	o, err := create(path, plain, 1)
+	if err == nil {
+		o.discard()
+	}
+	return err
+}
+
 // create begins a file.
 func create(path string, c codec, threads int) (*output, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -55,13 +67,22 @@ func create(path string, c codec, threads int) (*output, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
 	}
 	if o.encoder, err = compressor(o.f, c, threads); err != nil {
 		o.discard()
 		return nil, err
 	}
 	return o, nil
+}
+
+// reason is what the system said, without the name of the file that was begun beside the one meant.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // createBeside makes a new file in the directory of path. Unlike os.CreateTemp it leaves the permissions to the umask.

@@ -30,15 +30,12 @@ type WriteOptions struct {
 // Write writes a graph. Its files appear whole or not at all. A graph that the format cannot hold is an error; where
 // what is lost can be told when reading, or may not be wanted, o.Warn is told instead.
 func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) error {
-	format := o.Format
-	if format == "" {
-		if format = formatOfName(path); format == "" {
-			return fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, formatNames())
-		}
+	format, err := FormatToWrite(path, string(o.Format))
+	if err != nil {
+		return err
 	}
 	w := &writer{WriteOptions: o, ctx: ctx, path: path, in: in}
 	w.base, w.codec = splitCodec(path)
-	var err error
 	switch format {
 	case SNAP, EL, WEL:
 		err = w.edgeList(format)
@@ -48,8 +45,6 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 		err = w.ldbc()
 	case Graph500:
 		err = w.graph500()
-	default:
-		_, err = ParseFormat(string(format))
 	}
 	if err == nil {
 		err = w.placeAll()
@@ -66,6 +61,18 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 		}
 	}
 	return nil
+}
+
+// FormatToWrite returns the format that a graph is written to a file in: the one named, or the one the file's name tells.
+func FormatToWrite(path, name string) (Format, error) {
+	if name != "" {
+		return ParseFormat(name)
+	}
+	format := formatOfName(path)
+	if format == "" {
+		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, formatNames())
+	}
+	return format, nil
 }
 
 // writer is one call of Write.

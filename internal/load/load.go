@@ -1,4 +1,4 @@
-// Package load opens a graph by its name, a file or a generator's text, and builds it.
+// Package load opens a graph by its name, a file or a generator's text, as a list of tuples; package graph builds it.
 package load
 
 import (
@@ -23,6 +23,8 @@ type Request struct {
 	Weights edges.Weights
 	// IfAny wants weights only where there are any; generators then make none.
 	IfAny bool
+	// Beside, if not nil, returns how many bytes must be available beside a generated list, for what is made of it.
+	Beside func(vertices uint64, tuples int, directed bool) int64
 	// MaxExpand is how many bytes a compressed file may expand to; 0 is the default of package graphio.
 	MaxExpand int64
 	Team      *parallel.Team
@@ -60,7 +62,15 @@ func (r Request) generate(ctx context.Context) (*edges.Input, error) {
 	if r.IfAny {
 		weights = edges.Unweighted
 	}
-	in, err := generate.Input(ctx, g, generate.Options{Weights: weights, Team: r.Team, Progress: r.stage("generating " + r.Name)})
+	o := generate.Options{Weights: weights, Team: r.Team, Progress: r.stage("generating " + r.Name)}
+	if r.Beside != nil {
+		directed := g.Directed()
+		if r.Directed != nil {
+			directed = *r.Directed
+		}
+		o.Beside = r.Beside(g.Vertices(), g.Edges(), directed)
+	}
+	in, err := generate.Input(ctx, g, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
 // Package mem holds the large arrays of a graph and of a run: zeroed, free of pointers, outside the Go heap, on huge
-// pages where the system has them. The garbage collector neither scans them nor counts them.
+// pages where the system has them. The garbage collector neither scans them nor counts them. (That is Linux; on other
+// systems arrays stay on the Go heap.)
 //
 // Arrays live in an [Arena] and die with it; whoever holds a slice of one must keep its arena open.
 package mem
@@ -32,7 +33,7 @@ type region struct {
 }
 
 // Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small arrays, are put on the
-// Go heap, where they need no closing.
+// Go heap, where they need no closing. It panics with an *[Exhausted] when there is no memory.
 func Make[T any](a *Arena, n int) []T {
 	size := unsafe.Sizeof(*new(T))
 	if n < 0 || (size > 0 && uintptr(n) > (1<<56)/size) {
@@ -44,7 +45,7 @@ func Make[T any](a *Arena, n int) []T {
 	}
 	data, err := reserve(total)
 	if err != nil {
-		panic(fmt.Sprintf("mem: no memory for an array of %d MiB: %v", total>>20, err))
+		panic(&Exhausted{int64(total), err})
 	}
 	a.mu.Lock()
 	a.regions = append(a.regions, region{data, total})

@@ -54,9 +54,6 @@ func PeakRSS() int64 { return status("VmHWM:") }
 // RSS returns the resident set of the process (VmRSS) in bytes, or 0 where it cannot be known.
 func RSS() int64 { return status("VmRSS:") }
 
-// Available returns the memory the system can give without swapping (MemAvailable), in bytes, or 0 if unknown.
-func Available() int64 { return field("/proc/meminfo", "MemAvailable:") }
-
 func status(name string) int64 { return field("/proc/self/status", name) }
 
 func field(file, name string) int64 {

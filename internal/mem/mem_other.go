@@ -20,5 +20,5 @@ func PeakRSS() int64 { return 0 }
 // RSS returns the resident set of the process in bytes, or 0 where it cannot be known.
 func RSS() int64 { return 0 }
 
-// Available returns the memory the system can give without swapping, in bytes, or 0 if unknown.
+// Available returns the memory the process can still have without swapping, in bytes, or 0 if unknown.
 func Available() int64 { return 0 }

@@ -48,6 +48,12 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
+// Unwrap returns what the function panicked with, if that was an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
 // NewTeam starts a team of n workers, n >= 1. With spin, waiting workers look for work for a moment before they sleep:
 // for a team that has the processors to itself. A team larger than the number of processors never spins.
 func NewTeam(n int, spin bool) *Team {

@@ -1,3 +1,0 @@
-package cli
-
-func (j *runJob) check() error { return nil }

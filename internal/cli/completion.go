@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/generate"
+)
+
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (a *app) completion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion " + strings.Join(shells, "|"),
+		Short: "Print a script that completes command lines in a shell",
+		Long: `Print a script that makes a shell complete commands, flags, algorithms and their parameters, generators and files.
+It works from the next shell on, where it is kept as the examples have it; bash needs the package bash-completion.`,
+		Example: `  source <(superstep completion bash)
+  superstep completion bash > /etc/bash_completion.d/superstep
+  superstep completion zsh > "${fpath[1]}/_superstep"
+  superstep completion fish > ~/.config/fish/completions/superstep.fish
+  superstep completion powershell | Out-String | Invoke-Expression`,
+		Args:              exactly(1, "the name of a shell: "+strings.Join(shells, ", ")),
+		ValidArgsFunction: firstOf(func(string) []string { return shells }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.out, true)
+			case "zsh":
+				return root.GenZshCompletion(a.out)
+			case "fish":
+				return root.GenFishCompletion(a.out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.out)
+			default:
+				return usagef("found the shell %q, expected one of %s", args[0], strings.Join(shells, ", "))
+			}
+		},
+	}
+}
+
+// firstOf completes the first argument from a list, and no other.
+func firstOf(list func(start string) []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return starting(list(start), start), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// starting returns the items that begin with start.
+func starting(list []string, start string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, start) })
+}
+
+// nothing completes flags whose values nobody can foresee, such as numbers.
+func nothing(cmd *cobra.Command, flags ...string) {
+	for _, f := range flags {
+		_ = cmd.RegisterFlagCompletionFunc(f, cobra.NoFileCompletions)
+	}
+}
+
+// completeGraph completes the name of a graph: a generator or a file. In a generator it completes the next parameter.
+func completeGraph(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	if generate.IsGenerator(start) && strings.Contains(start, ":") {
+		return starting(generatorParameters(start), start), directive
+	}
+	var all []string
+	for _, d := range generate.Known() {
+		all = append(all, d.Name+":\t"+d.Help)
+	}
+	return append(starting(all, start), filesStarting(start)...), directive
+}
+
+// completeGenerator is completeGraph for generators alone.
+func completeGenerator(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, directive := completeGraph(cmd, args, start)
+	return slices.DeleteFunc(all, func(s string) bool { return !generate.IsGenerator(s) }), directive
+}
+
+// generatorParameters returns what a generator's text may go on as: the parameters it does not have yet.
+func generatorParameters(text string) []string {
+	name, list, _ := strings.Cut(text, ":")
+	begun := text[:strings.LastIndexAny(text, ":,")+1]
+	var all []string
+	for _, d := range generate.Known() {
+		if d.Name != name {
+			continue
+		}
+		for _, p := range d.Parameters {
+			if help := p.Help; !strings.Contains(","+list, ","+p.Name+"=") || strings.HasSuffix(text, p.Name+"=") {
+				if p.Default != "" {
+					help += " (default " + p.Default + ")"
+				}
+				all = append(all, begun+p.Name+"=\t"+help)
+			}
+		}
+	}
+	return all
+}
+
+func filesStarting(start string) []string {
+	dir, name := filepath.Split(start)
+	entries, err := os.ReadDir(filepath.Clean(dir + "."))
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), name) || name == "" && strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := dir + e.Name()
+		if e.IsDir() {
+			path += string(filepath.Separator)
+		}
+		all = append(all, path)
+	}
+	return all
+}
+
+// completeParameter completes -p by the parameters of the algorithm that is named already.
+func (a *app) completeParameter(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	e, err := a.entry(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	given, _ := cmd.Flags().GetStringArray("param")
+	var all []string
+	for _, p := range e.Parameters {
+		if slices.ContainsFunc(given, func(s string) bool { return strings.HasPrefix(s, p.Name+"=") }) {
+			continue
+		}
+		if strings.HasPrefix(start, p.Name+"=") {
+			for _, word := range p.Words {
+				all = append(all, p.Name+"="+word)
+			}
+			return starting(all, start), cobra.ShellCompDirectiveNoFileComp
+		}
+		all = append(all, p.Name+"=\t"+p.Help)
+	}
+	return starting(all, start), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeGrid completes --grid with the grids there are.
+func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	for n := 1; n <= 16; n *= 2 {
+		all = append(all, fmt.Sprintf("%dx1", n))
+		if n > 1 {
+			all = append(all, fmt.Sprintf("1x%d", n))
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}

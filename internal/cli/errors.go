@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// usageError is what was said wrong on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// flagError says what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		if expected, ok := expectations[f.Value.Type()]; ok {
+			return usagef("--%s: found %q, expected %s", f.Name, value.GetValue(), expected)
+		}
+		return usagef("--%s: found %q, %w", f.Name, value.GetValue(), value.Unwrap())
+	case errors.As(err, &missing):
+		_, usage := pflag.UnquoteUsage(missing.GetFlag())
+		return usagef("--%s wants a value: %s", missing.GetFlag().Name, usage)
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		return usagef("%s has no flag --%s: %s --help lists them", cmd.Name(), unknown.GetSpecifiedName(), cmd.CommandPath())
+	case errors.As(err, &unknown):
+		return usagef("%s has no flag -%s: %s --help lists them", cmd.Name(), unknown.GetSpecifiedName(), cmd.CommandPath())
+	default:
+		return usageError{err}
+	}
+}
+
+// expectations says in words what the values of flags are.
+var expectations = map[string]string{
+	"int": "a whole number", "uint64": "a whole number, not negative", "bool": "true or false",
+}
+
+// exactly refuses other numbers of arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > n:
+			return usagef("%s wants %s, found %q too", cmd.Name(), what, args[n])
+		case len(args) > 0 && len(args) < n:
+			return usagef("%s wants %s, found %q alone", cmd.Name(), what, args[0])
+		case len(args) < n:
+			return usagef("%s wants %s: %s --help says more", cmd.Name(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// noCommand refuses a first argument that is no command.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("there is no command %q: did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return usagef("there is no command %q: %s --help lists them", args[0], cmd.CommandPath())
+}
+
+// bugError is a panic that was not foreseen.
+type bugError struct {
+	value any
+	stack []byte
+}
+
+func (e *bugError) Error() string { return fmt.Sprint(e.value) }
+
+// oneLine joins the lines of an error.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

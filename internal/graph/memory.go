@@ -1,0 +1,41 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// LeastBytes returns what building a graph is sure to take beside the list of its tuples: the neighbours and weights of
+// every arc, duplicates included; each vertex's handle and back, its degrees and the starts of its lists.
+func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
+	arc := 4.0
+	switch o.Weights {
+	case edges.Float32:
+		arc += 4
+	case edges.Float64:
+		arc += 8
+	}
+	arcs, vertex := 2*float64(tuples), 8.0+12
+	if directed {
+		vertex += 12
+	}
+	if directed && o.Duplicates != KeepDuplicates {
+		arcs = float64(tuples) // of the other direction only those that are left
+	}
+	return int64(min(arc*arcs+vertex*float64(vertices), math.MaxInt64/4))
+}
+
+// fits refuses a graph that the memory left is too small for: the system would kill the process in the middle.
+func (b *builder) fits() error {
+	return enough("the graph", float64(LeastBytes(uint64(b.n), b.list.Len(), b.directed, b.o)))
+}
+
+func enough(what string, need float64) error {
+	if free := mem.Available(); free > 0 && need > float64(free) {
+		return fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.Text(free))
+	}
+	return nil
+}
