@@ -123,6 +123,7 @@ func Generate(ctx context.Context, generator string, options ...LoadOptions) (*G
 }
 
 // FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur.
+// Edges whose weights are all 0 count as edges without weights, unless the options ask for weights.
 func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)

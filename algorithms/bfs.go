@@ -38,11 +38,8 @@ func (BFS) Compute(v *pregel.Vertex[ID, ID], parent ID) {
 	v.Finish()
 }
 
-// BFSBlocks is BFS with the work of Compute done for 64 vertices at once.
-type BFSBlocks struct{ BFS }
-
-// ComputeBlock is Compute for the vertices of b.Run.
-func (BFSBlocks) ComputeBlock(b *pregel.Block[ID, ID]) {
+// ComputeBlock is Compute for 64 vertices at once.
+func (BFS) ComputeBlock(b *pregel.Block[ID, ID]) {
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		b.Values[i] = b.In[i]

@@ -60,9 +60,12 @@ func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
 // Unpack writes values to the slots from first on at the ones of present.
 func (c *column[S]) Unpack(from *pregel.Packed, present []uint64, first uint32) {
 	var values []S
-	if c.raw {
+	switch {
+	case c.bytes() == 0:
+		return // presence says everything
+	case c.raw:
 		values = wire.Slice[S](from.Raw)[:from.N]
-	} else {
+	default:
 		values = from.Ref.([]S)
 	}
 	slots := c.read[first:]

@@ -11,8 +11,8 @@
 //	Func                   a function of one's own, at 5 to 7 times the cost per message
 //
 // A combiner with a terminal value (SuiteSparse GraphBLAS's word: nothing changes it) ends the walk over a vertex's
-// in-edges when it is reached: First and Sender at the first message, Or at true, And at false, Min and Max at the
-// least and the greatest value of their type.
+// in-edges when it is reached: First and Sender at the first message, Or at true, And at false, OrBits at all ones,
+// AndBits at none, Min and Max at the least and the greatest value of their type. Semirings have none.
 package combiners
 
 import (

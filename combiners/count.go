@@ -14,7 +14,10 @@ func Count[T pregel.Number]() pregel.Combiner[T] {
 
 type countKernel[T pregel.Number] struct{ presence[T] }
 
-func (k *countKernel[T]) Traits() pregel.Traits { return pregel.Traits{Raw: true} }
+func (k *countKernel[T]) Traits() pregel.Traits { return pregel.Traits{Raw: true, Each: true} }
+
+// Lift makes a message to one vertex count as one.
+func (k *countKernel[T]) Lift(pregel.VertexID, T) (T, bool) { return 1, true }
 
 // Pull counts the in-neighbours that sent.
 func (k *countKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {

@@ -8,7 +8,7 @@ type ListKernel[M any] struct{ plain[M] }
 // NewListKernel makes the kernel of a list program.
 func NewListKernel[M any](b pregel.Binding) *ListKernel[M] {
 	var zero M
-	return &ListKernel[M]{newPlain(b, zero, pregel.Traits{})}
+	return &ListKernel[M]{newPlain(b, zero, pregel.Traits{Ordered: true})}
 }
 
 // Gather appends the messages of the senders present among Adj[lo:hi].

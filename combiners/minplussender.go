@@ -74,6 +74,11 @@ func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) 
 	return -1
 }
 
+// Lift checks that a message to one vertex names its sender.
+func (k *minPlusSenderKernel[W]) Lift(from pregel.VertexID, m Arrival[W]) (Arrival[W], bool) {
+	return m, m.From == from
+}
+
 // better notes a distance, and reports whether no better one has come: of equals the sender's id decides.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 	if dist > k.best[d] {

@@ -13,26 +13,38 @@ import (
 func Sender() pregel.Combiner[pregel.VertexID] {
 	return define("Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
 		func(b pregel.Binding, _ simple[pregel.VertexID]) (pregel.Kernel[pregel.VertexID], error) {
-			return &senderKernel{ids: b.Sources}, nil
+			return &senderKernel{ids: b.Sources, least: b.Deterministic}, nil
 		})
 }
 
 type senderKernel struct {
 	presence[pregel.VertexID]
-	ids *pregel.Slots
+	ids   *pregel.Slots
+	least bool // not any sender, but the one of the least id
 }
 
 func (k *senderKernel) Traits() pregel.Traits {
-	return pregel.Traits{AnyOne: true, Terminal: true, Raw: true}
+	return pregel.Traits{Self: true, AnyOne: !k.least, Terminal: true, Raw: true}
 }
+
+// Lift checks that a message to one vertex names its sender.
+func (k *senderKernel) Lift(from, m pregel.VertexID) (pregel.VertexID, bool) { return m, m == from }
 
 // Store checks that each vertex sent its own id.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
 	wrong := pregel.VertexID(0)
-	for m := sent; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros64(m) & 63
-		wrong |= out[i] ^ (first + pregel.VertexID(i)*stride)
+	if sent == ^uint64(0) {
+		id := first
+		for _, m := range out {
+			wrong |= m ^ id
+			id += stride
+		}
+	} else {
+		for m := sent; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros64(m) & 63
+			wrong |= out[i] ^ (first + pregel.VertexID(i)*stride)
+		}
 	}
 	if wrong == 0 {
 		return -1
@@ -49,6 +61,9 @@ func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 // neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for the whole word
 // before any list is opened: most walks end there.
 func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+	if k.least && need&found != 0 {
+		return k.pullLeast(p, w, need, found, in)
+	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows &^ found
 	present, hit := p.Present, uint64(0)
@@ -93,6 +108,19 @@ func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]p
 	return found | hit, walked
 }
 
+// pullLeast is Pull where some have a sender already, of another list or of a message to single vertices.
+func (k *senderKernel) pullLeast(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+	before := *in
+	hit, walked := k.Pull(p, w, need, 0, in)
+	for m := need & found; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		if hit>>i&1 == 0 || before[i] < in[i] {
+			in[i] = before[i]
+		}
+	}
+	return found | hit, walked
+}
+
 func (k *senderKernel) Emit(p *pregel.Push, w int, bins *pregel.Bins[pregel.VertexID]) int {
 	edges := 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
@@ -116,7 +144,10 @@ func (k *senderKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[pregel.Ver
 		for _, d := range p.Adj[lo:hi] {
 			v, bit := d>>6, uint64(1)<<(d&63)
 			if (skip[v]|has[v])&bit != 0 {
-				continue // senders come in the order of slots, so with one partition the first is the least
+				if k.least && skip[v]&bit == 0 {
+					in[d] = min(in[d], id) // ghosts' slots come last, whatever their ids
+				}
+				continue
 			}
 			has[v] |= bit
 			into.Has.MarkShared(int(v))

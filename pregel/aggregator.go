@@ -141,7 +141,7 @@ func (a Aggregator[T]) NewCell(exact bool) Cell {
 
 // Cell holds the value of an aggregator: of one goroutine while a superstep runs, or the total.
 type Cell interface {
-	// Merge folds another cell of the same aggregator in.
+	// Merge folds another cell of the same aggregator in, which has not been settled.
 	Merge(from Cell)
 	// Settle ends the merging: the value can be read.
 	Settle()
@@ -162,6 +162,7 @@ func (c *cell[T]) Merge(from Cell) {
 	f := from.(*cell[T])
 	if c.parts != nil {
 		c.parts.merge(f.parts)
+		c.parts.add(toFloat(f.value)) // what was added in place: from is no total
 		return
 	}
 	c.value = c.reduce(c.value, f.value)

@@ -6,14 +6,17 @@ import "math/bits"
 // input columns, the program (through [Vertex], or itself in ComputeBlock) the output columns, the engine drains them.
 // Vertex i of the block has bit i in every word and the id First + i*Stride.
 //
-// A Block belongs to one goroutine and is only valid during the call.
+// A ComputeBlock writes Values, Out, Sent, Halt and Finish, for vertices of Run alone; everything else is to be read
+// (docs/design/block-columns.md). A Block belongs to one goroutine and is only valid during the call.
 type Block[V, M any] struct {
-	// Run marks the vertices to compute: those awake, or with a message, and not finished. Every other bit of the
-	// output words must stay as it is.
+	// Run marks the vertices to compute: those awake, or with a message, and not finished. The engine looks at no other
+	// bit of the output words.
 	Run uint64
-	// Awake marks the vertices of Run that were awake anyhow; the others were woken by a message.
+	// Awake marks the vertices of Run that were awake anyhow; the others were woken by a message or, in superstep 0, are
+	// the program's Sources.
 	Awake uint64
-	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything.
+	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything; in superstep 0, where there
+	// are no messages, In may be nil.
 	Received uint64
 	In       *[64]M
 	// Values are the vertices' values, read and written in place. At the end of the graph some belong to no vertex.
@@ -27,7 +30,7 @@ type Block[V, M any] struct {
 	Halt, Finish uint64
 
 	First, Stride         VertexID
-	OutDegrees, InDegrees *[64]uint32 // by the program's Direction
+	OutDegrees, InDegrees *[64]uint32 // by the program's Direction; they may be the graph's own: only to be read
 
 	// Base is the local index of vertex 0 in its partition.
 	Base uint32
@@ -35,7 +38,7 @@ type Block[V, M any] struct {
 	Worker *Worker
 	// Outbox takes the messages of Send.
 	Outbox *Outbox[M]
-	// Combine reduces two messages of one vertex to all its neighbours; nil in a list program.
+	// Combine reduces two messages of one vertex to all its neighbours; nil where each must arrive by itself.
 	Combine func(a, b M) M
 
 	cursor Vertex[V, M]
@@ -46,63 +49,108 @@ func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride
 
 // Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
 func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
-	v := &b.cursor
-	v.b, v.out = b, b.Out
-	received := b.Received
+	v, sent, received := b.begin(), b.Sent, b.Received
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := v.move(run)
-		if received&v.bit != 0 {
+		if received>>i&1 != 0 {
 			p.Compute(v, b.In[i])
 		} else {
 			p.Compute(v, identity)
 		}
 		if v.sent {
-			b.Sent |= v.bit
+			sent |= 1 << i
+			b.Out[i] = v.message
 		}
 	}
+	b.end(sent)
+}
+
+// SweepSelf is Sweep for a program whose only message is the sender's own id, of which presence says everything: Out is
+// not written. It returns the first vertex that sent anything else, or -1.
+func (b *Block[V, M]) SweepSelf(p Program[V, M], identity M) (wrong int) {
+	v, sent, received := b.begin(), b.Sent, b.Received
+	message := any(&v.message).(*VertexID)
+	wrong = -1
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		if received>>i&1 != 0 {
+			p.Compute(v, b.In[i])
+		} else {
+			p.Compute(v, identity)
+		}
+		if v.sent {
+			sent |= 1 << i
+			if *message != v.id && wrong < 0 {
+				wrong = int(i)
+			}
+		}
+	}
+	b.end(sent)
+	return wrong
 }
 
 // SweepInit calls Init of p for every vertex of Run, in rising order.
 func (b *Block[V, M]) SweepInit(p Initializing[V, M]) {
-	v := &b.cursor
-	v.b, v.out = b, b.Out
+	v, sent := b.begin(), b.Sent
 	for run := b.Run; run != 0; run &= run - 1 {
-		v.move(run)
+		i := v.move(run)
 		p.Init(v)
 		if v.sent {
-			b.Sent |= v.bit
+			sent |= 1 << i
+			b.Out[i] = v.message
 		}
 	}
+	b.end(sent)
 }
 
 // SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
 func (b *Block[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) {
-	v := &b.cursor
-	v.b, v.out = b, b.Out
+	v, sent := b.begin(), b.Sent
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := v.move(run)
 		p.Compute(v, messages(int(i)))
 		if v.sent {
-			b.Sent |= v.bit
+			sent |= 1 << i
+			b.Out[i] = v.message
 		}
 	}
+	b.end(sent)
+}
+
+// begin sets the cursor up for a sweep. What the program does to it, end takes over.
+func (b *Block[V, M]) begin() *Vertex[V, M] {
+	v := &b.cursor
+	v.b, v.values, v.halt, v.finish = b, b.Values, 0, 0
+	return v
+}
+
+func (b *Block[V, M]) end(sent uint64) {
+	v := &b.cursor
+	b.Sent, b.Halt, b.Finish = sent, b.Halt|v.halt, b.Finish|v.finish
+	v.b = nil
 }
 
 // move takes the cursor to the lowest vertex of run.
 func (v *Vertex[V, M]) move(run uint64) uint32 {
 	i := uint32(bits.TrailingZeros64(run)) & 63
-	v.i, v.bit, v.sent = i, run&-run, false
+	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, false
 	return i
 }
 
-// Current returns the vertex that a Sweep is at: after a panic, the one that caused it.
-func (b *Block[V, M]) Current() VertexID { return b.ID(int(b.cursor.i)) }
+// Current returns the vertex that a Sweep which panicked was at, and forgets it; None after any other panic.
+func (b *Block[V, M]) Current() VertexID {
+	if b.cursor.b == nil {
+		return None
+	}
+	b.cursor.b = nil
+	return b.cursor.id
+}
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
-// messages combined, or, in a list program, the second by itself.
+// messages combined, or, in a list program and under combiners.Count, the second by itself.
 func (v *Vertex[V, M]) sendAgain(m M) {
 	if v.b.Combine != nil {
-		v.out[v.i&63] = v.b.Combine(v.out[v.i&63], m)
+		v.message = v.b.Combine(v.message, m)
 		return
 	}
 	for e := range v.Edges() {

@@ -17,7 +17,7 @@ type Column interface {
 var columns atomic.Int32
 
 // VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Columns. It is zero at the start unless the graph has a column of that name and type.
+// list it in the program's Columns. It is zero when the run begins: graphs bring no properties yet.
 type VertexColumn[T any] struct {
 	name   string
 	number int

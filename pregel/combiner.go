@@ -46,12 +46,16 @@ type Traits struct {
 	Terminal bool
 	// Bytes is what a message to all neighbours takes in a column; 0 when presence says everything.
 	Bytes int
+	// Self: the only message a vertex may send to all its neighbours is its own id. M is VertexID.
+	Self bool
 	// Ordered: the result depends on the order of the messages (sums of floats).
 	Ordered bool
 	// Weighted: messages change by the weight of the edge they cross.
 	Weighted bool
 	// Raw: messages hold no pointers.
 	Raw bool
+	// Each: two messages of a vertex to all neighbours cannot be made one (Count).
+	Each bool
 	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
 	Monotone bool
 }
@@ -93,6 +97,11 @@ type Kernel[M any] interface {
 type Claimer[M any] interface {
 	// Claim pushes the messages of the senders of word w to receivers that have none yet and are not to be skipped.
 	Claim(p *Push, w int, into *Inbox[M]) int
+}
+
+// Lifter is a kernel that has a say in messages to single vertices: what one becomes, and whether its sender may send it.
+type Lifter[M any] interface {
+	Lift(from VertexID, m M) (M, bool)
 }
 
 // Pull is a traversal from receivers to senders.

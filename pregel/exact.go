@@ -20,6 +20,10 @@ func (s *exactSum) add(x float64) {
 			x, y = y, x
 		}
 		hi := x + y
+		if math.IsInf(hi, 0) {
+			s.special += hi // beyond the largest float: infinite, as of a plain sum
+			return
+		}
 		lo := y - (hi - x)
 		if lo != 0 {
 			s.parts[kept] = lo

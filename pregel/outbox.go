@@ -10,6 +10,8 @@ type Outbox[M any] struct {
 	From [][]VertexID
 	// KeepSenders is set in deterministic runs, where messages are combined in the order of their senders.
 	KeepSenders bool
+	// Lift, if not nil, says what a message becomes, and whether its sender may send it.
+	Lift func(from VertexID, m M) (M, bool)
 	// Count is the number of messages.
 	Count int
 }
@@ -23,6 +25,12 @@ func NewOutbox[M any](partitions int, keepSenders bool) *Outbox[M] {
 }
 
 func (o *Outbox[M]) add(to, from VertexID, m M) {
+	if o.Lift != nil {
+		var ok bool
+		if m, ok = o.Lift(from, m); !ok {
+			panic("Send: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()")
+		}
+	}
 	owner, local := uint64(0), uint64(to)
 	if o.Partitions > 1 {
 		owner, local = uint64(to)%o.Partitions, uint64(to)/o.Partitions

@@ -7,27 +7,31 @@ import (
 
 // Vertex is a cursor to the vertex that runs. It is only valid during the call it is passed to.
 type Vertex[V, M any] struct {
-	b    *Block[V, M]
-	i    uint32
-	bit  uint64 // 1 << i
-	sent bool   // a message to all neighbours, which lies in out
-	out  *[64]M // the block's Out
+	b      *Block[V, M]
+	values *[64]V // the block's
+	id     VertexID
+	i      uint32
+	sent   bool   // message, to all neighbours
+	bit    uint64 // 1 << i
+
+	halt, finish uint64 // what becomes the block's Halt and Finish
+	message      M
 }
 
 // ID returns the vertex's handle.
-func (v *Vertex[V, M]) ID() VertexID { return v.b.First + VertexID(v.i)*v.b.Stride }
+func (v *Vertex[V, M]) ID() VertexID { return v.id }
 
 // Label returns the id the vertex has in the input.
 func (v *Vertex[V, M]) Label() uint64 { return v.b.Worker.Label(v.ID()) }
 
 // Value returns the vertex's value.
-func (v *Vertex[V, M]) Value() V { return v.b.Values[v.i&63] }
+func (v *Vertex[V, M]) Value() V { return v.values[v.i&63] }
 
 // Set replaces the vertex's value.
-func (v *Vertex[V, M]) Set(x V) { v.b.Values[v.i&63] = x }
+func (v *Vertex[V, M]) Set(x V) { v.values[v.i&63] = x }
 
 // Ref returns the vertex's value in place, for values too large to copy. It is only valid during the call.
-func (v *Vertex[V, M]) Ref() *V { return &v.b.Values[v.i&63] }
+func (v *Vertex[V, M]) Ref() *V { return &v.values[v.i&63] }
 
 // Superstep returns the number of the superstep, from 0.
 func (v *Vertex[V, M]) Superstep() int { return v.b.Worker.Superstep }
@@ -38,7 +42,8 @@ func (v *Vertex[V, M]) Phase() int { return v.b.Worker.Phase }
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
 func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
 
-// Woken reports whether the vertex had voted to halt, and runs because a message came.
+// Woken reports whether the vertex had voted to halt, and runs because a message came; or, in superstep 0, because it is
+// one of the program's Sources.
 func (v *Vertex[V, M]) Woken() bool { return v.b.Awake&v.bit == 0 }
 
 // OutDegree returns how many messages SendToAllNeighbors sends, by the program's Direction.
@@ -58,8 +63,8 @@ func (v *Vertex[V, M]) NumEdges() uint64 { return v.b.Worker.NumEdges }
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	if v.sent {
 		v.sendAgain(m)
-	} else { // one statement, not two, lets the compiler inline the method
-		v.sent, v.out[v.i&63] = true, m
+	} else {
+		v.sent, v.message = true, m
 	}
 }
 
@@ -74,11 +79,11 @@ func (v *Vertex[V, M]) Send(to VertexID, m M) {
 }
 
 // VoteToHalt puts the vertex to sleep until a message wakes it.
-func (v *Vertex[V, M]) VoteToHalt() { v.b.Halt |= v.bit }
+func (v *Vertex[V, M]) VoteToHalt() { v.halt |= v.bit }
 
 // Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it. Messages it sent in
 // this call are delivered.
-func (v *Vertex[V, M]) Finish() { v.b.Finish |= v.bit }
+func (v *Vertex[V, M]) Finish() { v.finish |= v.bit }
 
 // Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or the one after the other.
 // Parallel edges are yielded each. The order is that of the neighbours' ids.

@@ -5,10 +5,10 @@
 //
 //	HM   the kernel's column of messages to all neighbours, by owned slot      combiners.column
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
-//	NBp  owned vertices with an edge into partition p                          graph.Adjacency.Peers[p]
-//	SBp  HB & NBp, packed to NBp's length: a column's presence                 Encode
+//	NBp  owned vertices with an edge into partition p                          graph.Partition.In.Peers[p]
+//	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
 //	SMp  the values of HM at the ones of SBp                                   pregel.Kernel.Pack
-//	RB   presence by ghost slot                                                Decode
+//	RB   presence by ghost slot: the frontier's words of p's group             Decode
 //	RM   values, written to the ghost slots they belong to                     pregel.Kernel.Unpack
 //	RO   where a value lies in RM: not needed once values are at their slots; see docs/design/resolving-messages.md
 package delivery
@@ -189,10 +189,7 @@ func Decode(e Encoding, count, n int, presence []byte, words []uint64) error {
 		if len(presence) != 8*bitmap.Words(n) {
 			return fmt.Errorf("column: a bitmap of %d bytes for %d", len(presence), n)
 		}
-		for w := range bitmap.Words(n) {
-			words[w] = binary.LittleEndian.Uint64(presence[8*w:])
-			got += bits.OnesCount64(words[w])
-		}
+		got = bitmap.Count(words[:copy(words, wire.Slice[uint64](presence))])
 		if n&63 != 0 && words[n>>6]>>(n&63) != 0 {
 			return fmt.Errorf("column: a bit beyond %d", n)
 		}

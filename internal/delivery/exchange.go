@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -20,6 +21,7 @@ type Exchange[M any] struct {
 	gate     chan struct{}
 	force    Encoding
 	raw      bool // messages hold no pointers
+	size     int  // of a message, in bytes
 	peers    [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
@@ -27,10 +29,11 @@ type Exchange[M any] struct {
 	messages []M
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
-	Tracing bool
-	Peers   []trace.Peer
-	Sent    int
-	Bytes   int
+	Tracing  bool
+	Peers    []trace.Peer
+	Sent     int
+	Received int // values that came
+	Bytes    int
 }
 
 // peer is the buffers of what goes to one other partition.
@@ -44,7 +47,7 @@ type peer[M any] struct {
 
 // NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
-	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M]()}
+	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
 	x.peers[0] = make([]peer[M], p.Of)
 	x.peers[1] = make([]peer[M], p.Of)
 	x.sends = make([]peer[M], p.Of)
@@ -56,7 +59,7 @@ func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
 // Begin forgets what the last superstep sent.
-func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes = x.Peers[:0], 0, 0 }
+func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Received, x.Bytes = x.Peers[:0], 0, 0, 0 }
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
@@ -105,6 +108,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.K
 		if err != nil {
 			return false, err
 		}
+		if err := checkValues(in, k.Traits().Bytes); err != nil {
+			return false, err
+		}
 		group := a.Groups[in.From]
 		lo, hi := group.Words()
 		clear(f.Words[lo:hi])
@@ -133,6 +139,7 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, superste
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}
+	x.Received += in.Count
 	return in, nil
 }
 
@@ -167,11 +174,15 @@ func (x *Exchange[M]) Fold(ctx context.Context, a *graph.Adjacency, k pregel.Ker
 		if err != nil {
 			return err
 		}
+		messages, err := x.messagesOf(in)
+		if err != nil {
+			return err
+		}
 		to, err := x.receivers(in, a.Peers[in.From])
 		if err != nil {
 			return fmt.Errorf("from partition %d: %w", in.From, err)
 		}
-		k.Fold(to, x.messagesOf(in), inbox)
+		k.Fold(to, messages, inbox)
 	}
 	return nil
 }
@@ -185,11 +196,29 @@ func (x *Exchange[M]) values(to *peer[M]) {
 	}
 }
 
-func (x *Exchange[M]) messagesOf(in *transport.Frame) []M {
-	if in.Ref != nil {
-		return in.Ref.([]M)
+// messagesOf returns the messages of a frame, as many as it says.
+func (x *Exchange[M]) messagesOf(in *transport.Frame) ([]M, error) {
+	var messages []M
+	switch {
+	case !x.raw:
+		messages, _ = in.Ref.([]M)
+	case x.size == 0: // nothing travels
+		messages = make([]M, max(in.Count, 0))
+	default:
+		messages = wire.Slice[M](in.Raw)
 	}
-	return wire.Slice[M](in.Raw)
+	if len(messages) != in.Count || x.raw && len(in.Raw) != in.Count*x.size {
+		return nil, fmt.Errorf("from partition %d: %d messages, and %d said", in.From, len(messages), in.Count)
+	}
+	return messages, nil
+}
+
+// checkValues reports whether a frame of values of so many bytes has as many as it says.
+func checkValues(in *transport.Frame, size int) error {
+	if in.Ref == nil && len(in.Raw) != in.Count*size {
+		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw), in.Count, size)
+	}
+	return nil
 }
 
 // receivers returns the local indices that a column over a fold list is for.

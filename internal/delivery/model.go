@@ -11,6 +11,7 @@ type Load struct {
 	Partitions, Threads int
 	Listed              int // vertices on all expand lists: how many values a full expand sends
 	Ghosts              int // destination ghosts of all partitions: how many values a full fold sends
+	Untransposed        int // arcs to be brought into the senders' order before the first mirrored push
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
@@ -21,20 +22,22 @@ type Load struct {
 	FoldBytes    int // and in a fold column
 }
 
-// Rates are the model's coefficients, in seconds, for one thread. They are measured when a job is made, on its own graph
-// and with its own kernel (engine.measure).
+// Rates are the model's coefficients, in seconds, for one thread. Probe, Edge, EdgeAll and Push are measured when a job
+// is made, on its own graph and with its own kernel, and Row where one message is as good as all; the others, and all
+// of them for small graphs and list programs, are constants (engine.measure).
 type Rates struct {
-	Row      float64 // to open a receiver's list
-	Probe    float64 // to look for a sender in vain
-	Edge     float64 // to fold a message in a pull, where some senders are absent
-	EdgeAll  float64 // and where all are present
-	Push     float64 // to push a message along an edge
-	Value    float64 // to pack and unpack a value of a column
-	Word     float64 // to pass over a word of vertices
-	Compute  float64 // to run the program for a vertex
-	Alpha    float64 // to carry a byte to another partition
-	Beta     float64 // to carry a frame (T = alpha n + beta, Matsumoto15)
-	ForkJoin float64 // to start and end a parallel loop
+	Row       float64 // to open a receiver's list
+	Probe     float64 // to look for a sender in vain
+	Edge      float64 // to fold a message in a pull, where some senders are absent
+	EdgeAll   float64 // and where all are present
+	Push      float64 // to push a message along an edge
+	Transpose float64 // to bring an arc into its sender's list
+	Value     float64 // to pack and unpack a value of a column
+	Word      float64 // to pass over a word of vertices
+	Compute   float64 // to run the program for a vertex
+	Alpha     float64 // to carry a byte to another partition
+	Beta      float64 // to carry a frame (T = alpha n + beta, Matsumoto15)
+	ForkJoin  float64 // to start and end a parallel loop
 }
 
 // Costs are predicted seconds by scheme; infinite where a scheme cannot be had.
@@ -59,7 +62,7 @@ func (r *Rates) Predict(l *Load) Costs {
 	c[Naive] = push + r.fold(l, threads)
 	expand := r.expand(l, threads)
 	if l.Partitions > 1 {
-		c[Mirrored] = push + expand
+		c[Mirrored] = push + expand + float64(l.Untransposed)*r.Transpose/min(threads, float64(l.Partitions))
 	}
 	c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
 	return c

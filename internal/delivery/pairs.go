@@ -59,7 +59,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins [
 			return err
 		}
 		list := a.Peers[in.From]
-		to, err := x.pairs(in, list.Count())
+		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins [
 		for _, position := range to {
 			x.to = append(x.to, uint32(locals[position]))
 		}
-		sink(x.to, x.messagesOf(in))
+		sink(x.to, messages)
 	}
 	return nil
 }
@@ -89,18 +89,19 @@ func (x *Exchange[M]) sendPairs(to *peer[M], q int, kind transport.Kind, superst
 	return x.send(&to.frame, superstep)
 }
 
-// pairs returns the positions of a frame of pairs, each less than n.
-func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, error) {
+// pairs returns the positions of a frame of pairs, each less than n, and the messages.
+func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 	to := wire.Slice[uint32](in.Presence)
-	if Encoding(in.Encoding) != Pairs || len(to) != in.Count || len(x.messagesOf(in)) != in.Count {
-		return nil, fmt.Errorf("from partition %d: %d pairs, of which %d positions came", in.From, in.Count, len(to))
+	if Encoding(in.Encoding) != Pairs || len(to) != in.Count {
+		return nil, nil, fmt.Errorf("from partition %d: %d pairs, of which %d positions came", in.From, in.Count, len(to))
 	}
 	for _, i := range to {
 		if int(i) >= n {
-			return nil, fmt.Errorf("from partition %d: position %d of %d", in.From, i, n)
+			return nil, nil, fmt.Errorf("from partition %d: position %d of %d", in.From, i, n)
 		}
 	}
-	return to, nil
+	messages, err := x.messagesOf(in)
+	return to, messages, err
 }
 
 // Send exchanges the messages to single vertices that the outboxes hold, combined at the sender if combine is not nil,
@@ -130,11 +131,11 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 		if err != nil {
 			return err
 		}
-		to, err := x.pairs(in, p.Owned)
+		to, messages, err := x.pairs(in, p.Owned)
 		if err != nil {
 			return err
 		}
-		sink(to, x.messagesOf(in))
+		sink(to, messages)
 	}
 	return nil
 }

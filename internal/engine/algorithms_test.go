@@ -76,7 +76,7 @@ func TestBFSAgainstTwin(t *testing.T) {
 			}
 			parents, _ := run(t, g, algorithms.BFS{Source: id}, s)
 			checkTree(t, shape, s, g.Order, out, want, parents)
-			parents, _ = run(t, g, algorithms.BFSBlocks{BFS: algorithms.BFS{Source: id}}, s)
+			parents, _ = run(t, g, vertexBFS{Source: id}, s)
 			checkTree(t, shape, s, g.Order, out, want, parents)
 		}
 	}

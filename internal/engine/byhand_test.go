@@ -1,15 +1,9 @@
 package engine_test
 
 import (
-	"fmt"
 	"math/bits"
 	"sync/atomic"
-	"testing"
-	"time"
 
-	"github.com/superstep-go/superstep/algorithms"
-	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -201,83 +195,4 @@ func handPageRank(g *graph.Graph, team *parallel.Team, rank, share, next []float
 			}
 		}
 	})
-}
-
-// layerGraph is a Kronecker graph as kernel 1 makes it.
-func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []pregel.VertexID) {
-	gen := generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}
-	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer in.Close()
-	g, err := graph.Build(b.Context(), in, graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(g.Close)
-	var ids []pregel.VertexID
-	for _, r := range gen.Roots(64, func(v uint64) bool { return g.TupleDegrees[v] > 0 }) {
-		id, _ := g.Find(r)
-		ids = append(ids, id)
-	}
-	return g, ids
-}
-
-// BenchmarkLayerBFS searches from the roots of Graph500, by turns by hand, by the vertex form and by the block form, and
-// reports the sums of the times and their ratios.
-func BenchmarkLayerBFS(b *testing.B) {
-	for _, scale := range []int{16, 18, 20, 22} {
-		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
-			team := parallel.NewTeam(2, true)
-			defer team.Close()
-			g, roots := layerGraph(b, scale, team)
-			hand := newHandBFS(g, team)
-			vertex, err := engine.NewJob(g, algorithms.BFS{}, engine.Options{Team: team})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer vertex.Close()
-			block, err := engine.NewJob(g, algorithms.BFSBlocks{}, engine.Options{Team: team})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer block.Close()
-			var byHand, byVertex, byBlock time.Duration
-			for b.Loop() {
-				for _, root := range roots {
-					hand.prepare()
-					byHand += clocked(func() { hand.run(uint32(root)) })
-					p := algorithms.BFS{Source: root}
-					check(b, vertex.Restart(p))
-					vertex.Prepare()
-					byVertex += clocked(func() { _, err = vertex.Run(b.Context()) })
-					check(b, err)
-					check(b, block.Restart(algorithms.BFSBlocks{BFS: p}))
-					block.Prepare()
-					byBlock += clocked(func() { _, err = block.Run(b.Context()) })
-					check(b, err)
-				}
-			}
-			searches := float64(b.N * len(roots))
-			b.ReportMetric(byHand.Seconds()*1e3/searches, "hand-ms")
-			b.ReportMetric(byVertex.Seconds()*1e3/searches, "vertex-ms")
-			b.ReportMetric(byBlock.Seconds()*1e3/searches, "block-ms")
-			b.ReportMetric(byVertex.Seconds()/byHand.Seconds(), "vertex/hand")
-			b.ReportMetric(byBlock.Seconds()/byHand.Seconds(), "block/hand")
-		})
-	}
-}
-
-func clocked(f func()) time.Duration {
-	start := time.Now()
-	f()
-	return time.Since(start)
-}
-
-func check(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

@@ -14,20 +14,28 @@ func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 	b.Received = received
 	m := r.job.methods
 	t.running = true
-	if m.block != nil {
+	switch {
+	case m.block != nil:
 		m.block.ComputeBlock(b)
-	} else {
+	case r.traits.Self:
+		if i := b.SweepSelf(m.program, r.job.identity); i >= 0 {
+			panic(wrongSender{b.ID(i)})
+		}
+	default:
 		b.Sweep(m.program, r.job.identity)
 	}
 	t.running = false
 	t.count.receivers += bits.OnesCount64(received & run)
-	r.drain(t, w)
+	r.drain(t, w, r.traits.Self)
 }
 
 // window points a thread's block at word w.
 func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	b := &t.block
 	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = run, r.active[w]&run, 0, 0, 0, 0
+	if r.command.Superstep == 0 {
+		b.Awake = run // sources too: no message woke them
+	}
 	b.Values = (*[64]V)(r.values[w<<6:])
 	b.OutDegrees = (*[64]uint32)(r.outDegrees[w<<6:])
 	b.InDegrees = (*[64]uint32)(r.inDegrees[w<<6:])
@@ -36,15 +44,16 @@ func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	b.Out = r.kernel.Window(w, &t.out)
 }
 
-// drain takes what the program did to the vertices of word w over into the partition's columns.
-func (r *runner[V, M]) drain(t *thread[V, M], w int) {
+// drain takes what the program did to the vertices of word w over into the partition's columns; stored says that the
+// kernel need not see the messages.
+func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	b, c := &t.block, &t.count
 	c.computed += bits.OnesCount64(b.Run)
 	sent := b.Sent & b.Run
 	r.write.Words[w] = sent
 	edges := 0
 	if sent != 0 {
-		if !r.job.unchecked {
+		if !stored {
 			if i := r.kernel.Store(w, sent, b.Out); i >= 0 {
 				panic(wrongSender{b.ID(i)})
 			}
@@ -109,7 +118,7 @@ func (r *runner[V, M]) startWord(t *thread[V, M], w int, run uint64) {
 		t.block.SweepLists(m.list, t.list)
 	}
 	t.running = false
-	r.drain(t, w)
+	r.drain(t, w, false)
 }
 
 func (r *runner[V, M]) startSources() error {

@@ -25,7 +25,8 @@ type Report struct {
 	Computed  int // vertices that ran
 	Receivers int // of them, with a message
 	Walked    int // edges
-	Sent      int // values that crossed to other partitions
+	Sent      int // values that went to other partitions
+	Received  int // and that came from them
 	Bytes     int
 
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
@@ -98,8 +99,11 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.add(reports)
 	o := &c.outcome
 	c.policy.Learn(seconds, c.sum.Computed)
-	if c.sum.Computed == 0 && c.command.Superstep > 0 {
-		// No message reached an unfinished vertex: the superstep was empty, and does not count.
+	if c.policy.Chosen == delivery.Mirrored {
+		c.load.Untransposed = 0
+	}
+	if c.sum.Computed == 0 {
+		// No message reached an unfinished vertex, or there is no source: the superstep was empty, and does not count.
 		o.Done, o.Converged = true, true
 		return &c.command, o
 	}

@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 
-	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -14,9 +13,10 @@ import (
 // errStopped is what a partition reports when it stopped because another failed or the run was cancelled.
 var errStopped = errors.New("stopped")
 
-// ProgramError is a panic in a user's program.
+// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function.
 type ProgramError struct {
-	Program   string
+	Program string
+	// Superstep is the one that ran, or -1 if none did yet.
 	Superstep int
 	// Vertex is the input id of the vertex that ran, if Known.
 	Vertex uint64
@@ -26,11 +26,14 @@ type ProgramError struct {
 }
 
 func (e *ProgramError) Error() string {
-	where := ""
-	if e.Known {
-		where = fmt.Sprintf(", vertex %d", e.Vertex)
+	switch {
+	case e.Known:
+		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
+	case e.Superstep < 0:
+		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
+	default:
+		return fmt.Sprintf("program %s, superstep %d: %v", e.Program, e.Superstep, e.Value)
 	}
-	return fmt.Sprintf("program %s%s, superstep %d: %v", e.Program, where, e.Superstep, e.Value)
 }
 
 // Unwrap returns the error the program panicked with, if it was one.
@@ -39,13 +42,31 @@ func (e *ProgramError) Unwrap() error {
 	return err
 }
 
-func newProgramError(program string, value any, at pregel.VertexID, superstep int, g *graph.Graph) *ProgramError {
-	e := &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
-	if uint64(at) < uint64(g.N) {
-		e.Vertex, e.Known = g.Label(at), true
+// newProgramError makes the error of a panic. It must be called by the deferred function that recovers.
+func newProgramError(program string, value any, superstep int) *ProgramError {
+	if p, ok := value.(*parallel.Panic); ok { // in a worker of a team, which kept the stack
+		return &ProgramError{Program: program, Superstep: superstep, Value: p.Value, Stack: string(p.Stack)}
 	}
-	return e
+	return &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
 }
+
+// caught turns a panic of the program, outside the tasks of a superstep, into an error. It is deferred. That memory ran
+// out is not the program's fault.
+func caught(err *error, program string, superstep *int) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	var exhausted *mem.Exhausted
+	if e, ok := v.(error); ok && errors.As(e, &exhausted) {
+		*err = fmt.Errorf("%s: %w", program, exhausted)
+		return
+	}
+	*err = newProgramError(program, v, *superstep)
+}
+
+// noSuperstep is before the first one.
+var noSuperstep = -1
 
 // wrongSender is the panic of a vertex that sent another id than its own under combiners.Sender.
 type wrongSender struct{ vertex pregel.VertexID }
@@ -54,35 +75,23 @@ func (wrongSender) Error() string {
 	return "SendToAllNeighbors: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()"
 }
 
-// recover turns a panic of the program into the failure of the superstep. It is deferred by every task that calls the
-// program. Other panics are bugs of ours, and go on.
+// recover turns a panic into the failure of the superstep. It is deferred by every task that calls the program.
 func (r *runner[V, M]) recover(t *thread[V, M]) {
 	v := recover()
 	if v == nil {
 		return
 	}
-	var at pregel.VertexID
+	at := pregel.None
 	if wrong, ok := v.(wrongSender); ok {
 		at = wrong.vertex
 	} else if t.running {
 		at = t.block.Current()
-	} else {
-		panic(v)
+		t.running = false
 	}
-	r.failure.CompareAndSwap(nil, newProgramError(r.job.name, v, at, r.command.Superstep, r.job.graph))
+	e := newProgramError(r.job.name, v, r.command.Superstep)
+	if at != pregel.None {
+		e.Vertex, e.Known = r.job.graph.Label(at), true
+	}
+	r.failure.CompareAndSwap(nil, e)
 	r.stop.Store(true)
-}
-
-// guarded is superstep on a goroutine of its own, where a panic would end the process: it is reported instead.
-func (r *runner[V, M]) guarded(ctx context.Context, c *Command) (p *Report) {
-	defer func() {
-		if v := recover(); v != nil {
-			bug, ok := v.(*parallel.Panic)
-			if !ok {
-				bug = &parallel.Panic{Value: v, Stack: debug.Stack()}
-			}
-			p = r.fail(bug)
-		}
-	}()
-	return r.superstep(ctx, c)
 }

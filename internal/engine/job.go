@@ -27,7 +27,6 @@ type Job[V, M any] struct {
 	name      string
 	identity  M
 	direction pregel.Direction
-	unchecked bool // messages need no look when they are stored
 
 	arena   *mem.Arena
 	runners []*runner[V, M]
@@ -41,7 +40,8 @@ type Job[V, M any] struct {
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
-func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
+func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
+	defer caught(&err, programName(p), &noSuperstep)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,6 @@ func (j *Job[V, M]) makeRunners() error {
 		}
 		j.runners = append(j.runners, r)
 	}
-	j.unchecked = j.methods.block != nil && j.runners[0].traits.Bytes == 0
 	return nil
 }
 
@@ -115,8 +114,15 @@ func (j *Job[V, M]) makeCoordinator() error {
 	policy := delivery.Policy{Force: o.Delivery}
 	if o.Deterministic && r.traits.Ordered {
 		// Only a pull folds the messages of a vertex in the order of their senders.
+		what := "a list program"
+		if c := j.methods.combiner; c != nil {
+			what = "combiner " + c.String()
+		}
 		if o.Delivery != delivery.ChooseAuto && o.Delivery != delivery.ChoosePull {
-			return fmt.Errorf("a deterministic run with combiner %v pulls: delivery %v cannot be had", j.methods.combiner, o.Delivery)
+			return fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what, o.Delivery)
+		}
+		if o.Uncombined {
+			return fmt.Errorf("a deterministic run with %s pulls: messages cannot be pushed uncombined", what)
 		}
 		policy.Force = delivery.ChoosePull
 	}
@@ -138,7 +144,10 @@ func (j *Job[V, M]) makeCoordinator() error {
 	}
 	for _, r := range j.runners {
 		load.Arcs += r.outEdges
-		for i := range r.pulls {
+		for i, a := range r.pulls {
+			if !r.part.HasBySender(a) {
+				load.Untransposed += len(a.Adj)
+			}
 			for q := range r.pulls[i].Groups {
 				load.Listed += int(r.pulls[i].Groups[q].Count)
 				load.Ghosts += int(r.pushes[i].Groups[q].Count)
@@ -168,15 +177,17 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	if err != nil {
 		return err
 	}
-	if programName(p) != j.name || m.direction != j.methods.direction {
-		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
-	}
 	if err := m.validate(); err != nil {
 		return fmt.Errorf("%s: %w", j.name, err)
+	}
+	if programName(p) != j.name || m.direction != j.methods.direction {
+		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
 	}
 	if j.options.Deterministic {
 		m.block = nil
 	}
+	// What the job's columns and kernels were made for stays.
+	m.combiner, m.aggregates, m.columns = j.methods.combiner, j.methods.aggregates, j.methods.columns
 	j.methods = m
 	j.coordinator.program = m.coordinate
 	j.fresh = false
@@ -193,7 +204,9 @@ func (j *Job[V, M]) Prepare() {
 }
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
-func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
+func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
+	j.coordinator.command = Command{}
+	defer caught(&err, j.name, &j.coordinator.command.Superstep)
 	if !j.fresh {
 		j.Prepare()
 	}
@@ -206,7 +219,6 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
 	defer context.AfterFunc(ctx, func() { j.stop.Store(true) })()
-	var err error
 	if len(j.runners) == 1 {
 		err = j.drive(ctx, j.runAlone)
 	} else {
@@ -224,49 +236,44 @@ func (j *Job[V, M]) Run(ctx context.Context) (*Outcome, error) {
 
 // drive takes the coordinator and the partitions through the run, step by step.
 func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) error {
-	command, outcome, err := j.next(nil, 0)
-	for err == nil && !outcome.Done {
+	c := &j.coordinator
+	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports := step(ctx, command)
 		seconds := time.Since(start).Seconds()
-		if err := firstError(reports); err != nil {
-			if bug, ok := err.(*parallel.Panic); ok {
-				panic(bug) // where the run was called from
-			}
+		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
+		}
+		if err := accounted(reports); err != nil {
+			return fmt.Errorf("%s: superstep %d: %w", j.name, command.Superstep, err)
 		}
 		superstep, scheme := command.Superstep, command.Scheme
 		if err := j.trace(reports, seconds); err != nil {
 			return err
 		}
-		if command, outcome, err = j.next(reports, seconds); err != nil {
-			return err
+		command, outcome = c.next(reports, seconds)
+		if outcome.Supersteps <= superstep {
+			break // nobody ran: it was none
 		}
-		if outcome.Supersteps == superstep+1 {
-			j.times = append(j.times, seconds)
-		}
+		j.times = append(j.times, seconds)
 		if j.options.Progress != nil {
-			sum := &j.coordinator.sum
-			j.options.Progress(Progress{superstep, sum.Active, sum.Senders, scheme, seconds})
+			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
 	}
-	return err
+	return nil
 }
 
-// next lets the coordinator, which calls the program's Coordinate and aggregators, decide on the next superstep.
-func (j *Job[V, M]) next(reports []*Report, seconds float64) (command *Command, outcome *Outcome, err error) {
-	c := &j.coordinator
-	defer func() {
-		if v := recover(); v != nil {
-			err = newProgramError(j.name, v, pregel.None, c.command.Superstep, j.graph)
-		}
-	}()
-	if reports == nil {
-		command, outcome = c.begin()
-	} else {
-		command, outcome = c.next(reports, seconds)
+// accounted reports whether all values that were sent came.
+func accounted(reports []*Report) error {
+	sent, received := 0, 0
+	for _, p := range reports {
+		sent += p.Sent
+		received += p.Received
 	}
-	return command, outcome, nil
+	if sent != received {
+		return fmt.Errorf("%d values were sent to other partitions, and %d came", sent, received)
+	}
+	return nil
 }
 
 func firstError(reports []*Report) error {
@@ -298,7 +305,7 @@ func (j *Job[V, M]) runPartitions(ctx context.Context) error {
 		group.Go(func() {
 			for c := range commands[i] {
 				gate <- struct{}{}
-				p := r.guarded(ctx, c)
+				p := r.superstep(ctx, c)
 				<-gate
 				if p.Err != nil {
 					local.Close() // nobody waits for what will not come

@@ -87,7 +87,7 @@ func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
 		t.block.SweepLists(r.job.methods.list, t.list)
 		t.running = false
 		t.count.receivers += bits.OnesCount64(received)
-		r.drain(t, w)
+		r.drain(t, w, false)
 	}
 }
 

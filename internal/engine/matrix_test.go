@@ -111,7 +111,15 @@ func settings() []setting {
 		}
 		all = append(all, setting{parts, 2, engine.Options{Deterministic: true}})
 	}
-	return all
+	// More than four threads push in another way.
+	return append(all, setting{1, 6, engine.Options{Delivery: delivery.ChoosePush}}, setting{2, 3, engine.Options{Delivery: delivery.ChooseBeamer}})
+}
+
+// teamed returns a setting's options with a team of its own, closed when the test ends.
+func teamed(t testing.TB, s setting) engine.Options {
+	s.o.Team = parallel.NewTeam(max(s.threads, 1), false)
+	t.Cleanup(s.o.Team.Close)
+	return s.o
 }
 
 // run runs a program in a setting and returns the values by input vertex.

@@ -23,7 +23,8 @@ type Options struct {
 	Deterministic bool
 	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
 	MaxSupersteps int
-	// Trace gets a record of every superstep of every partition, or is nil.
+	// Trace gets a record of every superstep of every partition, or is nil. Messages that turn out to reach nobody have
+	// records too, with no vertex active.
 	Trace trace.Sink
 	// Job names the run in its records.
 	Job string

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/graph"
@@ -38,7 +39,8 @@ type methods[V, M any] struct {
 }
 
 // inspect finds a program's methods, and refuses those that have a known name and another signature.
-func inspect[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
+func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
+	defer caught(&err, programName(p), &noSuperstep)
 	m := &methods[V, M]{program: p}
 	var value any = p
 	if list, ok := pregel.Unlist(p); ok {
@@ -92,9 +94,19 @@ func inspect[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	}
 	if aggregating != nil {
 		m.aggregates = aggregating.Aggregators()
+		for i, a := range m.aggregates {
+			if slices.ContainsFunc(m.aggregates[:i], func(b pregel.Aggregate) bool { return a.Name() == b.Name() }) {
+				return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name())
+			}
+		}
 	}
 	if columnar != nil {
 		m.columns = columnar.Columns()
+		for i, c := range m.columns {
+			if slices.ContainsFunc(m.columns[:i], func(b pregel.Column) bool { return c.Name() == b.Name() && c.OfEdges() == b.OfEdges() }) {
+				return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name())
+			}
+		}
 	}
 	return m, nil
 }

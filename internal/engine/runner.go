@@ -130,7 +130,9 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	for _, a := range r.pushes {
 		r.outEdges += len(a.Adj)
 	}
-	r.makeColumns()
+	for _, c := range j.methods.columns {
+		r.columns = append(r.columns, make([]any, max(0, c.Number()+1-len(r.columns)))...)
+	}
 	for range team.Size() {
 		t := r.newThread()
 		r.threads, r.outboxes = append(r.threads, t), append(r.outboxes, t.outbox)
@@ -190,22 +192,6 @@ func bothSlots(a, b *graph.Adjacency) *pregel.Slots {
 	return &s
 }
 
-func (r *runner[V, M]) makeColumns() {
-	for _, c := range r.job.methods.columns {
-		for len(r.columns) <= c.Number() {
-			r.columns = append(r.columns, nil)
-		}
-		n := r.part.Owned
-		if c.OfEdges() {
-			n = 0
-			for _, a := range r.pushes {
-				n += len(a.Adj)
-			}
-		}
-		r.columns[c.Number()] = c.New(n)
-	}
-}
-
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: pregel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
@@ -220,61 +206,26 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	}
 	t.worker.Cells = j.newCells()
 	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
+	t.block.In = &t.in
 	t.block.Stride = pregel.VertexID(p.Of)
-	if j.methods.combiner != nil {
+	if j.methods.combiner != nil && !r.traits.Each {
 		t.block.Combine = j.methods.combiner.Combine
+	}
+	if lifter, ok := r.kernel.(pregel.Lifter[M]); ok {
+		t.outbox.Lift = lifter.Lift
 	}
 	return t
 }
 
-// fill sets all values to what they are before superstep 0.
-func (r *runner[V, M]) fill() {
-	var start V
-	if m := r.job.methods; m.initial != nil {
-		start = m.initial.Initial()
-	}
-	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
-		values := r.values[lo:hi]
-		for i := range values {
-			values[i] = start
-		}
-	})
-}
-
-// reset takes all but the values back to before superstep 0.
-func (r *runner[V, M]) reset() {
-	clear(r.active)
-	clear(r.finished)
-	r.read.All, r.write.All = true, true
-	r.read.Clear()
-	r.write.Clear()
-	if r.inbox.Has != nil {
-		r.inbox.Has.Clear()
-	}
-	r.lists.reset()
-	r.kernel.Reset()
-	r.failure.Store(nil)
-	r.delivering = struct{ senders, edges int }{}
-	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
-	for _, a := range r.pulls {
-		r.report.UnfinishedEdges += len(a.Adj)
-	}
-	if r.job.methods.initial == nil {
-		bitmap.Fill(r.active, r.part.Owned)
-		r.report.Active = r.part.Owned
-	}
-	for _, t := range r.threads {
-		t.outbox.Reset()
-		for _, c := range t.worker.Cells {
-			if c != nil {
-				c.Reset()
-			}
-		}
-	}
-}
-
 // superstep runs what the coordinator commands. The report is valid until the next call.
-func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
+func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Report) {
+	var err error
+	defer func() {
+		if err != nil {
+			report = r.fail(err)
+		}
+	}()
+	defer caught(&err, r.job.name, &c.Superstep)
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
 	r.report.begin()
@@ -284,14 +235,15 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) *Report {
 		t.count = counts{}
 		t.worker.Superstep, t.worker.Phase, t.worker.Totals = c.Superstep, c.Phase, c.Totals
 	}
-	if err := r.hook(c, true); err != nil {
-		return r.fail(err)
+	m := r.job.methods
+	if m.before != nil {
+		m.before.BeforeSuperstep(&r.threads[0].worker)
 	}
-	if err := r.deliverAndCompute(ctx, c); err != nil {
-		return r.fail(err)
+	if err = r.deliverAndCompute(ctx, c); err != nil {
+		return nil
 	}
-	if err := r.hook(c, false); err != nil {
-		return r.fail(err)
+	if m.after != nil {
+		m.after.AfterSuperstep(&r.threads[0].worker)
 	}
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
@@ -302,23 +254,6 @@ func (r *runner[V, M]) fail(err error) *Report {
 	r.report.Err = err
 	r.stop.Store(true)
 	return &r.report
-}
-
-// hook calls the program's worker hooks.
-func (r *runner[V, M]) hook(c *Command, before bool) (err error) {
-	w := &r.threads[0].worker
-	defer func() {
-		if v := recover(); v != nil {
-			err = newProgramError(r.job.name, v, pregel.None, c.Superstep, r.job.graph)
-		}
-	}()
-	switch m := r.job.methods; {
-	case before && m.before != nil:
-		m.before.BeforeSuperstep(w)
-	case !before && m.after != nil:
-		m.after.AfterSuperstep(w)
-	}
-	return nil
 }
 
 // settle adds up what the workers saw.
@@ -337,7 +272,7 @@ func (r *runner[V, M]) settle() {
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
 	}
-	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
+	p.Sent, p.Received, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Received, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].worker.Cells
 	for _, t := range r.threads[1:] {
 		for i, c := range t.worker.Cells {
@@ -348,6 +283,7 @@ func (r *runner[V, M]) settle() {
 		}
 	}
 	p.Cells = cells
+	r.check()
 }
 
 // run calls a task on the team, or on the caller alone, over chunks of words.

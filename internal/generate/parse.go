@@ -52,8 +52,11 @@ var families = []family{
 		Description{
 			"rmat", "a recursive matrix graph: directed, hubs at the small labels",
 			[]Parameter{
-				takesScale, takesEdgeFactor, {"a", "0.57", "probability of quadrant 0,0"}, {"b", "0.19", "of quadrant 0,1"},
-				{"c", "0.19", "of quadrant 1,0"}, takesSeed,
+				takesScale, takesEdgeFactor,
+				{"a", "0.57", "probability of quadrant 0,0"},
+				{"b", "0.19", "of quadrant 0,1"},
+				{"c", "0.19", "of quadrant 1,0"},
+				takesSeed,
 			},
 			"rmat:scale=20,a=0.45,b=0.22,c=0.22",
 		},

@@ -39,7 +39,9 @@ type builder struct {
 	duplicate   atomic.Pointer[[2]uint64] // one that was found
 }
 
-// Build makes a graph of an input. The input's tuples are read three times and left as they are.
+// Build makes a graph of an input. The input's tuples are read in several passes, and left as they are: to find the
+// number of vertices, if the input does not tell it; to count degrees; to find duplicates, if they matter; and to fill
+// the lists, once for each direction of a directed graph.
 func Build(ctx context.Context, in *edges.Input, o Options) (*Graph, error) {
 	o.Partitions = max(o.Partitions, 1)
 	if err := o.validate(in); err != nil {

@@ -279,3 +279,16 @@ func TestCancel(t *testing.T) {
 		t.Error("a cancelled build must fail")
 	}
 }
+
+// TestArcsHoldRowAndNeighbour: whatever the number of vertices, an arc has bits for a neighbour and one of 64 rows.
+func TestArcsHoldRowAndNeighbour(t *testing.T) {
+	for idBits := uint(1); idBits <= 32; idBits++ {
+		arcBits := uint(narrowBits)
+		if rowBits(arcBits, idBits) < wordBits {
+			arcBits = wideBits
+		}
+		if rows := rowBits(arcBits, idBits); rows < wordBits || rows+idBits > arcBits {
+			t.Errorf("%d bits of a neighbour and %d of a row in %d", idBits, rows, arcBits)
+		}
+	}
+}

@@ -124,8 +124,9 @@ type Partition struct {
 	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
 
-	graph     *Graph
-	transpose [2]*Sender // of In's block and of Out's, made when asked for
+	graph       *Graph
+	transposing sync.Mutex
+	senders     [2]*Sender // of In's block and of Out's, made when asked for
 }
 
 // Adjacency is the lists of a partition's owned vertices in one direction, a block of the 1D grids: the receivers' view

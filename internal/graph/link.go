@@ -179,19 +179,38 @@ func weightsOf(arena *mem.Arena, l, like *pregel.Lists) {
 }
 
 // BySender returns the senders' view of the block that a belongs to. With one partition that is the adjacency of the
-// other direction; with more it is built at the first call, which only one goroutine may make at a time.
+// other direction; with more it is built at the first call.
 func (p *Partition) BySender(a *Adjacency) *Sender {
-	other := p.Out
-	which := 0
-	if a != p.In {
-		other, which = p.In, 1
-	}
 	if p.Of == 1 {
+		other := p.Out
+		if a != p.In {
+			other = p.In
+		}
 		return &Sender{other.Lists, other.Chunks}
 	}
-	if s := p.transpose[which]; s != nil {
-		return s
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	if s := p.transposed(a); *s == nil {
+		*s = p.transpose(a)
 	}
+	return *p.transposed(a)
+}
+
+// HasBySender reports whether BySender costs nothing any more.
+func (p *Partition) HasBySender(a *Adjacency) bool {
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	return p.Of == 1 || *p.transposed(a) != nil
+}
+
+func (p *Partition) transposed(a *Adjacency) **Sender {
+	if a == p.In {
+		return &p.senders[0]
+	}
+	return &p.senders[1]
+}
+
+func (p *Partition) transpose(a *Adjacency) *Sender {
 	arena := p.graph.arena
 	counts := make([]uint32, p.Slots)
 	for _, s := range a.Adj {
@@ -218,7 +237,5 @@ func (p *Partition) BySender(a *Adjacency) *Sender {
 			}
 		}
 	})
-	s := &Sender{l, chunk(&l, bitmap.Words(p.Slots))}
-	p.transpose[which] = s
-	return s
+	return &Sender{l, chunk(&l, bitmap.Words(p.Slots))}
 }

@@ -64,10 +64,13 @@ type bucket struct {
 // lengths, duplicates included, by input vertex.
 func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
 	s := &scatter{b: b, in: in, idBits: uint(max(bits.Len(uint(b.n-1)), 1)), arcBits: narrowBits}
+	if rowBits(s.arcBits, s.idBits) < wordBits {
+		s.arcBits = wideBits
+	}
 	if err := s.plan(raw); err != nil {
 		return err
 	}
-	if len(s.buckets) > narrowBuckets {
+	if s.arcBits == narrowBits && len(s.buckets) > narrowBuckets {
 		s.arcBits = wideBits
 		if err := s.plan(raw); err != nil {
 			return err
@@ -102,11 +105,17 @@ func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
 	return nil
 }
 
+// wordBits is what the 64 rows need that a bucket holds at the least.
+const wordBits = 6
+
+// rowBits is how many of an arc's bits are left to number the rows of a bucket.
+func rowBits(arcBits, idBits uint) uint { return min(arcBits-idBits, 24) }
+
 // plan cuts the rows that have arcs into buckets.
 func (s *scatter) plan(raw []uint32) error {
 	b := s.b
 	s.buckets, s.parts = nil, nil
-	maxRows := uint32(1) << min(s.arcBits-min(s.idBits, s.arcBits-6), 24)
+	maxRows := uint32(1) << rowBits(s.arcBits, s.idBits)
 	at := 0
 	for i, p := range b.g.Parts {
 		begin, open := at, -1

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
@@ -14,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -41,6 +43,13 @@ type run struct {
 	arena     *mem.Arena
 	parent    []uint32
 	dist      []float32
+	search    string // in the records of --trace: the kernel and its root
+}
+
+// Record passes a record on under the name of the search.
+func (r *run) Record(record *trace.Record) error {
+	record.Job = r.search
+	return r.Engine.Trace.Record(record)
 }
 
 // Run runs the benchmark: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from every root, each
@@ -142,13 +151,13 @@ func (r *run) build() graph.Options {
 
 // kernel2 is breadth-first search as a vertex program.
 func (r *run) kernel2(ctx context.Context) error {
-	job, err := engine.NewJob(r.g, algorithms.BFSBlocks{}, r.options("bfs"))
+	job, err := engine.NewJob(r.g, algorithms.BFS{}, r.options("bfs"))
 	if err != nil {
 		return err
 	}
 	defer job.Close()
 	return r.searches(ctx, "BFS", &r.report.BFS, func(root pregel.VertexID) (search, error) {
-		err := job.Restart(algorithms.BFSBlocks{BFS: algorithms.BFS{Source: root}})
+		err := job.Restart(algorithms.BFS{Source: root})
 		job.Prepare()
 		return job, err
 	}, func() {
@@ -191,6 +200,9 @@ func (r *run) kernel3(ctx context.Context) error {
 func (r *run) options(job string) engine.Options {
 	o := r.Engine
 	o.Team, o.Job = r.Team, job
+	if o.Trace != nil {
+		o.Trace = r
+	}
 	return o
 }
 
@@ -224,6 +236,9 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 	for i := -1; i < len(roots); i++ {
 		root := roots[max(i, 0)]
 		r.Progress(name, int64(max(i, 0)), int64(len(roots)))
+		if r.search = fmt.Sprintf("%s root %d", strings.ToLower(name), root); i < 0 {
+			r.search += " warm-up"
+		}
 		id, _ := r.g.Find(root)
 		job, err := prepare(id)
 		if err != nil {

@@ -1,5 +1,6 @@
-// Package graph500 judges and reports runs of the Graph500 benchmark: its validators go by the edge list alone, its
-// statistics and its output are the specification's, with the reference's layout.
+// Package graph500 runs, judges and reports the Graph500 benchmark: kernels 2 and 3 are vertex programs on the engine,
+// the validators go by the edge list alone, and the statistics and the output are the specification's, with the
+// reference's layout. docs/graph500.md says what is timed.
 package graph500
 
 import (

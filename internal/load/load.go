@@ -1,4 +1,4 @@
-// Package load opens a graph by its name, a file or a generator's text, and builds it.
+// Package load opens a graph by its name, a file or a generator's text, as a list of tuples; package graph builds it.
 package load
 
 import (

@@ -1,5 +1,6 @@
 // Package mem holds the large arrays of a graph and of a run: zeroed, free of pointers, outside the Go heap, on huge
-// pages where the system has them. The garbage collector neither scans them nor counts them.
+// pages where the system has them. The garbage collector neither scans them nor counts them. (That is Linux; on other
+// systems arrays stay on the Go heap.)
 //
 // Arrays live in an [Arena] and die with it; whoever holds a slice of one must keep its arena open.
 package mem

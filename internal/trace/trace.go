@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Record is one partition's superstep. Seconds are wall time; predictions are for the superstep as a whole.
+// Record is one partition's superstep. Seconds are wall time; predictions are for the superstep as a whole. The last
+// superstep of a run may be one in which no vertex ran: it has records, and is not counted.
 type Record struct {
 	Job       string `json:"job"`
 	Superstep int    `json:"superstep"`
@@ -17,16 +18,16 @@ type Record struct {
 	Scheme   string `json:"scheme"`
 	Delivery string `json:"delivery"`
 
-	Active    int `json:"active"`    // vertices computed
-	Senders   int `json:"senders"`   // whose messages to all neighbours were delivered
-	Receivers int `json:"receivers"` // vertices that got a message
-	Edges     int `json:"edges"`     // walked
-	Messages  int `json:"messages"`  // sent in this superstep, before combining: sender x out-edge, and Send calls
-	Sent      int `json:"messages_sent"`
+	Active    int `json:"active"`        // vertices computed
+	Senders   int `json:"senders"`       // whose messages to all neighbours were delivered
+	Receivers int `json:"receivers"`     // vertices that got a message
+	Edges     int `json:"edges"`         // walked
+	Messages  int `json:"messages"`      // sent in this superstep, before combining: sender x out-edge, and Send calls
+	Sent      int `json:"messages_sent"` // values that left for other partitions in this superstep
 
 	Peers []Peer  `json:"peers,omitempty"`
 	Times Seconds `json:"seconds"`
-	// Predicted is the model's guess of delivery and compute, by scheme; it is the same in the records of all partitions.
+	// Predicted is the model's guess of delivery, by scheme; it is the same in the records of all partitions.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	Reason    string             `json:"reason"`
 }

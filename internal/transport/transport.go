@@ -1,4 +1,5 @@
-// Package transport carries frames between partitions. Local is the one inside a process: frames pass by reference.
+// Package transport carries frames between partitions. Local, the one inside a process and the only one yet, passes them
+// by reference.
 package transport
 
 import (
@@ -39,7 +40,7 @@ type Frame struct {
 	Ref any
 }
 
-// Size returns how many bytes the frame takes on a wire, its header of 24 bytes included. Values without a raw form
+// Size returns how many bytes the frame would take on a wire, a header of 24 bytes included. Values without a raw form
 // count as 8 bytes each.
 func (f *Frame) Size() int {
 	n := 24 + len(f.Presence) + len(f.Raw)

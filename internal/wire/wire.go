@@ -1,4 +1,4 @@
-// Package wire views columns as the bytes that travel: little-endian, as they lie in memory.
+// Package wire views columns as the bytes that travel: as they lie in memory, which is taken to be little-endian.
 package wire
 
 import "unsafe"

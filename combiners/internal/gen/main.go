@@ -22,6 +22,7 @@ type operator struct {
 	StopInStep bool   // the step asks itself
 	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
 	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
+	Any        bool   // one message is enough: later ones are left
 	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions
 }
 
@@ -33,7 +34,7 @@ var operators = []operator{
 	{Name: "andKernel", Message: "bool", Step: "acc = acc && x", Stop: "!acc"},
 	{Name: "orBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc |= x", Stop: "acc == k.terminal"},
 	{Name: "andBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc &= x", Stop: "acc == k.terminal"},
-	{Name: "firstKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = x", Stop: "true"},
+	{Name: "firstKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = x", Stop: "true", Any: true},
 	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)"},
 	{Name: "minPlusKernel", Better: "x < best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }"},
 	{Name: "maxMinKernel", Better: "x > best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},

@@ -1,0 +1,99 @@
+// Command debian ranks Debian's packages by PageRank over who depends on whom: the packages that the rest rests on.
+//
+//	debian [-top N] [FILE]
+//
+// FILE has the stanzas that `apt-cache dumpavail` prints; - is standard input; without FILE apt-cache is run.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+)
+
+func main() {
+	top := flag.Int("top", 20, "how many packages to print")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: debian [-top N] [FILE]\n\nFILE is what `apt-cache dumpavail` prints, - standard input; without it apt-cache is run.")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() > 1 || *top < 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(context.Background(), flag.Arg(0), *top, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "debian:", err)
+		os.Exit(1)
+	}
+}
+
+// run ranks the packages of a file and prints the first few.
+func run(ctx context.Context, file string, top int, out io.Writer) error {
+	packages, err := read(ctx, file)
+	if err != nil {
+		return err
+	}
+	d := resolve(packages)
+	if len(d.names) == 0 {
+		return fmt.Errorf("%s: no packages", cmp.Or(file, "apt-cache dumpavail"))
+	}
+	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{DropSelfLoops: true})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	res, err := superstep.Run(ctx, g, algorithms.PageRank{Damping: 0.85})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d packages, %d dependencies, %d that nothing meets; PageRank took %d supersteps\n",
+		g.NumVertices(), g.NumEdges(), d.unmet, res.Supersteps)
+	type ranked struct {
+		label uint64
+		rank  float64
+	}
+	var list []ranked
+	for label, rank := range res.All() {
+		list = append(list, ranked{label, rank})
+	}
+	slices.SortFunc(list, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.label, b.label))
+	})
+	fmt.Fprintf(out, "%12s  %-30s %s\n", "rank", "package", "dependents")
+	for i, p := range list[:min(top, len(list))] {
+		fmt.Fprintf(out, "%3d  %.5f  %-30s %10d\n", i+1, p.rank, d.names[p.label], d.dependents[p.label])
+	}
+	return nil
+}
+
+// read parses a file, standard input, or what apt-cache says.
+func read(ctx context.Context, file string) ([]Package, error) {
+	switch file {
+	case "-":
+		return parse("standard input", os.Stdin)
+	case "":
+		apt := exec.CommandContext(ctx, "apt-cache", "dumpavail")
+		apt.Stderr = os.Stderr
+		out, err := apt.Output()
+		if err != nil {
+			return nil, fmt.Errorf("apt-cache dumpavail, which is run when no FILE is given: %w", err)
+		}
+		return parse("apt-cache dumpavail", bytes.NewReader(out))
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return parse(file, f)
+}

@@ -1,0 +1,74 @@
+package engine
+
+import "github.com/superstep-go/superstep/internal/bitmap"
+
+// fill sets all values to what they are before superstep 0.
+func (r *runner[V, M]) fill() {
+	var start V
+	if m := r.job.methods; m.initial != nil {
+		start = m.initial.Initial()
+	}
+	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
+		values := r.values[lo:hi]
+		for i := range values {
+			values[i] = start
+		}
+	})
+}
+
+// reset takes all but the values back to before superstep 0.
+func (r *runner[V, M]) reset() {
+	clear(r.active)
+	clear(r.finished)
+	r.read.All, r.write.All = true, true
+	r.read.Clear()
+	r.write.Clear()
+	if r.inbox.Has != nil {
+		r.inbox.Has.Clear()
+	}
+	r.lists.reset()
+	r.clearColumns()
+	r.kernel.Reset()
+	r.failure.Store(nil)
+	r.delivering = struct{ senders, edges int }{}
+	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
+	for _, a := range r.pulls {
+		r.report.UnfinishedEdges += len(a.Adj)
+	}
+	if r.job.methods.initial == nil {
+		bitmap.Fill(r.active, r.part.Owned)
+		r.report.Active = r.part.Owned
+	}
+	for _, t := range r.threads {
+		t.running, t.pending = false, 0
+		if t.bins != nil {
+			t.bins.Reset() // of a run that was stopped
+		}
+		t.outbox.Reset()
+		for _, c := range t.worker.Cells {
+			if c != nil {
+				c.Reset()
+			}
+		}
+	}
+}
+
+// makeColumns makes the places of the program's property columns, which reset fills.
+func (r *runner[V, M]) makeColumns() {
+	for _, c := range r.job.methods.columns {
+		for len(r.columns) <= c.Number() {
+			r.columns = append(r.columns, nil)
+		}
+	}
+}
+
+// clearColumns makes every property zero.
+func (r *runner[V, M]) clearColumns() {
+	for _, c := range r.job.methods.columns {
+		n := r.part.Owned
+		if c.OfEdges() {
+			n = r.outEdges
+		}
+		r.columns[c.Number()] = c.New(n)
+	}
+}

@@ -1,0 +1,201 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// chaos is a program that does everything a program can, as a hash of all it sees decides. Whatever the engine delivers
+// wrongly, too early, too late or to the wrong vertex changes the values.
+type chaos[M any] struct {
+	seed      uint64
+	direction pregel.Direction
+	combiner  pregel.Combiner[M]
+	// to makes a message of a hash, or of what else the combiner wants; from tells messages apart.
+	to   func(v *pregel.Vertex[uint64, M], h uint64) M
+	from func(m M) uint64
+}
+
+// chaosEnd is the superstep from which everybody halts.
+const chaosEnd = 6
+
+var (
+	chaosCount = pregel.SumOf[int64]("count")
+	chaosLeast = pregel.MinOf("least", math.MaxFloat64).Persistent()
+	chaosSum   = pregel.SumOf[float64]("sum") // of numbers that add without rounding
+	chaosAny   = pregel.AnyOf("any")
+)
+
+func mix(xs ...uint64) uint64 {
+	h := uint64(0x9e3779b97f4a7c15)
+	for _, x := range xs {
+		h ^= x
+		h *= 0xff51afd7ed558ccd
+		h ^= h >> 32
+	}
+	return h
+}
+
+func flag(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (p chaos[M]) Combiner() pregel.Combiner[M]  { return p.combiner }
+func (p chaos[M]) Direction() pregel.Direction   { return p.direction }
+func (chaos[M]) Aggregators() []pregel.Aggregate { return chaosAggregators }
+
+var chaosAggregators = []pregel.Aggregate{chaosCount, chaosLeast, chaosSum, chaosAny}
+
+func (chaos[M]) Coordinate(c *pregel.Coordinator) {
+	if chaosCount.Value(c)%3 == 1 {
+		c.SetPhase(c.Superstep)
+		chaosCount.Replace(c, 5)
+	}
+	if chaosAny.Value(c) && c.Superstep%2 == 1 {
+		chaosLeast.Replace(c, float64(c.Superstep))
+	}
+}
+
+func (p chaos[M]) Compute(v *pregel.Vertex[uint64, M], m M) { p.act(v, p.from(m)) }
+
+func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
+	h := mix(p.seed, uint64(v.ID()), uint64(v.Superstep()), v.Value(), seen, flag(v.HasMessage()), flag(v.Woken()),
+		uint64(v.Phase()), uint64(v.OutDegree()), uint64(v.InDegree()), v.NumVertices(), v.NumEdges(),
+		uint64(chaosCount.Value(v)), math.Float64bits(chaosLeast.Value(v)), math.Float64bits(chaosSum.Value(v)), flag(chaosAny.Value(v)))
+	for e := range v.Edges() {
+		h += mix(uint64(e.To), math.Float64bits(e.Weight))
+	}
+	v.Set(h)
+	dice := rand.New(rand.NewPCG(h, 1))
+	chaosCount.Add(v, int64(dice.IntN(10)))
+	chaosLeast.Add(v, float64(dice.IntN(1000)))
+	chaosSum.Add(v, float64(dice.IntN(1000))/8)
+	chaosAny.Add(v, dice.IntN(200) == 0)
+	if v.Superstep() >= chaosEnd {
+		v.VoteToHalt()
+		return
+	}
+	if dice.IntN(2) == 0 {
+		v.SendToAllNeighbors(p.to(v, dice.Uint64()))
+	}
+	if dice.IntN(8) == 0 {
+		v.SendToAllNeighbors(p.to(v, dice.Uint64()))
+	}
+	for dice.IntN(4) == 0 {
+		v.Send(pregel.VertexID(dice.Uint64N(v.NumVertices())), p.to(v, dice.Uint64()))
+	}
+	if dice.IntN(4) != 0 {
+		v.VoteToHalt()
+	}
+	if dice.IntN(12) == 0 {
+		v.Finish()
+	}
+}
+
+// The forms a program can have.
+type (
+	chaosInit[M any]    struct{ chaos[M] }
+	chaosSources[M any] struct{ chaos[M] }
+	chaosBlock[M any]   struct{ chaos[M] }
+	chaosList[M any]    struct{ p chaos[M] }
+)
+
+func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
+func (chaosSources[M]) Initial() uint64                 { return 99 }
+func (p chaosSources[M]) Sources() []pregel.VertexID    { return []pregel.VertexID{0, 0} }
+func (p chaosBlock[M]) ComputeBlock(b *pregel.Block[uint64, M]) {
+	b.Sweep(p, p.combiner.Identity())
+}
+
+func (p chaosList[M]) Direction() pregel.Direction      { return p.p.direction }
+func (chaosList[M]) Aggregators() []pregel.Aggregate    { return chaosAggregators }
+func (p chaosList[M]) Coordinate(c *pregel.Coordinator) { p.p.Coordinate(c) }
+func (p chaosList[M]) Compute(v *pregel.Vertex[uint64, M], messages []M) {
+	seen := uint64(len(messages))
+	for _, m := range messages {
+		seen += mix(p.p.from(m))
+	}
+	p.p.act(v, seen)
+}
+
+// chaosCase is chaos with messages of one kind.
+type chaosCase struct {
+	name string
+	run  func(t *testing.T, rng *rand.Rand)
+}
+
+// chaosOf makes the case of a combiner. tune tells the toy what the combiner does to messages on their way.
+func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[uint64, M])) chaosCase {
+	return chaosCase{name, func(t *testing.T, rng *rand.Rand) {
+		p.seed, p.direction = rng.Uint64(), pregel.Direction(rng.IntN(3))
+		forms := []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}, pregel.List(chaosList[M]{p})}
+		program := forms[rng.IntN(len(forms))]
+		if _, list := pregel.Unlist(program); list {
+			compareWithToy(t, rng, name, kind, program, nil, settings())
+			return
+		}
+		compareWithToy(t, rng, name, kind, program, tune, settings())
+	}}
+}
+
+// compareWithToy runs a program in some of the settings on a random shape, and by the toy.
+func compareWithToy[M any](
+	t *testing.T, rng *rand.Rand, name string, kind edges.Weights, p pregel.Program[uint64, M], tune func(*toy[uint64, M]), ways []setting,
+) {
+	t.Helper()
+	all := shapes(rng.Uint64())
+	shape := all[rng.IntN(len(all))]
+	if kind == edges.Unweighted {
+		shape.weights = nil
+	}
+	rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	var want *toy[uint64, M]
+	for _, s := range ways[:6] {
+		g := shape.load(t, s.parts, kind)
+		if want == nil {
+			if want = newToy(shape, g.IDs, p); tune != nil {
+				tune(want)
+			}
+			want.run()
+		}
+		got, o := run(t, g, p, s)
+		where := fmt.Sprintf("%s, %T, %s, %v", name, p, shape.name, s)
+		for v := range got {
+			if w := want.values[g.IDs[v]]; got[v] != w {
+				t.Fatalf("%s: vertex %d is %x, want %x", where, v, got[v], w)
+			}
+		}
+		if o.Supersteps != want.outcome.Supersteps || o.Messages != want.outcome.Messages || !o.Converged {
+			t.Fatalf("%s: %+v, want %+v", where, o, want.outcome)
+		}
+		g.Close()
+	}
+}
+
+// TestChaosAgainstToy runs programs of random deeds over random graphs in random settings, and as the toy has it.
+func TestChaosAgainstToy(t *testing.T) {
+	for i, c := range chaosCases() {
+		t.Run(c.name, func(t *testing.T) {
+			for round := range uint64(12) {
+				c.run(t, rand.New(rand.NewPCG(round, uint64(i))))
+			}
+		})
+	}
+}
+
+// FuzzChaos is TestChaosAgainstToy from any seed: go test -fuzz Chaos ./internal/engine
+func FuzzChaos(f *testing.F) {
+	f.Add(uint64(1), uint8(3))
+	cases := chaosCases()
+	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
+		cases[int(which)%len(cases)].run(t, rand.New(rand.NewPCG(seed, 9)))
+	})
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+var update = flag.Bool("update", false, "write what the coordinator answers into the scripts")
+
+// TestCoordinatorScripts plays the partitions' part: each script is a run, its lines beginning with ">" are what the
+// coordinator answers.
+//
+//	begin key=value ...            vertices, limit, halt (the superstep before which Coordinate halts), force
+//	report key=value ... [| ...]   a superstep's reports, one for each partition
+func TestCoordinatorScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/coordinator/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(text))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(text) {
+				t.Errorf("found\n%s\nexpected\n%s", got, text)
+			}
+		})
+	}
+}
+
+func play(t *testing.T, script string) string {
+	t.Helper()
+	var out strings.Builder
+	var c *coordinator
+	for line := range strings.Lines(script) {
+		if strings.HasPrefix(line, ">") {
+			continue
+		}
+		out.WriteString(line)
+		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch verb {
+		case "begin":
+			v := fields(t, rest)
+			c = &coordinator{
+				limit: v["limit"], vertices: uint64(v["vertices"]),
+				load:   delivery.Load{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Threads: 1},
+				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, Edge: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
+			}
+			if at, ok := v["halt"]; ok {
+				c.program = haltsAt(at)
+			}
+			command, outcome := c.begin()
+			answer(&out, c, command, outcome)
+		case "report":
+			var reports []*Report
+			for i, part := range strings.Split(rest, "|") {
+				v := fields(t, part)
+				reports = append(reports, &Report{
+					Partition: i, Computed: v["computed"], Active: v["active"], Senders: v["senders"], SenderEdges: v["edges"],
+					Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"], Sent: v["sent"],
+				})
+			}
+			command, outcome := c.next(reports, 1e-6)
+			answer(&out, c, command, outcome)
+		}
+	}
+	return out.String()
+}
+
+func answer(out *strings.Builder, c *coordinator, command *Command, o *Outcome) {
+	if o.Done {
+		fmt.Fprintf(out, "> done converged=%v supersteps=%d messages=%d sent=%d\n", o.Converged, o.Supersteps, o.Messages, o.Sent)
+		return
+	}
+	fmt.Fprintf(out, "> superstep %d scheme=%v sends=%v\n", command.Superstep, command.Scheme, command.Sends)
+}
+
+func fields(t *testing.T, text string) map[string]int {
+	t.Helper()
+	v := map[string]int{}
+	for _, f := range strings.Fields(text) {
+		key, value, _ := strings.Cut(f, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		v[key] = n
+	}
+	return v
+}
+
+// haltsAt is a program whose Coordinate halts before a superstep.
+type haltsAt int
+
+func (h haltsAt) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == int(h) {
+		c.Halt()
+	}
+}

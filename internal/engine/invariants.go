@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/invariants"
+)
+
+// check counts anew what the workers counted as they went, after a superstep.
+func (r *runner[V, M]) check() {
+	if !invariants.Enabled {
+		return
+	}
+	p, part := &r.report, r.part
+	words := len(r.active)
+	senders, edges, open := 0, 0, 0
+	for w := range words {
+		senders += bits.OnesCount64(r.write.Words[w])
+		edges += degrees(r.outDegrees, w, r.write.Words[w])
+		invariants.Check(r.active[w]&r.finished[w] == 0, "partition %d, word %d: a finished vertex is awake", part.Index, w)
+		unfinished := ^r.finished[w]
+		if rest := part.Owned - w<<6; rest < 64 {
+			unfinished &= bitmap.Low(rest)
+			beyond := ^bitmap.Low(rest)
+			invariants.Check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "partition %d: a bit beyond its %d vertices", part.Index, part.Owned)
+		}
+		open += degrees(r.inDegrees, w, unfinished)
+	}
+	for w, word := range r.write.Words[:words] {
+		marked := r.write.Summary(w>>6)>>(w&63)&1 != 0
+		invariants.Check(word == 0 || marked, "partition %d, word %d: senders that the summary does not name", part.Index, w)
+	}
+	invariants.Check(senders == p.Senders, "partition %d: %d senders, counted %d", part.Index, senders, p.Senders)
+	invariants.Check(edges == p.SenderEdges, "partition %d: senders with %d edges, counted %d", part.Index, edges, p.SenderEdges)
+	invariants.Check(bitmap.Count(r.active) == p.Active, "partition %d: %d awake, counted %d", part.Index, bitmap.Count(r.active), p.Active)
+	unfinished := part.Owned - bitmap.Count(r.finished[:words])
+	invariants.Check(unfinished == p.Unfinished, "partition %d: %d unfinished, counted %d", part.Index, unfinished, p.Unfinished)
+	invariants.Check(open == p.UnfinishedEdges, "partition %d: unfinished with %d edges, counted %d", part.Index, open, p.UnfinishedEdges)
+}

@@ -1,0 +1,306 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+var errUser = errors.New("a user's error")
+
+// failing panics where it is told.
+type failing struct {
+	sums
+	in        string
+	superstep int
+}
+
+func (p failing) fail(in string, superstep int) {
+	if in == p.in && superstep == p.superstep {
+		panic(fmt.Errorf("%s failed: %w", in, errUser))
+	}
+}
+
+func (p failing) Combiner() pregel.Combiner[int64] {
+	p.fail("Combiner", 0)
+	return combiners.Func(0, func(a, b int64) int64 {
+		p.fail("combine", 0)
+		return a + b
+	})
+}
+
+func (p failing) Initial() string { p.fail("Initial", 0); return "" }
+
+func (p failing) Sources() []pregel.VertexID {
+	p.fail("Sources", 0)
+	return []pregel.VertexID{0, 1, 2, 3, 4}
+}
+
+func (p failing) Init(v talker) {
+	p.fail(fmt.Sprint("Init of ", v.Label()), 0)
+	v.SendToAllNeighbors(1)
+}
+
+func (p failing) Compute(v talker, _ int64) {
+	p.fail(fmt.Sprint("Compute of ", v.Label()), v.Superstep())
+	v.SendToAllNeighbors(1)
+	if v.Superstep() == 3 {
+		v.Finish()
+	}
+}
+
+func (p failing) Coordinate(c *pregel.Coordinator) { p.fail("Coordinate", c.Superstep) }
+func (p failing) BeforeSuperstep(w *pregel.Worker) { p.fail("BeforeSuperstep", w.Superstep) }
+func (p failing) AfterSuperstep(w *pregel.Worker)  { p.fail("AfterSuperstep", w.Superstep) }
+func (p failing) Aggregators() []pregel.Aggregate {
+	p.fail("Aggregators", 0)
+	return p.sums.Aggregators()
+}
+
+func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
+	w := on(t, "0-1 1-2 2-3 3-4 0-4 0-2")
+	for _, c := range []struct {
+		in        string
+		superstep int
+		vertex    uint64
+		known     bool
+	}{
+		{in: "Init of 3", vertex: 3, known: true},
+		{in: "Compute of 0", superstep: 1, known: true},
+		{in: "Compute of 4", superstep: 3, vertex: 4, known: true},
+		{in: "Coordinate"}, {in: "Coordinate", superstep: 2},
+		{in: "BeforeSuperstep"}, {in: "BeforeSuperstep", superstep: 2},
+		{in: "AfterSuperstep"}, {in: "AfterSuperstep", superstep: 2},
+		{in: "Sources"}, {in: "Initial"},
+		{in: "Combiner"}, {in: "Aggregators"}, // before any superstep
+		{in: "combine"}, // when the first messages are delivered
+	} {
+		p := failing{in: c.in, superstep: c.superstep}
+		for _, s := range settings() {
+			if s.o.Deterministic && s.o.Delivery != 0 {
+				continue
+			}
+			_, err := tryOn(t, w, pregel.Program[string, int64](p), s)
+			var e *engine.ProgramError
+			if !errors.As(err, &e) || !errors.Is(err, errUser) {
+				t.Fatalf("%s in %d, %v: the error is %v", c.in, c.superstep, s, err)
+			}
+			superstep := c.superstep
+			switch c.in {
+			case "combine":
+				superstep = 1
+			case "Combiner", "Aggregators":
+				superstep = -1
+			}
+			if e.Program != "failing" || e.Superstep != superstep || e.Known != c.known || e.Vertex != c.vertex {
+				t.Fatalf("%s in %d, %v: %+v", c.in, c.superstep, s, e)
+			}
+			if !strings.Contains(e.Stack, "semantics_fail_test.go") {
+				t.Fatalf("%s in %d, %v: the stack does not tell where:\n%s", c.in, c.superstep, s, e.Stack)
+			}
+			if where := fmt.Sprintf("vertex %d, superstep %d: Compute of %d failed: a user's error", c.vertex, c.superstep, c.vertex); strings.HasPrefix(c.in, "Compute") && !strings.Contains(err.Error(), where) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// blocks panics in ComputeBlock, by itself or in the Compute it calls.
+type blocks struct {
+	failing
+	sweep bool
+}
+
+func (p blocks) ComputeBlock(b *pregel.Block[string, int64]) {
+	if b.Worker.Superstep == 2 && !p.sweep {
+		panic("ComputeBlock failed")
+	}
+	b.Sweep(p, 0)
+}
+
+func TestAPanicInComputeBlockNamesTheVertexIfCompute(t *testing.T) {
+	w := on(t, "0-1 1-2 2-3 3-4")
+	for _, sweep := range []bool{false, true} {
+		for _, parts := range []int{1, 3} {
+			err := wantError(t, w, pregel.Program[string, int64](blocks{failing{in: "Compute of 3", superstep: 2}, sweep}), parts, "program blocks", "superstep 2", "failed")
+			if e := new(engine.ProgramError); !errors.As(err, &e) || e.Known != sweep || sweep && e.Vertex != 3 || e.Superstep != 2 {
+				t.Fatalf("%d partitions: %+v", parts, e)
+			}
+		}
+	}
+}
+
+// impostor sends another's id.
+type impostor struct {
+	single bool
+	id     pregel.VertexID
+}
+
+func (impostor) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
+func (p impostor) Compute(v *pregel.Vertex[int, pregel.VertexID], _ pregel.VertexID) {
+	id := v.ID()
+	if v.Superstep() == 1 && v.Label() == 2 {
+		id = p.id
+	}
+	if p.single {
+		v.Send(p.id, id)
+	} else {
+		v.SendToAllNeighbors(id)
+	}
+}
+
+// impostorTree does so with a distance.
+type impostorTree struct{ impostor }
+
+func (impostorTree) Combiner() pregel.Combiner[combiners.Arrival[float64]] {
+	return combiners.MinPlusSender[float64]()
+}
+
+func (p impostorTree) Compute(v *pregel.Vertex[int, combiners.Arrival[float64]], _ combiners.Arrival[float64]) {
+	a := combiners.Arrival[float64]{Dist: 1, From: v.ID()}
+	if v.Superstep() == 1 && v.Label() == 2 {
+		a.From = p.id
+	}
+	if p.single {
+		v.Send(p.id, a)
+	} else {
+		v.SendToAllNeighbors(a)
+	}
+}
+
+func TestUnderSenderAMessageMustNameItsSender(t *testing.T) {
+	w := on(t, "0>1:1 1>2:1 2>3:1 2>2:1")
+	for _, single := range []bool{false, true} {
+		for _, parts := range []int{1, 2, 7} {
+			p := impostor{single, w.id(3)}
+			text := "vertex 2, superstep 1: Send"
+			wantError(t, w, pregel.Program[int, pregel.VertexID](p), parts, "program impostor, ", text, "must name the vertex itself, v.ID()")
+			wantError(t, w, pregel.Program[int, combiners.Arrival[float64]](impostorTree{p}), parts, "program impostorTree, ", text, "v.ID()")
+		}
+	}
+}
+
+// The programs whose methods are wrong.
+type (
+	wrongInit       struct{ script }
+	wrongCoordinate struct{ script }
+	wrongOutput     struct{ script }
+	wrongBlock      struct{ script }
+	pointerInit     struct{ script }
+	pointerHook     struct{ script }
+	noCombiner      struct{}
+	halfSources     struct{ script }
+	listCombiner    struct {
+		listener
+	}
+	listBlock struct{ listener }
+	wrongList struct{ listener }
+)
+
+func (wrongInit) Init(talker, int64)                           {}
+func (wrongCoordinate) Coordinate(*pregel.Coordinator) bool    { return true }
+func (wrongOutput) Output(v string) (string, error)            { return v, nil }
+func (wrongBlock) ComputeBlock(*pregel.Block[string, float64]) {}
+func (*pointerInit) Init(talker)                               {}
+func (*pointerHook) AfterSuperstep(*pregel.Worker)             {}
+func (noCombiner) Compute(*pregel.Vertex[int, bool], bool)     {}
+func (halfSources) Initial() string                            { return "" }
+func (listCombiner) Combiner() pregel.Combiner[int64]          { return combiners.Sum[int64]() }
+func (listBlock) ComputeBlock(*pregel.Block[string, int64])    {}
+func (wrongList) Direction() string                            { return "out" }
+
+func TestWrongMethodsAreRefusedByName(t *testing.T) {
+	w := on(t, "0>1")
+	type program = pregel.Program[string, int64]
+	for text, p := range map[string]program{
+		"wrongInit: method Init is func(*pregel.Vertex[string,int64], int64), want func(*pregel.Vertex[string,int64])":   wrongInit{},
+		"wrongCoordinate: method Coordinate is func(*pregel.Coordinator) bool, want func(*pregel.Coordinator)":           wrongCoordinate{},
+		"wrongOutput: method Output is func(string) (string, error), want func([]uint8, string) []uint8":                 wrongOutput{},
+		"wrongBlock: method ComputeBlock is func(*pregel.Block[string,float64]), want func(*pregel.Block[string,int64])": wrongBlock{},
+		"pointerInit: method Init has a pointer receiver: pass &pointerInit{...}, or give it a value receiver":           pointerInit{},
+		"pointerHook: method AfterSuperstep has a pointer receiver: pass &pointerHook{...}":                              pointerHook{},
+		"halfSources: Initial and Sources go together":                                                                   halfSources{},
+		"listCombiner: a list program gets every message: it has no Combiner":                                            pregel.List(listCombiner{}),
+		"listBlock: a list program has no ComputeBlock":                                                                  pregel.List(listBlock{}),
+		"wrongList: method Direction is func() string, want func() pregel.Direction":                                     pregel.List(wrongList{}),
+		"the program is nil": nil,
+	} {
+		wantError(t, w, p, 1, text)
+		if _, err := engine.Erase(p); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("Erase: the error is %v, want %q", err, text)
+		}
+	}
+	wantError(t, w, pregel.Program[int, bool](noCombiner{}), 1,
+		"noCombiner: the method Combiner() pregel.Combiner[bool] is missing; or wrap a program of all messages in pregel.List")
+}
+
+func TestPointersToProgramsAreFine(t *testing.T) {
+	w := on(t, "0>1")
+	p := &pointerInit{script{func(v talker, _ int64) {
+		say(v, "%d", v.Superstep())
+		v.VoteToHalt()
+	}}}
+	w.expect(t, pregel.Program[string, int64](p), "1", "1")
+}
+
+func TestAFailedJobCanRunAgain(t *testing.T) {
+	w := on(t, "0-1 1-2 2-3 3-4")
+	for _, parts := range []int{1, 3} {
+		j, err := engine.NewJob(w.load(t, parts, 0), pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2}), teamed(t, setting{threads: 3}))
+		check(t, err)
+		for range 2 {
+			if _, err := j.Run(t.Context()); !errors.Is(err, errUser) {
+				t.Fatal(err)
+			}
+		}
+		check(t, j.Restart(failing{in: "nowhere"}))
+		o, err := j.Run(t.Context())
+		check(t, err)
+		if o.Supersteps != 4 || !o.Converged {
+			t.Fatalf("%+v", o)
+		}
+		j.Close()
+		j.Close()
+	}
+}
+
+func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
+	w := on(t, "0-1 1-2 2-3 3-4")
+	cause := errors.New("enough")
+	for _, s := range settings() {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p := sums{script: script{func(v talker, m int64) {
+			if v.SendToAllNeighbors(m); v.Superstep() == 50 && v.Label() == 3 {
+				cancel(cause)
+			}
+		}}}
+		j, err := engine.NewJob(w.load(t, s.parts, 0), pregel.Program[string, int64](p), teamed(t, s))
+		check(t, err)
+		if _, err := j.Run(ctx); !errors.Is(err, cause) || err.Error() != "sums: superstep 50: enough" {
+			t.Fatalf("%v: the error is %v", s, err)
+		}
+		if _, err := j.Run(ctx); !errors.Is(err, cause) {
+			t.Fatalf("%v: a run that ended before it began: %v", s, err)
+		}
+		j.Close()
+	}
+}
+
+func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+	w := on(t, "0>1")
+	for text, o := range map[string]engine.Options{
+		"at most -1 supersteps":                                  {MaxSupersteps: -1},
+		"uncombined messages are pushed: not with delivery pull": {Uncombined: true, Delivery: 4},
+	} {
+		_, err := engine.NewJob(w.load(t, 1, 0), pregel.Program[string, int64](script{}), o)
+		if err == nil || err.Error() != text {
+			t.Errorf("the error is %v, want %q", err, text)
+		}
+	}
+}

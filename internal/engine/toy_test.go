@@ -1,0 +1,248 @@
+package engine_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// toy is Pregel as the rules have it and nothing else: one vertex at a time, every message kept by itself until its
+// receiver runs. It is what the engine is compared with.
+type toy[V, M any] struct {
+	n         int
+	arcs      []arc // by direction, by handle
+	stored    uint64
+	program   pregel.Program[V, M]
+	inner     any                         // the program, or the list program in it
+	cross     func(m M, weight float64) M // what a message to all neighbours becomes on an edge
+	lift      func(m M) M                 // what a message to one vertex becomes
+	apart     bool                        // a second message to all neighbours is one to each
+	limit     int
+	direction pregel.Direction
+
+	worker  pregel.Worker
+	out, in []uint32
+	lists   pregel.EdgeLists
+	values  []V
+	inbox   [][]M
+	active  []bool
+	done    []bool
+	outcome engine.Outcome
+}
+
+// arc is an edge that messages cross.
+type arc struct {
+	from, to uint64
+	weight   float64
+}
+
+// newToy makes a toy of a shape whose vertex i has the handle ids[i].
+func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] {
+	t := &toy[V, M]{n: s.n, program: p, inner: p, cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
+	if l, ok := pregel.Unlist(p); ok {
+		t.inner = l
+	}
+	if d, ok := t.inner.(pregel.Directed); ok && s.directed {
+		t.direction = d.Direction()
+	}
+	for i, e := range s.tuples {
+		u, v := uint64(ids[e[0]]), uint64(ids[e[1]])
+		w := 1.0
+		if s.weights != nil {
+			w = s.weights[i]
+		}
+		there, back := arc{u, v, w}, arc{v, u, w}
+		t.stored++
+		if t.direction != pregel.In {
+			t.arcs = append(t.arcs, there)
+		}
+		if t.direction != pregel.Out {
+			t.arcs = append(t.arcs, back)
+		}
+		if !s.directed && u != v {
+			t.arcs = append(t.arcs, back)
+			t.stored++
+		}
+	}
+	t.index()
+	t.values, t.inbox = make([]V, s.n), make([][]M, s.n)
+	t.active, t.done = make([]bool, s.n), make([]bool, s.n)
+	t.worker = pregel.Worker{
+		Partitions: 1, NumVertices: uint64(s.n), NumEdges: t.stored, Edges: []*pregel.EdgeLists{&t.lists},
+		Label: func(id pregel.VertexID) uint64 { return uint64(slices.Index(ids, uint32(id))) },
+	}
+	if a, ok := t.inner.(pregel.Aggregating); ok {
+		for _, a := range a.Aggregators() {
+			for len(t.worker.Cells) <= a.Number() {
+				t.worker.Cells, t.worker.Totals = append(t.worker.Cells, nil), append(t.worker.Totals, nil)
+			}
+			t.worker.Cells[a.Number()], t.worker.Totals[a.Number()] = a.NewCell(false), a.NewCell(false)
+		}
+	}
+	return t
+}
+
+// index makes the degrees, and the lists that Vertex.Edges runs over.
+func (t *toy[V, M]) index() {
+	slices.SortStableFunc(t.arcs, func(a, b arc) int { return cmp.Compare(a.from, b.from) })
+	t.out, t.in = make([]uint32, t.n), make([]uint32, t.n)
+	words := (t.n + 63) / 64
+	l := pregel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
+	rest := t.arcs
+	for v := range t.n {
+		l.Bits[v/64] |= 1 << (v % 64)
+		for ; len(rest) > 0 && rest[0].from == uint64(v); rest = rest[1:] {
+			l.Adj = append(l.Adj, uint32(rest[0].to))
+			l.Weights64 = append(l.Weights64, rest[0].weight)
+			t.out[v]++
+			t.in[rest[0].to]++
+		}
+		l.Starts = append(l.Starts, uint32(len(l.Adj)))
+	}
+	for w := range l.Rank {
+		l.Rank[w] = uint32(64 * w)
+	}
+	t.lists = pregel.EdgeLists{Lists: l, Slots: pregel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
+}
+
+func (t *toy[V, M]) combiner() pregel.Combiner[M] {
+	if c, ok := t.inner.(pregel.Combining[M]); ok {
+		return c.Combiner()
+	}
+	return nil
+}
+
+// run runs the program to its end.
+func (t *toy[V, M]) run() {
+	start, _ := t.inner.(pregel.Starting[V])
+	for v := range t.n {
+		t.active[v] = start == nil
+		if start != nil {
+			t.values[v] = start.Initial()
+		}
+	}
+	var master pregel.Coordinator
+	for s := 0; ; s++ {
+		t.worker.Superstep = s
+		t.coordinate(&master, s)
+		if master.Halted {
+			t.outcome.Converged = true
+			return
+		}
+		t.worker.Phase = master.Phase
+		inbox := t.inbox
+		t.inbox = make([][]M, t.n)
+		ran := 0
+		for v := range t.n {
+			if t.runs(v, s, inbox[v]) {
+				t.compute(v, inbox[v])
+				ran++
+			}
+		}
+		if ran == 0 {
+			t.outcome.Converged = true
+			return
+		}
+		t.outcome.Supersteps = s + 1
+		t.aggregate()
+		if t.limit > 0 && s+1 == t.limit && t.awaits() {
+			return
+		}
+	}
+}
+
+// awaits reports whether anything is left to do.
+func (t *toy[V, M]) awaits() bool {
+	for v := range t.n {
+		if t.active[v] || !t.done[v] && len(t.inbox[v]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {
+	sources, ok := t.inner.(pregel.Sourced)
+	if superstep == 0 && ok {
+		return slices.Contains(sources.Sources(), pregel.VertexID(v))
+	}
+	return !t.done[v] && (t.active[v] || len(messages) > 0)
+}
+
+func (t *toy[V, M]) coordinate(c *pregel.Coordinator, superstep int) {
+	p, ok := t.inner.(pregel.Coordinating)
+	if !ok {
+		return
+	}
+	c.Superstep, c.NumVertices, c.NumEdges, c.Totals = superstep, uint64(t.n), t.stored, t.worker.Totals
+	p.Coordinate(c)
+}
+
+func (t *toy[V, M]) aggregate() {
+	a, ok := t.inner.(pregel.Aggregating)
+	if !ok {
+		return
+	}
+	for _, a := range a.Aggregators() {
+		cell, total := t.worker.Cells[a.Number()], t.worker.Totals[a.Number()]
+		if !a.Persists() {
+			total.Reset()
+		}
+		total.Merge(cell)
+		cell.Reset()
+	}
+}
+
+// compute runs one vertex, in a block of its own.
+func (t *toy[V, M]) compute(v int, messages []M) {
+	values, in, out := [64]V{t.values[v]}, [64]M{}, [64]M{}
+	b := pregel.Block[V, M]{
+		Run: 1, Values: &values, In: &in, Out: &out, First: pregel.VertexID(v), Stride: 1, Base: uint32(v),
+		OutDegrees: &[64]uint32{t.out[v]}, InDegrees: &[64]uint32{t.in[v]}, Worker: &t.worker, Outbox: pregel.NewOutbox[M](1, false),
+	}
+	if t.active[v] || t.worker.Superstep == 0 {
+		b.Awake = 1
+	}
+	if len(messages) > 0 {
+		b.Received = 1
+	}
+	c := t.combiner()
+	init, hasInit := t.inner.(pregel.Initializing[V, M])
+	list, isList := pregel.Unlist(t.program)
+	if !isList && !t.apart {
+		b.Combine = c.Combine
+	}
+	var before M
+	switch {
+	case isList:
+		b.SweepLists(list, func(int) []M { return messages })
+	case hasInit && t.worker.Superstep == 0:
+		b.SweepInit(init)
+	default:
+		for i, m := range messages {
+			if in[0] = m; i > 0 {
+				in[0] = c.Combine(before, m)
+			}
+			before = in[0]
+		}
+		b.Sweep(t.program, c.Identity())
+	}
+	t.values[v] = values[0]
+	if b.Sent != 0 {
+		for k := t.lists.Starts[v]; k < t.lists.Starts[v+1]; k++ {
+			t.deliver(t.lists.Adj[k], t.cross(out[0], t.lists.Weights64[k]))
+		}
+	}
+	for i, to := range b.Outbox.To[0] {
+		t.deliver(to, t.lift(b.Outbox.Msg[0][i]))
+	}
+	t.active[v] = b.Halt|b.Finish == 0
+	t.done[v] = t.done[v] || b.Finish != 0
+}
+
+func (t *toy[V, M]) deliver(to uint32, m M) {
+	t.inbox[to] = append(t.inbox[to], m)
+	t.outcome.Messages++
+}

@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// TestMessageCountsOfUeno13 reproduces Table 1 of Ueno13: on a uniform random graph of mean degree 32, how many values
+// cross partitions when each gets a sender's message once, over how many messages do so one by one.
+func TestMessageCountsOfUeno13(t *testing.T) {
+	const n = 1 << 17 // the table's 1M gives the same, see docs/performance.md
+	team := parallel.NewTeam(2, false)
+	defer team.Close()
+	for _, c := range []struct {
+		partitions int
+		ratio      float64 // the table's
+	}{{2, 0.0625}, {4, 0.125}, {8, 0.245}, {16, 0.432}, {32, 0.632}, {64, 0.787}} {
+		t.Run(fmt.Sprintf("partitions=%d", c.partitions), func(t *testing.T) {
+			in, err := generate.Input(t.Context(), generate.Uniform{N: n, Degree: 32, Seed: 5}, generate.Options{Team: team})
+			check(t, err)
+			defer in.Close()
+			g, err := graph.Build(t.Context(), in, graph.Options{Partitions: c.partitions, Team: team})
+			check(t, err)
+			defer g.Close()
+			once := algorithms.PageRank{Damping: 0.85, Iterations: 1} // every vertex sends to all its neighbours, once
+			sent := func(o engine.Options) int {
+				o.Team = team
+				job, err := engine.NewJob(g, once, o)
+				check(t, err)
+				defer job.Close()
+				outcome, err := job.Run(t.Context())
+				check(t, err)
+				if outcome.Messages != 2*32*n { // the last superstep's are sent, but not delivered
+					t.Errorf("%d messages, want %d", outcome.Messages, 2*32*n)
+				}
+				return outcome.Sent
+			}
+			naive := sent(engine.Options{Delivery: delivery.ChooseNaive, Uncombined: true})
+			bitmaps := sent(engine.Options{Delivery: delivery.ChoosePull})
+			ratio := float64(bitmaps) / float64(naive)
+			t.Logf("%d values against %d messages: %.4f, Table 1 has %.4f", bitmaps, naive, ratio, c.ratio)
+			if math.Abs(ratio/c.ratio-1) > 0.02 {
+				t.Errorf("ratio %.4f, want %.4f within 2 %%", ratio, c.ratio)
+			}
+			p := float64(c.partitions)
+			if formula := p * (1 - math.Pow(1-1/p, 32)) / 32; math.Abs(ratio/formula-1) > 0.02 {
+				t.Errorf("ratio %.4f, and by (4)/(1) %.4f", ratio, formula)
+			}
+		})
+	}
+}
