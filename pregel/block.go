@@ -12,8 +12,7 @@ type Block[V, M any] struct {
 	// Run marks the vertices to compute: those awake, or with a message, and not finished. The engine looks at no other
 	// bit of the output words.
 	Run uint64
-	// Awake marks the vertices of Run that were awake anyhow; the others were woken by a message or, in superstep 0, are
-	// the program's Sources.
+	// Awake marks the vertices of Run that were awake anyhow, in superstep 0 all; the others were woken by a message.
 	Awake uint64
 	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything; in superstep 0, where there
 	// are no messages, In may be nil.

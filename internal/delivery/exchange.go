@@ -27,6 +27,9 @@ type Exchange[M any] struct {
 	words    []uint64 // a fold column's presence
 	to       []uint32
 	messages []M
+	packed   pregel.Packed // a column that came
+	keys     []uint64
+	ordered  []sent[M]
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
 	Tracing  bool
@@ -43,6 +46,8 @@ type peer[M any] struct {
 	packed    pregel.Packed
 	positions []uint32
 	messages  []M
+	combined  []M
+	ordered   []sent[M]
 }
 
 // NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
@@ -121,8 +126,8 @@ func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.K
 			f.Mark(w)
 		}
 		if in.Count > 0 {
-			values := pregel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
-			k.Unpack(&values, f.Words[lo:hi], group.Start)
+			x.packed = pregel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
+			k.Unpack(&x.packed, f.Words[lo:hi], group.Start)
 		}
 		full = full && in.Count == int(group.Count)
 	}

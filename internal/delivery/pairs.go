@@ -120,7 +120,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			continue
 		}
 		if combine != nil {
-			to.combine(combine)
+			x.keys = to.combine(combine, x.keys)
 		}
 		if err := x.sendPairs(to, q, transport.Sends, superstep); err != nil {
 			return err
@@ -151,31 +151,31 @@ type sent[M any] struct {
 // the sink in the order of their senders, whatever partitions these are in.
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
-	var all []sent[M]
 	for q := range x.sends {
-		var batch []sent[M]
+		to := &x.sends[q]
+		to.ordered = to.ordered[:0]
 		for _, o := range outboxes {
 			for i, local := range o.To[q] {
-				batch = append(batch, sent[M]{local, o.From[q][i], o.Msg[q][i]})
+				to.ordered = append(to.ordered, sent[M]{local, o.From[q][i], o.Msg[q][i]})
 			}
 		}
 		if q == p.Index {
-			all = batch
 			continue
 		}
-		frame := &x.sends[q].frame
-		*frame = transport.Frame{To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(batch), Ref: batch}
-		if err := x.send(frame, superstep); err != nil {
+		to.frame = transport.Frame{To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.ordered), Ref: &to.ordered}
+		if err := x.send(&to.frame, superstep); err != nil {
 			return err
 		}
 	}
+	all := append(x.ordered[:0], x.sends[p.Index].ordered...)
 	for range p.Of - 1 {
 		in, err := x.receive(ctx, transport.Sends, superstep)
 		if err != nil {
 			return err
 		}
-		all = append(all, in.Ref.([]sent[M])...)
+		all = append(all, *in.Ref.(*[]sent[M])...)
 	}
+	x.ordered = all
 	slices.SortStableFunc(all, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]
 	for _, s := range all {
@@ -186,18 +186,17 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 	return nil
 }
 
-// combine reduces the messages to each receiver to one.
-func (to *peer[M]) combine(combine func(a, b M) M) {
-	n := len(to.positions)
-	if n < 2 {
-		return
+// combine reduces the messages to each receiver to one. It returns keys, the memory it sorts in, maybe grown.
+func (to *peer[M]) combine(combine func(a, b M) M, keys []uint64) []uint64 {
+	if len(to.positions) < 2 {
+		return keys
 	}
-	keys := make([]uint64, n)
+	keys = keys[:0]
 	for i, local := range to.positions {
-		keys[i] = uint64(local)<<32 | uint64(uint32(i))
+		keys = append(keys, uint64(local)<<32|uint64(uint32(i)))
 	}
 	slices.Sort(keys)
-	messages := make([]M, 0, n)
+	messages := to.combined[:0]
 	positions := to.positions[:0]
 	last := uint32(0)
 	for i, key := range keys {
@@ -210,5 +209,6 @@ func (to *peer[M]) combine(combine func(a, b M) M) {
 		positions = append(positions, local)
 		messages = append(messages, m)
 	}
-	to.positions, to.messages = positions, messages
+	to.positions, to.messages, to.combined = positions, messages, to.messages
+	return keys
 }

@@ -53,15 +53,6 @@ func (r *runner[V, M]) reset() {
 	}
 }
 
-// makeColumns makes the places of the program's property columns, which reset fills.
-func (r *runner[V, M]) makeColumns() {
-	for _, c := range r.job.methods.columns {
-		for len(r.columns) <= c.Number() {
-			r.columns = append(r.columns, nil)
-		}
-	}
-}
-
 // clearColumns makes every property zero.
 func (r *runner[V, M]) clearColumns() {
 	for _, c := range r.job.methods.columns {

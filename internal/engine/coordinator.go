@@ -98,7 +98,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outcome) {
 	c.add(reports)
 	o := &c.outcome
-	c.policy.Learn(seconds, c.sum.Computed)
+	c.policy.Learn(c.delivery(reports, seconds))
 	if c.policy.Chosen == delivery.Mirrored {
 		c.load.Untransposed = 0
 	}
@@ -125,6 +125,20 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.command.Scheme = c.choose()
 	c.consult()
 	return &c.command, o
+}
+
+// delivery returns the time that delivery took in a superstep. A pull computes as it goes: the program's part of that is
+// guessed.
+func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
+	if c.policy.Chosen == delivery.Pull {
+		return max(seconds-float64(c.sum.Computed)*c.policy.Rates.Compute, seconds/4)
+	}
+	took := 0.0
+	for _, p := range reports {
+		t := &p.Times
+		took = max(took, t.Expand+t.Traverse+t.Fold)
+	}
+	return took
 }
 
 func (c *coordinator) add(reports []*Report) {

@@ -43,13 +43,10 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 func (r *runner[V, M]) sends(ctx context.Context, c *Command) error {
 	defer r.timed(&r.report.Times.Fold)()
 	var err error
-	switch {
-	case r.outboxes[0].KeepSenders:
-		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sink, c.Superstep)
-	case r.uncombined():
-		err = r.exchange.Send(ctx, r.outboxes, nil, r.sink, c.Superstep)
-	default:
-		err = r.exchange.Send(ctx, r.outboxes, r.job.methods.combiner.Combine, r.sink, c.Superstep)
+	if r.outboxes[0].KeepSenders {
+		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking, c.Superstep)
+	} else {
+		err = r.exchange.Send(ctx, r.outboxes, r.combine, r.sinking, c.Superstep)
 	}
 	for _, o := range r.outboxes {
 		o.Reset()

@@ -25,14 +25,14 @@ const (
 // pushNaive pushes along the senders' own edges and folds the partial results for ghosts to their owners.
 func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
 	for i, a := range r.pushes {
-		p := pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}
+		r.pushing = pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}
 		stop := r.timed(&r.report.Times.Traverse)
 		var err error
 		if r.uncombined() {
-			err = r.emit(&p, a.Chunks)
+			err = r.emit(a.Chunks)
 		} else {
 			r.makeInbox()
-			err = r.push(&p, a.Chunks, r.delivering.edges)
+			err = r.push(a.Chunks, r.delivering.edges)
 		}
 		stop()
 		if err != nil {
@@ -40,7 +40,7 @@ func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
 		}
 		stop = r.timed(&r.report.Times.Fold)
 		if r.uncombined() {
-			err = r.exchange.Uncombined(ctx, a, r.allBins(), r.sink, c.Superstep, i > 0)
+			err = r.exchange.Uncombined(ctx, a, r.allBins(), r.sinking, c.Superstep, i > 0)
 			r.resetBins()
 		} else {
 			err = r.exchange.Fold(ctx, a, r.kernel, &r.inbox, c.Superstep, i > 0)
@@ -68,15 +68,15 @@ func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
 		}
 	}
 	for _, s := range r.mirrors {
-		p := pregel.Push{Lists: &s.Lists, Present: r.read.Words, Skip: r.finished}
+		r.pushing = pregel.Push{Lists: &s.Lists, Present: r.read.Words, Skip: r.finished}
 		if r.gather == nil {
 			r.makeInbox()
-			if err := r.push(&p, s.Chunks, c.SenderEdges); err != nil {
+			if err := r.push(s.Chunks, c.SenderEdges); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := r.emit(&p, s.Chunks); err != nil {
+		if err := r.emit(s.Chunks); err != nil {
 			return err
 		}
 		for _, b := range r.allBins() {
@@ -89,20 +89,42 @@ func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
 	return nil
 }
 
-// push takes the messages of the senders present, about so many edges of them, to the inbox.
-func (r *runner[V, M]) push(p *pregel.Push, chunks []uint32, edges int) error {
-	r.pushing = p
-	switch many := edges > serialEdges && r.team.Size() > 1; {
-	case !many:
-		r.threads[0].count.walked += r.pushWords(p)
+// push takes the messages of r.pushing, about so many edges of them, to the inbox.
+func (r *runner[V, M]) push(chunks []uint32, edges int) error {
+	if edges <= serialEdges || r.team.Size() == 1 {
+		r.threads[0].count.walked += r.pushWords(&r.pushing)
 		return nil
-	case r.claimer != nil:
+	}
+	switch r.pushBy() {
+	case byClaims:
 		return r.run(true, chunks, r.tasks.claim)
-	case r.part.Of == 1 && r.team.Size() <= maxRanges && !r.job.methods.monotone:
-		r.cutRanges(p)
+	case byRanges:
+		r.cutRanges()
 		return r.run(true, nil, r.tasks.ranged)
 	default:
 		return r.pushRounds(chunks)
+	}
+}
+
+// parting is how several workers share a push.
+type parting uint8
+
+const (
+	byClaims parting = iota // each takes senders, and claims receivers
+	byRanges                // each looks at every sender, for a range of receivers
+	byBins                  // each takes senders, and fills bins of receivers, which are folded by turns
+)
+
+// pushBy returns how a push is shared. Bins are for what the others cannot do, and for monotone programs: most of their
+// messages are dropped before they reach one.
+func (r *runner[V, M]) pushBy() parting {
+	switch {
+	case r.claimer != nil:
+		return byClaims
+	case r.part.Of == 1 && r.team.Size() <= maxRanges && !r.job.methods.monotone:
+		return byRanges
+	default:
+		return byBins
 	}
 }
 
@@ -113,9 +135,9 @@ func (r *runner[V, M]) pushWords(p *pregel.Push) (walked int) {
 }
 
 // cutRanges gives every worker a range of receivers with as many edges as the others' (Nakao20, 3.4).
-func (r *runner[V, M]) cutRanges(p *pregel.Push) {
+func (r *runner[V, M]) cutRanges() {
 	for i, t := range r.threads {
-		t.push = *p
+		t.push = r.pushing
 		t.push.Ranged = true
 		t.push.From, t.push.To = r.border(i), r.border(i+1)
 	}
@@ -158,7 +180,7 @@ func (r *runner[V, M]) claimTask(worker int) {
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
 			if r.read.Words[w] != 0 {
-				t.count.walked += r.claimer.Claim(r.pushing, w, &r.inbox)
+				t.count.walked += r.claimer.Claim(&r.pushing, w, &r.inbox)
 			}
 		}
 		return true
@@ -171,7 +193,7 @@ func (r *runner[V, M]) emitTask(worker int) {
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
 			if r.read.Words[w] != 0 {
-				t.pending += r.kernel.Emit(r.pushing, w, bins)
+				t.pending += r.kernel.Emit(&r.pushing, w, bins)
 			}
 		}
 		return t.pending < r.round
@@ -192,9 +214,8 @@ func (r *runner[V, M]) foldTask(int) {
 	}
 }
 
-// emit puts all messages of the senders present into the workers' bins.
-func (r *runner[V, M]) emit(p *pregel.Push, chunks []uint32) error {
-	r.pushing = p
+// emit puts all messages of r.pushing into the workers' bins.
+func (r *runner[V, M]) emit(chunks []uint32) error {
 	round := r.round
 	r.round = 1 << 62
 	err := r.run(r.team.Size() > 1, chunks, r.tasks.emit)
@@ -217,13 +238,13 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *pregel.Bins[M] {
 }
 
 func (r *runner[V, M]) allBins() []*pregel.Bins[M] {
-	all := make([]*pregel.Bins[M], 0, len(r.threads))
+	r.emitted = r.emitted[:0]
 	for _, t := range r.threads {
 		if t.bins != nil {
-			all = append(all, t.bins)
+			r.emitted = append(r.emitted, t.bins)
 		}
 	}
-	return all
+	return r.emitted
 }
 
 func (r *runner[V, M]) resetBins() {

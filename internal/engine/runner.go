@@ -50,9 +50,12 @@ type runner[V, M any] struct {
 	tasks    tasks
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
-	pushing  *pregel.Push
+	pushing  pregel.Push
 	bins     parallel.Counter // bins being folded
-	round    int              // how many pairs a worker emits before the bins are folded
+	emitted  []*pregel.Bins[M]
+	sinking  delivery.Sink[M]
+	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
+	round    int            // how many pairs a worker emits before the bins are folded
 	claimer  pregel.Claimer[M]
 
 	command    *Command
@@ -124,6 +127,10 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 	r.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask}
+	r.sinking = r.sink
+	if !r.uncombined() {
+		r.combine = j.methods.combiner.Combine
+	}
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // of which most are left out
 	}

@@ -1,0 +1,145 @@
+package engine_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// layered is a graph of many supersteps that are all alike, each large enough for several threads: every vertex of a
+// layer has edges to three of the next.
+func layered(layers, width int) shape {
+	rng := rand.New(rand.NewPCG(5, 5))
+	s := shape{name: "layers", n: 1 + layers*width, directed: true}
+	add := func(u, v int) {
+		s.tuples = append(s.tuples, [2]uint64{uint64(u), uint64(v)})
+		s.weights = append(s.weights, 1+rng.Float64()/16)
+	}
+	for i := range width {
+		add(0, 1+i)
+		for l := range layers - 1 {
+			add(1+l*width+i, 1+(l+1)*width+i)
+			add(1+l*width+i, 1+(l+1)*width+rng.IntN(width))
+			add(1+l*width+i, 1+(l+1)*width+rng.IntN(width))
+		}
+	}
+	return s
+}
+
+// allocated runs a program twice for some supersteps, and returns how much each of the second run allocated: in the first
+// buffers grow to what they need.
+func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting) []int {
+	t.Helper()
+	const supersteps = 16
+	allocations := make([]int, 0, supersteps)
+	var stats runtime.MemStats
+	before := uint64(0)
+	way.o.MaxSupersteps = supersteps
+	way.o.Progress = func(engine.Progress) {
+		runtime.ReadMemStats(&stats)
+		allocations = append(allocations, int(stats.Mallocs-before))
+		before = stats.Mallocs
+	}
+	j, err := engine.NewJob(g, p, teamed(t, way))
+	check(t, err)
+	defer j.Close()
+	for range 2 {
+		allocations = allocations[:0]
+		blockMany()
+		_, err := j.Run(t.Context())
+		check(t, err)
+	}
+	if len(allocations) != supersteps {
+		t.Fatalf("%v: %d supersteps", way, len(allocations))
+	}
+	return allocations[2:]
+}
+
+// noAllocation fails if supersteps after the second allocate: any of them with one thread; most of them with several,
+// where a worker may get more than it ever had and grow its buffers.
+func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p pregel.Program[V, M], o engine.Options) {
+	t.Helper()
+	for _, g := range graphs {
+		for _, threads := range []int{1, 3, 6} {
+			if threads != 3 && len(g.Parts) > 1 {
+				continue // a partition works with one thread all the same, or with two
+			}
+			for _, o.Delivery = range []delivery.Choice{delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull} {
+				if o.Deterministic && o.Delivery != delivery.ChooseAuto || o.Uncombined && o.Delivery != delivery.ChooseNaive {
+					continue
+				}
+				way := setting{len(g.Parts), threads, o}
+				each := allocated(t, g, p, way)
+				slices.Sort(each)
+				which := len(each) / 2
+				if threads == 1 && way.parts == 1 {
+					which = len(each) - 1
+				}
+				if each[which] > 0 {
+					t.Errorf("%s, %v: supersteps allocate %v", name, way, each)
+				}
+			}
+		}
+	}
+}
+
+// chatter never ends: every vertex writes to its neighbours, and to one by itself.
+type (
+	chatter     struct{}
+	chatterList struct{}
+)
+
+func (chatter) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+func (chatter) Compute(v *pregel.Vertex[float64, float64], m float64) {
+	v.Set(m)
+	v.SendToAllNeighbors(1)
+	v.Send(v.ID()*7%pregel.VertexID(v.NumVertices()), 2)
+}
+func (chatterList) Compute(v *pregel.Vertex[float64, float64], list []float64) {
+	chatter{}.Compute(v, float64(len(list)))
+}
+
+// blockMany lets the runtime make its records of goroutines that wait, which it keeps: it would make them one by one while
+// partitions wait for each other.
+func blockMany() {
+	gate := make(chan struct{})
+	var group sync.WaitGroup
+	for range 1000 {
+		group.Go(func() { <-gate })
+	}
+	close(gate)
+	group.Wait()
+}
+
+func TestNoSuperstepAllocates(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
+	s := layered(20, 1500)
+	var plain, weighted []*graph.Graph
+	for _, parts := range []int{1, 3} {
+		plain, weighted = append(plain, s.load(t, parts, edges.Unweighted)), append(weighted, s.load(t, parts, edges.Float64))
+	}
+	source, _ := plain[0].Find(0)
+	o := engine.Options{}
+	noAllocation(t, "BFS", plain, algorithms.BFS{Source: source}, o)
+	noAllocation(t, "SSSP", weighted, algorithms.SSSP[float64]{Source: source}, o)
+	noAllocation(t, "SSSPTree", weighted, algorithms.SSSPTree[float64]{Source: source}, o)
+	noAllocation(t, "WCC", plain, algorithms.WCC{}, o)
+	noAllocation(t, "PageRank", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, o)
+	noAllocation(t, "PageRank, deterministic", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Deterministic: true})
+	noAllocation(t, "chatter", plain, chatter{}, o)
+	noAllocation(t, "chatter, uncombined", plain, chatter{}, engine.Options{Uncombined: true})
+	noAllocation(t, "chatter, deterministic", plain, chatter{}, engine.Options{Deterministic: true})
+	noAllocation(t, "chatter as a list", plain, pregel.List(chatterList{}), o)
+	noAllocation(t, "PageRank, uncombined", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Uncombined: true})
+}
