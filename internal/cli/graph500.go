@@ -90,7 +90,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	defer progress.done()
 	report, err := graph500.Run(ctx, graph500.Config{
 		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note,
+		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
 	})
 	progress.done()
 	err = errors.Join(err, finish())

@@ -68,6 +68,14 @@ func (f *lateFile) Close() error {
 	return errors.Join(f.buffer.Flush(), f.file.Close())
 }
 
+// things writes a number and what it counts, in the plural unless there is one.
+func things[T int | int64 | uint64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return counted(n) + " " + many
+}
+
 // counted writes a number with commas.
 func counted[T int | int64 | uint64](n T) string {
 	s := fmt.Sprint(n)
