@@ -1,14 +1,13 @@
 package pregel
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/gob"
+	"encoding/json"
 	"fmt"
 )
 
 // Encode returns the cell's value as bytes, for the coordinator in another process: little-endian if the type has a
-// fixed size, by encoding/gob otherwise. A sum that must be exact travels with all its parts.
+// fixed size, as JSON otherwise, of exported fields alone. A sum that must be exact travels with all its parts.
 func (c *cell[T]) Encode() ([]byte, error) {
 	var exact []float64
 	if c.parts != nil {
@@ -22,11 +21,8 @@ func (c *cell[T]) Encode() ([]byte, error) {
 	if binary.Size(c.value) >= 0 {
 		return binary.Append(data, binary.LittleEndian, c.value)
 	}
-	buffer := bytes.NewBuffer(data)
-	if err := gob.NewEncoder(buffer).Encode(&c.value); err != nil {
-		return nil, fmt.Errorf("an aggregate of type %T: %w", c.value, err)
-	}
-	return buffer.Bytes(), nil
+	text, err := json.Marshal(&c.value)
+	return append(data, text...), err
 }
 
 // Decode sets the cell to what Encode wrote.
@@ -53,5 +49,5 @@ func (c *cell[T]) Decode(data []byte) error {
 		_, err := binary.Decode(data, binary.LittleEndian, &c.value)
 		return err
 	}
-	return gob.NewDecoder(bytes.NewReader(data)).Decode(&c.value)
+	return json.Unmarshal(data, &c.value)
 }

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"unsafe"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/pregel"
@@ -25,12 +25,11 @@ func (j *Job[V, M]) facts() *Facts {
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
 	}
-	var m M
 	f := &Facts{
 		Partitions: r.part.Of, Vertices: uint64(j.graph.N), Edges: j.graph.Arcs, Ordered: r.traits.Ordered,
 		Load: delivery.Load{
 			Vertices: j.graph.N, Partitions: r.part.Of, Threads: threads,
-			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(unsafe.Sizeof(m)),
+			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
 		Rates: r.measure(),
 	}
