@@ -107,6 +107,7 @@ func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
 func (g *Graph) Close() {
 	g.close.Do(func() {
 		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
+		g.Labels = edges.Labels{}
 		g.arena.Close()
 	})
 }
