@@ -20,12 +20,14 @@ type clock struct {
 	origin time.Time
 	offset float64 // seconds to add to this rank's clock to have rank 0's
 	lead   float64 // seconds from naming a time until then
+	missed bool    // the time named last had passed when this rank heard of it
 }
 
 const (
 	syncs     = 5    // questions to rank 0; the answer that came fastest counts
 	spins     = 2000 // of the scheduler, a tenth of a millisecond or two, because timers come late
 	spinAhead = 100 * time.Microsecond
+	mostLead  = 20e-3 // seconds, unless the model asks for more
 )
 
 func newClock(g *collective.Group, tag uint32) (*clock, error) {
@@ -88,7 +90,9 @@ func (c *clock) start(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return values[0], c.wait(ctx, c.origin.Add(time.Duration((values[0]-c.offset)*1e9)))
+	until := c.origin.Add(time.Duration((values[0] - c.offset) * 1e9))
+	c.missed = time.Until(until) < 0
+	return values[0], c.wait(ctx, until)
 }
 
 // wait returns at a time of this rank's clock, more precisely than a timer. In virtual time, which does not pass while
@@ -134,17 +138,21 @@ func (c *clock) measure(ctx context.Context, do func() error) (repetition, error
 	if err := do(); err != nil {
 		return repetition{}, err
 	}
-	data := encode(c.now()+c.offset-start, begun)
+	missed := 0.0
+	if c.missed {
+		missed = 1
+	}
+	data := encode(c.now()+c.offset-start, begun, missed)
 	if err := c.g.Allreduce(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Doubling}, data, collective.MaxFloat64); err != nil {
 		return repetition{}, err
 	}
-	values, err := decode(data, 2)
+	values, err := decode(data, 3)
 	if err != nil {
 		return repetition{}, err
 	}
 	r := repetition{max(values[0], 0), max(values[1], 0)}
-	if r.late > c.lead/4 { // the named time was missed, or nearly
-		c.lead = min(c.lead*1.5, 1)
+	if values[2] > 0 {
+		c.lead = min(c.lead*1.5, max(c.lead, mostLead))
 	}
 	return r, nil
 }
