@@ -196,7 +196,7 @@ func TestEveryAlgorithmAgainstItsTwin(t *testing.T) {
 // TestTagsAreIndependent runs all collectives at the same time and each several times.
 func TestTagsAreIndependent(t *testing.T) {
 	list := cases(t)
-	k := list[len(list)-6] // 16 ranks, two sites, 40 bytes
+	k := list[len(list)-5] // 16 ranks, two sites, 40 bytes
 	m := NewMemory(k.ranks, nil)
 	together(t, m, k.model(), func(g *Group) error {
 		var group sync.WaitGroup
