@@ -92,7 +92,7 @@ func writeBlock(w io.Writer, status uint16, body []byte) error {
 	return err
 }
 
-// readBlock reads a block. A refusal is an error; so is another version, after the other side's refusal if it sent one.
+// readBlock reads a block. A refusal is an error, and so is another version.
 func readBlock(r io.Reader, peer string) ([]byte, error) {
 	var b [blockHeader]byte
 	if _, err := io.ReadFull(r, b[:4]); err != nil {
@@ -108,12 +108,12 @@ func readBlock(r io.Reader, peer string) ([]byte, error) {
 	if n > maxBody {
 		return nil, fmt.Errorf("%w: a block of %d bytes", ErrGarbage, n)
 	}
-	if version != Version {
-		return nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
-	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(r, body); err != nil {
 		return nil, err
+	}
+	if version != Version { // found out only now: what is left unread would make the refusal be lost in a reset
+		return nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
 	}
 	if status != statusGo {
 		return nil, refusal(peer, string(body))

@@ -224,6 +224,12 @@ func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 		return nil, transport.ErrClosed
 	}
 	defer func() { <-m.dialling }()
+	m.mu.Lock()
+	closed := m.closed
+	m.mu.Unlock()
+	if closed {
+		return nil, transport.ErrClosed
+	}
 	outs, errs := make([]*outbound, len(peers)), make([]error, len(peers))
 	var group sync.WaitGroup
 	for i, p := range peers {

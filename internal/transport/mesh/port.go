@@ -25,8 +25,8 @@ type Port struct {
 	taken    []*arrival // and not released yet
 	free     []*arrival // with buffers
 	bare     []*arrival // without
-	pending  int // frames not written yet
-	limit    int // of these
+	pending  int        // frames not written yet
+	limit    int        // of these
 	sent     []transport.Tally
 	received []transport.Tally
 	account  transport.Account
