@@ -180,10 +180,14 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	}
 	sum := uint32(0)
 	if to != nil || h.length == 0 {
-		if _, err := io.ReadFull(r.from, to); err != nil {
-			return cut(err)
+		for len(to) > 0 { // summed up piece by piece, while each is in the cache
+			n, err := r.from.Read(to)
+			if err != nil && n < len(to) {
+				return cut(err)
+			}
+			sum = crc32.Update(sum, castagnoli, to[:n])
+			to = to[n:]
 		}
-		sum = crc32.Checksum(to, castagnoli)
 	} else if sum, err = r.drop(int(h.length)); err != nil {
 		return cut(err)
 	}

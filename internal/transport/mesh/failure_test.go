@@ -213,9 +213,11 @@ func TestSendWithoutEndWaits(t *testing.T) {
 				if err := p.Send(&transport.Frame{From: p.index, To: 1 - p.index, Raw: raw}); err != nil {
 					t.Error(err)
 				}
-				if p.pending > p.limit { // only this goroutine makes it more
+				p.mu.Lock()
+				if p.pending > p.limit {
 					t.Error("more frames are queued than may be")
 				}
+				p.mu.Unlock()
 			}
 			for range frames {
 				f, err := p.Receive(t.Context(), transport.Expand)

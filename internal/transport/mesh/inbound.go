@@ -12,7 +12,7 @@ import (
 )
 
 // readBuffer is how much is read at once; larger payloads are read into their place.
-const readBuffer = 64 << 10
+const readBuffer = 16 << 10
 
 // inbound is another worker's connection to this one: frames come in, credits go out.
 type inbound struct {
@@ -179,7 +179,7 @@ func (in *inbound) address(h *header) {
 		c.staleSuperstep.Add(1)
 		return
 	}
-	f.port, f.arrival = p, p.newArrival(f.payload()+8)
+	f.port, f.arrival = p, p.newArrival(f.payload())
 }
 
 // consume says that there is room for so many bytes more.

@@ -39,6 +39,8 @@ type outbound struct {
 
 	// The writer's own.
 	batch    []byte
+	item     item // being written
+	header   header
 	vec      [4][]byte
 	buffers  net.Buffers
 	packed   []byte
@@ -106,18 +108,17 @@ func signal(c chan struct{}) {
 	}
 }
 
-// take returns the next frame, if there is one.
-func (o *outbound) take() (item, bool) {
+// take makes the next frame, if there is one, the item.
+func (o *outbound) take() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.next == len(o.queue) {
 		o.queue, o.next = o.queue[:0], 0
-		return item{}, false
+		return false
 	}
-	it := o.queue[o.next]
-	o.queue[o.next] = item{}
+	o.item, o.queue[o.next] = o.queue[o.next], item{}
 	o.next++
-	return it, true
+	return true
 }
 
 // drop takes a session's frames, or all if it is nil, from the queue.
@@ -145,13 +146,12 @@ func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
 	for {
-		it, ok := o.take()
 		var err error
 		switch {
-		case ok:
+		case o.take():
 			n := 0
-			n, err = o.writeFrame(&it)
-			it.port.written(it.frame.To, n)
+			n, err = o.writeFrame(&o.item)
+			o.item.port.written(o.item.frame.To, n)
 		case len(o.batch) > 0:
 			err = o.flush()
 		default:
@@ -194,18 +194,19 @@ func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 // writeFrame writes a frame chunk by chunk, and returns how many bytes its values took if they had to be encoded. It
 // stops between chunks when the session ends; the other side drops what it has.
 func (o *outbound) writeFrame(it *item) (int, error) {
-	f, s := &it.frame, it.port.session
-	h := header{identity: identity{
+	f, s, h := &it.frame, it.port.session, &o.header
+	*h = header{identity: identity{
 		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
 		superstep: uint32(f.Superstep), from: uint32(f.From), to: uint32(f.To),
 		count: uint64(f.Count), presence: uint64(len(f.Presence)),
 	}}
 	values, encoded := f.Raw, 0
 	if f.Ref != nil {
-		var err error
-		if o.packed, err = pack(s.codec, o.packed[:0], f); err != nil {
-			s.fail(err)
-			return 0, nil
+		if failed, err := o.encode(s.codec, f); failed != nil || err != nil {
+			if failed != nil {
+				s.fail(failed)
+			}
+			return 0, err
 		}
 		values, encoded, h.form = o.packed, len(o.packed), formPacked
 	}
@@ -223,7 +224,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		a := f.Presence[min(h.offset, h.presence):min(end, h.presence)]
 		b := values[max(h.offset, h.presence)-h.presence : max(end, h.presence)-h.presence]
 		h.length = uint32(n)
-		if err := o.writeChunk(&h, a, b); err != nil {
+		if err := o.writeChunk(h, a, b); err != nil {
 			return 0, err
 		}
 		h.offset = end
@@ -235,18 +236,24 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 	return encoded, nil
 }
 
-// pack encodes values; what panics there is the program's.
-func pack(c Codec, to []byte, f *transport.Frame) (b []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			b, err = to, fmt.Errorf("encoding messages: panic: %v", p)
+// encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the codec failed, and how
+// the connection did.
+func (o *outbound) encode(c Codec, f *transport.Frame) (failed, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil { // it is the program's
+				failed = fmt.Errorf("encoding messages: panic: %v", p)
+			}
+		}()
+		if o.packed, failed = c.Append(o.packed[:0], f); failed != nil {
+			failed = fmt.Errorf("encoding messages: %w", failed)
 		}
 	}()
-	b, err = c.Append(to, f)
-	if err != nil {
-		return b, fmt.Errorf("encoding messages: %w", err)
-	}
-	return b, nil
+	err = o.pause(nil, done)
+	<-done
+	return failed, err
 }
 
 // room waits until the window has room, and reports whether the session still runs.
@@ -287,7 +294,8 @@ func (o *outbound) writeChunk(h *header, a, b []byte) error {
 		if err := o.appendHeader(h, a, b, 0); err != nil {
 			return err
 		}
-		return o.flush(a, b)
+		o.buffers = append(o.vec[:0], o.batch, a, b)
+		return o.writeBuffers()
 	}
 	if err := o.appendHeader(h, a, b, n); err != nil {
 		return err
@@ -311,12 +319,17 @@ func (o *outbound) appendHeader(h *header, a, b []byte, more int) error {
 	return nil
 }
 
-// flush writes the batch, and what is to come behind it.
-func (o *outbound) flush(behind ...[]byte) error {
-	o.buffers = append(append(o.vec[:0], o.batch), behind...)
-	if len(o.batch) == 0 && len(behind) == 0 {
+// flush writes the batch.
+func (o *outbound) flush() error {
+	if len(o.batch) == 0 {
 		return nil
 	}
+	o.buffers = append(o.vec[:0], o.batch)
+	return o.writeBuffers()
+}
+
+// writeBuffers writes the buffers, of which the batch is the first, as long as the other side takes any.
+func (o *outbound) writeBuffers() error {
 	for {
 		o.conn.SetWriteDeadline(time.Now().Add(o.mesh.options.Silence))
 		n, err := o.buffers.WriteTo(o.conn)

@@ -32,56 +32,6 @@ type Port struct {
 	account  transport.Account
 }
 
-// arrival is a frame that came.
-type arrival struct {
-	frame  transport.Frame
-	local  *transport.Frame // of this worker: passed by reference
-	buffer []byte           // the payload, from shift on
-	shift  int              // such that values begin at a multiple of 8
-	packed []byte           // values that are the codec's
-	inb    *inbound
-	worker int
-	size   uint64 // on the wire
-}
-
-// sudden is how much memory a frame gets on its header's word alone; the rest comes as its bytes do.
-const sudden = 16 << 20
-
-// grow makes room for n bytes of payload behind the first have, and returns it.
-func (a *arrival) grow(id *identity, have, n int) []byte {
-	if have == 0 {
-		a.shift = int(-id.presence & 7)
-	}
-	if need := a.shift + have + n; need > cap(a.buffer) {
-		whole := a.shift + int(id.payload())
-		size := max(min(whole, max(sudden, 2*need)), 64)
-		larger := make([]byte, need, size)
-		copy(larger, a.buffer[:min(a.shift+have, len(a.buffer))])
-		a.buffer = larger
-	}
-	a.buffer = a.buffer[:a.shift+have+n]
-	return a.buffer[a.shift+have:]
-}
-
-// complete makes the frame of what came.
-func (a *arrival) complete(id *identity) {
-	presence, values := a.shift, a.shift+int(id.presence)
-	a.frame = transport.Frame{
-		From: int(id.from), To: int(id.to), Superstep: int(id.superstep), Kind: transport.Kind(id.kind),
-		Encoding: id.encoding, Count: int(id.count),
-	}
-	a.packed = nil
-	whole := a.buffer[:values+int(id.contents)]
-	if id.presence > 0 {
-		a.frame.Presence = whole[presence:values:values]
-	}
-	if id.form == formPacked {
-		a.packed = whole[values:]
-	} else if id.contents > 0 {
-		a.frame.Raw = whole[values:]
-	}
-}
-
 func newPort(s *Session, i int) *Port {
 	n := len(s.layout.Owner)
 	return &Port{
@@ -136,14 +86,22 @@ func (p *Port) Send(f *transport.Frame) error {
 // deliver puts a frame of the same worker into the box.
 func (p *Port) deliver(f *transport.Frame) {
 	p.mu.Lock()
-	a := new(arrival)
-	if n := len(p.bare); n > 0 {
-		a, p.bare = p.bare[n-1], p.bare[:n-1]
-	}
+	a := p.newBare()
 	a.local = f
 	p.boxes[f.Kind] = append(p.boxes[f.Kind], a)
 	p.mu.Unlock()
 	signal(p.wake)
+}
+
+// newBare returns an empty arrival without a buffer. The caller holds the lock.
+func (p *Port) newBare() *arrival {
+	n := len(p.bare)
+	if n == 0 {
+		return new(arrival)
+	}
+	a := p.bare[n-1]
+	p.bare = p.bare[:n-1]
+	return a
 }
 
 // written takes note that a frame's buffers are read no more, and how many bytes its encoded values took.
@@ -262,11 +220,15 @@ func (p *Port) wants(superstep uint32) bool {
 	return superstep >= p.floor
 }
 
-// newArrival returns an empty arrival for so many bytes, its buffer of a former one: the smallest that is large enough,
+// newArrival returns an empty arrival for a payload of so many bytes, its buffer of a former one: the smallest that is large enough,
 // or the largest.
 func (p *Port) newArrival(bytes uint64) *arrival {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if bytes == 0 {
+		return p.newBare()
+	}
+	bytes += 8 // for the shift
 	best := -1
 	for i, a := range p.free {
 		if best < 0 {
@@ -279,7 +241,7 @@ func (p *Port) newArrival(bytes uint64) *arrival {
 		}
 	}
 	if best < 0 {
-		return new(arrival)
+		return p.newBare()
 	}
 	a := p.free[best]
 	p.free[best] = p.free[len(p.free)-1]
