@@ -236,8 +236,8 @@ func (p *Port) newArrival(bytes uint64) *arrival {
 			continue
 		}
 		size, other := uint64(cap(a.buffer)), uint64(cap(p.free[best].buffer))
-		if fits := size >= bytes; fits != (other >= bytes) && fits || fits == (other >= bytes) && fits == (size < other) {
-			best = i
+		if size >= bytes && (other < bytes || size <= other) || size < bytes && size > other {
+			best = i // of equal ones the last to be freed: it may be in the cache still
 		}
 	}
 	if best < 0 {
