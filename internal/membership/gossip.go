@@ -160,12 +160,15 @@ func (g *gossip) rejoin() {
 	}
 }
 
-func (g *gossip) Close() error {
+func (g *gossip) Close() error { return g.close(g.list.Leave) }
+
+// close lets go of everything after saying goodbye.
+func (g *gossip) close(goodbye func(time.Duration) error) error {
 	var err error
 	g.once.Do(func() {
 		g.end()
 		g.work.Wait()
-		_ = g.list.Leave(leaveTimeout)
+		_ = goodbye(leaveTimeout)
 		err = g.list.Shutdown()
 		g.mu.Lock()
 		g.closed = true
@@ -199,13 +202,7 @@ func (d *delegate) tell(k Kind, n *memberlist.Node) {
 
 func (d *delegate) NotifyJoin(n *memberlist.Node)   { d.tell(Joined, n) }
 func (d *delegate) NotifyUpdate(n *memberlist.Node) {}
-func (d *delegate) NotifyLeave(n *memberlist.Node) {
-	if n.State == memberlist.StateLeft {
-		d.tell(Left, n)
-		return
-	}
-	d.tell(Failed, n)
-}
+func (d *delegate) NotifyLeave(n *memberlist.Node)  { d.tell(Gone, n) }
 
 // metadata is what a member says of itself; it has no state of its own to share.
 type metadata struct{ meta []byte }

@@ -28,14 +28,13 @@ type Member struct {
 // Kind is what happened to a member.
 type Kind uint8
 
-// Kinds of events. Gossip cannot always tell Left from Failed: a member that is gone without a word has failed.
+// Kinds of events. A member that is gone has left or died: gossip does not tell which.
 const (
 	Joined Kind = iota
-	Left
-	Failed
+	Gone
 )
 
-func (k Kind) String() string { return [...]string{"joined", "left", "failed"}[k] }
+func (k Kind) String() string { return [...]string{"joined", "gone"}[k] }
 
 // Event is something that happened to another member.
 type Event struct {

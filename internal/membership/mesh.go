@@ -39,9 +39,9 @@ func (m *Mesh) Add(self Member) (Group, error) {
 }
 
 // Kill lets a member die without a word; the others notice.
-func (m *Mesh) Kill(name string) { m.remove(name, Failed) }
+func (m *Mesh) Kill(name string) { m.remove(name) }
 
-func (m *Mesh) remove(name string, how Kind) {
+func (m *Mesh) remove(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	member := m.members[name]
@@ -49,7 +49,7 @@ func (m *Mesh) remove(name string, how Kind) {
 		return
 	}
 	delete(m.members, name)
-	m.tell(Event{how, member.self})
+	m.tell(Event{Gone, member.self})
 }
 
 // tell passes an event to all members. The lock is held.
@@ -82,7 +82,7 @@ func (m *meshMember) Close() error {
 	mine := m.mesh.members[m.self.Name] == m
 	m.mesh.mu.Unlock()
 	if mine {
-		m.mesh.remove(m.self.Name, Left)
+		m.mesh.remove(m.self.Name)
 	}
 	m.mesh.mu.Lock()
 	defer m.mesh.mu.Unlock()
