@@ -57,7 +57,7 @@ const (
 	keepGone    = 10 * time.Minute
 	ticks       = 20 // in a lease
 	cleanUp     = 5 * time.Second
-	shutdownFor = 2 * time.Second
+	shutdownFor = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
 )
 
 // Server is a master: the I/O around a cluster's state machine. Make it with New, run it with Serve.
@@ -208,7 +208,7 @@ func (s *Server) hints() {
 			if !ok {
 				return
 			}
-			if e.Kind == membership.Failed && e.Member.Role == membership.Worker {
+			if e.Kind == membership.Gone && e.Member.Role == membership.Worker {
 				_ = s.event(func() error { s.cluster.suspect(s.now(), e.Member.Name); return nil })
 			}
 		case <-s.ctx.Done():

@@ -63,7 +63,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 		return 0, fenced(r.Name, incarnation, w.incarnation)
 	case w != nil && w.live() && w.attached:
 		c.refused++
-		return 0, control.Refuse(control.Refusal_KIND_DUPLICATE, "there is a worker %s already, at %s: give this one another --name", r.Name, w.place())
+		return 0, control.Refuse(control.Refusal_KIND_DUPLICATE, "there is a worker %s already%s: give this one another --name", r.Name, w.place())
 	case w != nil && w.live():
 		return 0, control.Refuse(control.Refusal_KIND_HELD, "the name %s is held for %.1f s more by a worker that lost its session", r.Name, (w.deadline - now).Seconds())
 	case incarnation != 0 && (incarnation <= c.floor || w != nil && incarnation == w.incarnation):
@@ -82,9 +82,9 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 
 func (w *worker) place() string {
 	if w.about.DataAddress == "" {
-		return "an unknown address"
+		return ""
 	}
-	return w.about.DataAddress
+	return " at " + w.about.DataAddress
 }
 
 func fenced(name string, old, newer uint64) error {

@@ -49,4 +49,5 @@ type ProgramError struct {
 	Stack string
 }
 
+// Error is the text.
 func (e *ProgramError) Error() string { return e.Text }

@@ -46,7 +46,6 @@ func (s *session) keep(leave context.Context, client control.WorkersClient) erro
 	defer end(nil)
 	stream := client.Session(ctx)
 	defer func() { _ = stream.CloseResponse() }()
-	defer func() { _ = stream.CloseRequest() }()
 	s.hear()
 	read := make(chan struct{})
 	go func() {
@@ -55,7 +54,8 @@ func (s *session) keep(leave context.Context, client control.WorkersClient) erro
 	}()
 	err := s.write(ctx, leave, stream)
 	end(err)
-	err = context.Cause(ctx) // the first: what ended the other goroutine is a consequence
+	err = context.Cause(ctx)  // the first: what ended the other goroutine is a consequence
+	_ = stream.CloseRequest() // before that a read does not notice that its context has ended
 	<-read
 	s.queue.end(err)
 	if errors.Is(err, errGoodbye) || errors.Is(err, errGrace) {

@@ -17,7 +17,8 @@ const (
 	headerTimeout = 5 * time.Second
 	idleTimeout   = 60 * time.Second
 	dialTimeout   = 3 * time.Second
-	pingTimeout   = 2 * time.Second
+	pingAfter     = 5 * time.Second // without a frame
+	pingTimeout   = 5 * time.Second
 )
 
 // NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2 without TLS, with bounds on what a caller can hold on to. Streams
@@ -30,7 +31,7 @@ func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		Protocols:         new(http.Protocols),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: idleTimeout / 2},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
@@ -60,7 +61,7 @@ func Connect(address string, token Token, dial Dialer) (*Connection, error) {
 		DialContext:           dial,
 		Protocols:             new(http.Protocols),
 		ResponseHeaderTimeout: 0, // a session's headers come with its first message
-		HTTP2:                 &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: idleTimeout / 2},
+		HTTP2:                 &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	options := []connect.ClientOption{

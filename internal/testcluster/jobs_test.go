@@ -3,6 +3,7 @@ package testcluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 var toyPrograms = []*control.Program{{Name: "toy", Fingerprint: "f"}}
 
-func startToy(t *testing.T, n int) (*Cluster, *toyWorkers) {
+func startToy(t testing.TB, n int) (*Cluster, *toyWorkers) {
 	t.Helper()
 	toy := newToyWorkers()
 	return Start(t, n, master.Options{Engine: toyEngine{}, Programs: toyPrograms},
@@ -24,7 +25,7 @@ func startToy(t *testing.T, n int) (*Cluster, *toyWorkers) {
 }
 
 // submit submits a job of the toy on a graph of its own.
-func (c *Cluster) submit(t *testing.T, input string, params ...string) *control.Job {
+func (c *Cluster) submit(t testing.TB, input string, params ...string) *control.Job {
 	t.Helper()
 	values := map[string]string{"supersteps": "3"}
 	for i := 0; i < len(params); i += 2 {
@@ -42,7 +43,7 @@ func (c *Cluster) submit(t *testing.T, input string, params ...string) *control.
 }
 
 // watch watches a job to its end, and returns it and the words of what happened; seen is called for each event.
-func (c *Cluster) watch(t *testing.T, id string, seen func(*control.JobEvent)) (*control.Job, string) {
+func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (*control.Job, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -208,11 +209,13 @@ func TestWorkerDiesInAJob(t *testing.T) {
 
 func TestWorkerLeavesAfterItsJob(t *testing.T) {
 	c, _ := startToy(t, 2)
+	stopped := false
 	j := c.submit(t, "file", "at", "1", "what", "block")
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-		if e.GetLog().GetText() != "blocked" {
+		if e.GetLog().GetText() != "blocked" || stopped {
 			return
 		}
+		stopped = true // both workers tell that they block
 		c.Process("w1").Stop()
 		c.Until("w1 to be leaving", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LEAVING })
 		if _, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: j.Id})); err != nil {
@@ -243,5 +246,21 @@ func TestWithoutAnEngine(t *testing.T) {
 	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "toy"}}))
 	if connect.CodeOf(err) != connect.CodeUnimplemented || !strings.Contains(err.Error(), "does not run jobs on a cluster yet") {
 		t.Errorf("found %v", err)
+	}
+}
+
+// BenchmarkEmptySuperstep is what a superstep costs in which four workers have nothing to do.
+func BenchmarkEmptySuperstep(b *testing.B) {
+	const supersteps = 500
+	c, _ := startToy(b, 4)
+	for b.Loop() {
+		var seconds []float64
+		c.watch(b, c.submit(b, "file", "supersteps", fmt.Sprint(supersteps)).Id, func(e *control.JobEvent) {
+			if r := e.GetRecord(); r != nil {
+				seconds = append(seconds, r.Seconds)
+			}
+		})
+		slices.Sort(seconds)
+		b.ReportMetric(1e6*seconds[len(seconds)/2], "us/superstep")
 	}
 }
