@@ -112,7 +112,8 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
-	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(), a.completion(), a.version())
+	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(),
+		a.master(), a.worker(), a.status(), a.jobs(), a.cancel(), a.completion(), a.version())
 	return root
 }
 
