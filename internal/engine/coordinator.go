@@ -20,9 +20,10 @@ type Command struct {
 // Report is what a partition tells of its superstep.
 type Report struct {
 	Partition int
-	Err       error
+	Err       error `json:"-"`
 
 	Computed  int // vertices that ran
+	Delivered int // senders whose messages to all neighbours were delivered
 	Receivers int // of them, with a message
 	Walked    int // edges
 	Sent      int // values that went to other partitions
@@ -37,7 +38,7 @@ type Report struct {
 
 	Times Times
 	Peers []trace.Peer
-	Cells []pregel.Cell // this superstep's aggregates, to be reset by who merges them
+	Cells []pregel.Cell `json:"-"` // this superstep's aggregates, to be reset by who merges them
 }
 
 // Times are the seconds of a superstep's phases.
@@ -74,6 +75,7 @@ type coordinator struct {
 	sum     Report // over all partitions
 	load    delivery.Load
 	outcome Outcome
+	record  trace.Record
 }
 
 // begin decides on superstep 0.

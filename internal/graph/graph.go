@@ -154,6 +154,20 @@ func (g Group) Words() (lo, hi int) {
 	return int(g.Start >> 6), int(g.Start>>6) + bitmap.Words(int(g.Count))
 }
 
+// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
+func (g *Graph) Share(partitions ...int) *Graph {
+	s := &Graph{
+		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
+		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
+		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
+	}
+	for _, i := range partitions {
+		s.Parts[i] = g.Parts[i]
+	}
+	return s
+}
+
 // Global returns the id of an owned vertex.
 func (p *Partition) Global(local uint32) pregel.VertexID {
 	return pregel.VertexID(local)*pregel.VertexID(p.Of) + pregel.VertexID(p.Index)

@@ -33,10 +33,8 @@ var layers = map[string]int{
 
 // unsafeFiles are the only ones that may import unsafe.
 var unsafeFiles = map[string]bool{
-	"combiners/column.go":        true, // the size of a message
-	"internal/delivery/sizes.go": true,
-	"internal/engine/push.go":    true, // the size of a message
-	"internal/engine/job.go":     true, // the size of a message
+	"combiners/column.go":     true, // the size of a message
+	"internal/engine/push.go": true, // the size of a message
 }
 
 // file is a parsed Go file of the module.
