@@ -46,6 +46,11 @@ func TestBuildEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if p > 1 {
+			if s, err := g.Parts[0].BySender(ctx, g.Parts[0].In); s != nil || !errors.Is(err, context.Canceled) || g.Parts[0].HasBySender(g.Parts[0].In) {
+				t.Errorf("senders' view: error %v", err)
+			}
+		}
 		b := &builder{g: g}
 		if err := b.link(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("linking %d partitions: error %v", p, err)
