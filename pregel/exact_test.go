@@ -52,8 +52,14 @@ func TestExactSumsOfInfinities(t *testing.T) {
 		list []float64
 		want float64
 	}{
-		{nil, 0}, {[]float64{0, math.Copysign(0, -1)}, 0}, {[]float64{inf, 1, -1e300}, inf}, {[]float64{-inf, inf}, math.NaN()},
-		{[]float64{1, math.NaN()}, math.NaN()}, {[]float64{huge, huge, huge}, inf}, {[]float64{-huge, 1, -huge}, -inf}, {[]float64{5e-324, 5e-324}, 1e-323},
+		{nil, 0},
+		{[]float64{0, math.Copysign(0, -1)}, 0},
+		{[]float64{inf, 1, -1e300}, inf},
+		{[]float64{-inf, inf}, math.NaN()},
+		{[]float64{1, math.NaN()}, math.NaN()},
+		{[]float64{huge, huge, huge}, inf},
+		{[]float64{-huge, 1, -huge}, -inf},
+		{[]float64{5e-324, 5e-324}, 1e-323},
 	} {
 		var s exactSum
 		for _, x := range c.list {

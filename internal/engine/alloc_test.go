@@ -109,6 +109,7 @@ func (chatter) Compute(v *pregel.Vertex[float64, float64], m float64) {
 	v.SendToAllNeighbors(1)
 	v.Send(v.ID()*7%pregel.VertexID(v.NumVertices()), 2)
 }
+
 func (chatterList) Compute(v *pregel.Vertex[float64, float64], list []float64) {
 	chatter{}.Compute(v, float64(len(list)))
 }

@@ -74,12 +74,17 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 		{in: "Init of 3", vertex: 3, known: true},
 		{in: "Compute of 0", superstep: 1, known: true},
 		{in: "Compute of 4", superstep: 3, vertex: 4, known: true},
-		{in: "Coordinate"}, {in: "Coordinate", superstep: 2},
-		{in: "BeforeSuperstep"}, {in: "BeforeSuperstep", superstep: 2},
-		{in: "AfterSuperstep"}, {in: "AfterSuperstep", superstep: 2},
-		{in: "Sources"}, {in: "Initial"},
-		{in: "Combiner"}, {in: "Aggregators"}, // before any superstep
-		{in: "combine"}, // when the first messages are delivered
+		{in: "Coordinate"},
+		{in: "Coordinate", superstep: 2},
+		{in: "BeforeSuperstep"},
+		{in: "BeforeSuperstep", superstep: 2},
+		{in: "AfterSuperstep"},
+		{in: "AfterSuperstep", superstep: 2},
+		{in: "Sources"},
+		{in: "Initial"},
+		{in: "Combiner"},
+		{in: "Aggregators"}, // before any superstep
+		{in: "combine"},     // when the first messages are delivered
 	} {
 		p := failing{in: c.in, superstep: c.superstep}
 		for _, s := range settings() {

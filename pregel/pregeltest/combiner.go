@@ -37,13 +37,13 @@ func checkAlgebra[M any](c pregel.Combiner[M], values []M) error {
 	values = append(values[:len(values):len(values)], identity)
 	for _, a := range values {
 		if x := c.Combine(a, identity); !exactly(x, a) {
-			return fmt.Errorf("Identity is not neutral: Combine(%s, %s) is %s", show(a), show(identity), show(x))
+			return fmt.Errorf("the identity is not neutral: Combine(%s, %s) is %s", show(a), show(identity), show(x))
 		}
 		for _, b := range values {
 			before := show(a) + " " + show(b)
 			x, y := c.Combine(a, b), c.Combine(b, a)
 			if after := show(a) + " " + show(b); after != before {
-				return fmt.Errorf("Combine changes its arguments, which others get too: %s became %s", before, after)
+				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s", before, after)
 			}
 			if !exactly(x, y) {
 				return fmt.Errorf("not commutative: Combine(%s, %s) is %s, the other way round %s", show(a), show(b), show(x), show(y))

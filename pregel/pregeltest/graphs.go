@@ -48,8 +48,12 @@ func shapes(seed uint64) []shape {
 		return list
 	}
 	all := []shape{
-		{"a vertex", 1, nil}, {"a loop", 1, join(0, 0)}, {"five vertices without edges", 5, nil}, {"a pair", 2, join(0, 1)},
-		{"two components and a vertex", 7, join(0, 1, 1, 2, 4, 3, 3, 5, 5, 4)}, {"a triangle with parallel edges", 3, join(0, 1, 1, 2, 2, 0, 0, 1, 1, 0)},
+		{"a vertex", 1, nil},
+		{"a loop", 1, join(0, 0)},
+		{"five vertices without edges", 5, nil},
+		{"a pair", 2, join(0, 1)},
+		{"two components and a vertex", 7, join(0, 1, 1, 2, 4, 3, 3, 5, 5, 4)},
+		{"a triangle with parallel edges", 3, join(0, 1, 1, 2, 2, 0, 0, 1, 1, 0)},
 	}
 	star, path, grid := shape{name: "a star", vertices: 101}, shape{name: "a path", vertices: 101}, shape{name: "a grid", vertices: 100}
 	for i := range uint64(100) {

@@ -195,8 +195,14 @@ func TestWithin(t *testing.T) {
 		a, b float64
 		want bool
 	}{
-		{1, 1 + 1e-7, true}, {1, 1 + 1e-5, false}, {1e9, 1e9 + 100, true}, {math.Inf(1), math.Inf(1), true},
-		{math.Inf(1), 1, false}, {math.NaN(), math.NaN(), true}, {math.NaN(), 1, false}, {0, 1e-9, true},
+		{1, 1 + 1e-7, true},
+		{1, 1 + 1e-5, false},
+		{1e9, 1e9 + 100, true},
+		{math.Inf(1), math.Inf(1), true},
+		{math.Inf(1), 1, false},
+		{math.NaN(), math.NaN(), true},
+		{math.NaN(), 1, false},
+		{0, 1e-9, true},
 	} {
 		if same(c.a, c.b) != c.want || same(c.b, c.a) != c.want {
 			t.Errorf("Within(%g, %g) is %t", c.a, c.b, !c.want)
@@ -229,13 +235,13 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 	for text, c := range map[string]pregel.Combiner[int]{
 		"Func[int]: not commutative: Combine(":         combiners.Func(0, func(a, b int) int { return cmp.Or(a, b) }),
 		"not associative: ":                            combiners.Func(0, func(a, b int) int { return a + b + a*b*(a-b)*(a-b) }),
-		"Identity is not neutral: Combine(-4, 0) is 0": combiners.Func(0, func(a, b int) int { return max(a, b) }),
+		"the identity is not neutral: Combine(-4, 0) is 0": combiners.Func(0, func(a, b int) int { return max(a, b) }),
 		"by its loops, and to":                         wrongLoops{combiners.Min[int]()},
 		"of no kernel: ":                               noLoops{combiners.Min[int]()},
 	} {
 		wantFailure(t, text, func(t testing.TB) { CheckCombiner(t, c, numbers...) })
 	}
-	wantFailure(t, "Combine changes its arguments, which others get too: [1 2] [3] became [3 2] [3]", func(t testing.TB) {
+	wantFailure(t, "combining changes the arguments, which others get too: [1 2] [3] became [3 2] [3]", func(t testing.TB) {
 		CheckCombiner(t, combiners.Func(nil, func(a, b []int) []int {
 			if len(a) == 0 {
 				return b
