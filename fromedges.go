@@ -19,6 +19,7 @@ func fromEdges(list []Edge, o LoadOptions) (*edges.Input, error) {
 		ids = append(ids, e.From, e.To)
 		weighted = weighted || e.Weight != 0
 	}
+	ids = append(ids, o.Vertices...)
 	slices.Sort(ids)
 	ids = slices.Clip(slices.Compact(ids))
 	labels := edges.NewLabels(ids)

@@ -70,6 +70,8 @@ type LoadOptions struct {
 	Weights       Weights
 	// UnitWeights makes every weight 1.
 	UnitWeights bool
+	// Vertices are ids of vertices there are besides those that edges name; for FromEdges alone.
+	Vertices []uint64
 	// Threads is how many threads load the graph; 0 is one for each processor.
 	Threads int
 	// Progress, if not nil, is told what is being done and how much of it.
@@ -96,6 +98,9 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	o, err := one(options)
 	if err != nil {
 		return nil, err
+	}
+	if o.Vertices != nil {
+		return nil, errors.New("superstep: LoadOptions.Vertices are for FromEdges: other graphs name their vertices themselves")
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
@@ -126,7 +131,8 @@ func Generate(ctx context.Context, generator string, options ...LoadOptions) (*G
 	return Load(ctx, generator, options...)
 }
 
-// FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur.
+// FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur, and
+// those of the options.
 // Edges whose weights are all 0 count as edges without weights, unless the options ask for weights.
 func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
@@ -229,7 +235,8 @@ func (g *Graph) Partitions() int { return len(g.g.Parts) }
 // vertices: Run and Repartition refuse it, and results can no longer name theirs. A graph that is forgotten frees itself.
 func (g *Graph) Close() { g.g.Close() }
 
-// Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput.
+// Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput. Weights are
+// kept in their type unless the options ask for another. Handles are the same if the edges are.
 func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	if g.closed() {
@@ -237,6 +244,9 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	}
 	if o.Kind != AsInput {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
+	}
+	if o.Weights == IfAny && g.g.Weights == edges.Float32 {
+		o.Weights = Float32
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()

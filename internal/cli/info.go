@@ -56,10 +56,11 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			progress.done()
-			account(a.out, in)
-			survey(a.out, s)
-			suggest(a.out, args[0], in, s)
-			return writeJSON(json, s)
+			text := a.text(json)
+			account(text, in)
+			survey(text, s)
+			suggest(text, args[0], in, s)
+			return a.writeJSON(json, s)
 		},
 	}
 	input.define(cmd)

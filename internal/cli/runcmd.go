@@ -146,16 +146,12 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 // finish writes the report: to standard output, unless the values went there.
 func (r *runCommand) finish(report *runReport) error {
 	report.PeakRSS = mem.PeakRSS()
-	to := r.app.out
-	if r.output == "-" {
-		to = r.app.err
-	}
 	if !report.Converged {
 		fmt.Fprintf(r.app.err, "superstep: warning: %s did not converge in %s\n",
 			report.Algorithm, things(report.Supersteps, "superstep", "supersteps"))
 	}
-	report.text(to)
-	return writeJSON(r.run.json, report)
+	report.text(r.app.text(r.output, r.run.json))
+	return r.app.writeJSON(r.run.json, report)
 }
 
 func (p *runReport) text(w io.Writer) {

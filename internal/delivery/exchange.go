@@ -141,6 +141,9 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, superste
 	if err != nil {
 		return nil, err
 	}
+	if in.From < 0 || in.From >= x.part.Of || in.From == x.part.Index {
+		return nil, fmt.Errorf("a frame from partition %d of %d reached partition %d", in.From, x.part.Of, x.part.Index)
+	}
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}

@@ -1,0 +1,162 @@
+package combiners_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// The benchmarks walk 2^20 edges, of skewed degrees, between 2^16 vertices: what a message costs when columns fit in the
+// second-level cache.
+const (
+	benchVertices = 1 << 16
+	benchEdges    = 1 << 20
+)
+
+var benchArcs = sortedArcs()
+
+func sortedArcs() []arc {
+	rng := rand.New(rand.NewPCG(1, 1))
+	end := func() uint32 { // low numbers have high degrees
+		x := rng.Float64()
+		return uint32(x * x * x * benchVertices)
+	}
+	arcs := make([]arc, benchEdges)
+	for i := range arcs {
+		arcs[i] = arc{end(), end(), float64(rng.IntN(100))}
+	}
+	slices.SortFunc(arcs, func(a, b arc) int { return int(a.from) - int(b.from) })
+	return arcs
+}
+
+// benchKernel runs all loops of a combiner's kernel. All vertices send m(id), but for pull/half, where every other does.
+func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M) {
+	pull := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from }), single)
+	push := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.from, a.to }), single)
+	ids := &pregel.Slots{Stride: 1, Ghost: benchVertices}
+	k, err := c.Kernel(pregel.Binding{Sources: ids, Capacity: benchVertices, Lists: []*pregel.Lists{pull, push}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	words := benchVertices / 64
+	all, half := make([]uint64, words), make([]uint64, words)
+	for w := range words {
+		all[w], half[w] = ^uint64(0), 0x5555555555555555
+		var scratch [64]M
+		out := k.Window(w, &scratch)
+		for i := range out {
+			out[i] = m(ids.ID(uint32(w<<6 + i)))
+		}
+		k.Store(w, all[w], out)
+	}
+	k.Swap()
+	each := func(unit, name string, f func() (n int)) {
+		b.Run(c.String()+"/"+name, func(b *testing.B) {
+			f() // buffers grow
+			n := 0
+			for b.Loop() {
+				n += f()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(n, 1)), unit)
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	run := func(name string, f func() (edges int)) { each("ns/edge", name, f) }
+	var in [64]M
+	pulling := func(p pregel.Pull) func() int {
+		return func() (edges int) {
+			for w := range words {
+				_, walked := k.Pull(&p, w, ^uint64(0), 0, &in)
+				edges += walked
+			}
+			return edges
+		}
+	}
+	run("pull", pulling(pregel.Pull{Lists: pull, Present: all, All: true}))
+	run("pull/half", pulling(pregel.Pull{Lists: pull, Present: half}))
+	run("pull/none", pulling(pregel.Pull{Lists: pull, Present: make([]uint64, words)}))
+	box := &pregel.Inbox[M]{Msg: make([]M, benchVertices), Has: bitmap.NewFrontier(make([]uint64, words))}
+	p := pregel.Push{Lists: push, Present: all, Skip: make([]uint64, words)}
+	pushing := func(f func(w int) int) func() int {
+		return func() (edges int) {
+			box.Has.Clear()
+			for w := range words {
+				edges += f(w)
+			}
+			return edges
+		}
+	}
+	run("push", pushing(func(w int) int { return k.Push(&p, w, box) }))
+	if claimer, ok := k.(pregel.Claimer[M]); ok {
+		run("claim", pushing(func(w int) int { return claimer.Claim(&p, w, box) }))
+	}
+	bins := pregel.NewBins[M](benchVertices, 12)
+	run("emit", pushing(func(w int) int {
+		if w == 0 {
+			bins.Reset()
+		}
+		return k.Emit(&p, w, bins)
+	}))
+	run("fold", func() (edges int) {
+		box.Has.Clear()
+		for i, to := range bins.To {
+			k.Fold(to, bins.Msg[i], box)
+			edges += len(to)
+		}
+		return edges
+	})
+	if k.Traits().Bytes == 0 {
+		return // columns hold no values
+	}
+	var column pregel.Packed
+	column.N = benchVertices / 2
+	each("ns/value", "pack", func() int {
+		k.Pack(all, half, &column)
+		return column.N
+	})
+	each("ns/value", "unpack", func() int {
+		k.Unpack(&column, half, 0)
+		return column.N
+	})
+}
+
+func BenchmarkKernels(b *testing.B) {
+	benchKernel(b, combiners.Sum[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.Min[uint32](), false, func(id pregel.VertexID) uint32 { return uint32(id) + 1 })
+	benchKernel(b, combiners.Max[int64](), false, func(id pregel.VertexID) int64 { return int64(id) })
+	benchKernel(b, combiners.Or(), false, func(pregel.VertexID) bool { return false })
+	benchKernel(b, combiners.And(), false, func(pregel.VertexID) bool { return true })
+	benchKernel(b, combiners.OrBits[uint64](), false, func(id pregel.VertexID) uint64 { return uint64(id) })
+	benchKernel(b, combiners.AndBits[uint64](), false, func(id pregel.VertexID) uint64 { return ^uint64(id) })
+	benchKernel(b, combiners.Count[uint32](), false, func(pregel.VertexID) uint32 { return 1 })
+	benchKernel(b, combiners.First[int64](), false, func(id pregel.VertexID) int64 { return int64(id) })
+	benchKernel(b, combiners.Sender(), false, func(id pregel.VertexID) pregel.VertexID { return id })
+	benchKernel(b, combiners.Func(0, func(a, b float64) float64 { return a + b }), false, func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.MinPlus[float32](), true, func(id pregel.VertexID) float32 { return float32(id) })
+	benchKernel(b, combiners.MaxMin[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.SumTimes[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.MinPlusSender[float32](), true, func(id pregel.VertexID) combiners.Arrival[float32] {
+		return combiners.Arrival[float32]{Dist: float32(id), From: id}
+	})
+}
+
+// BenchmarkKernelOfNothing is the time of the loops where no receiver wants a message.
+func BenchmarkKernelOfNothing(b *testing.B) {
+	k, err := combiners.Sum[float64]().Kernel(pregel.Binding{Sources: &pregel.Slots{Stride: 1}, Capacity: benchVertices})
+	if err != nil {
+		b.Fatal(err)
+	}
+	pull := bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from })
+	p := pregel.Pull{Lists: &pull, Present: make([]uint64, benchVertices/64)}
+	var in [64]float64
+	for b.Loop() {
+		for w := range benchVertices / 64 {
+			k.Pull(&p, w, 0, 0, &in)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(benchVertices/64), "ns/word")
+}

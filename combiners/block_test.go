@@ -1,0 +1,175 @@
+package combiners_test
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// block is a random part of a graph, as a partition holds it: lists by receiver and by sender over slots, the owned
+// vertices first, then ghosts of two other owners. With one owner all slots are owned.
+type block struct {
+	owned  int // slots, all of them vertices
+	slots  int
+	parts  int
+	ids    pregel.Slots
+	groups []group
+	arcs   []arc // by slot, in the order of the senders' ids
+	pull   pregel.Lists
+	push   pregel.Lists
+}
+
+// group is the ghosts of one owner: those of its vertices that its list names.
+type group struct {
+	owner int
+	list  []uint64
+	start uint32
+}
+
+type arc struct {
+	from, to uint32
+	weight   float64
+}
+
+// own is the number of vertices each owner has.
+const own = 192
+
+func newBlock(rng *rand.Rand, parts, degree int) *block {
+	b := &block{owned: own, parts: parts}
+	first := parts - 1 // the last owner is ours
+	b.ids = pregel.Slots{First: pregel.VertexID(first), Stride: pregel.VertexID(parts), Ghost: own}
+	b.slots = own
+	for q := range parts - 1 {
+		list := make([]uint64, own/64)
+		for i := range list {
+			list[i] = rng.Uint64() | rng.Uint64()
+		}
+		b.groups = append(b.groups, group{q, list, uint32(b.slots)})
+		ghosts := make([]pregel.VertexID, 0, own)
+		bitmap.Each(list, func(local uint32) { ghosts = append(ghosts, pregel.VertexID(local)*b.ids.Stride+pregel.VertexID(q)) })
+		for len(ghosts)%64 != 0 {
+			ghosts = append(ghosts, pregel.None)
+		}
+		b.ids.Ghosts = append(b.ids.Ghosts, ghosts...)
+		b.slots += len(ghosts)
+	}
+	b.join(rng, degree)
+	return b
+}
+
+// join makes the arcs: parallel ones, loops, vertices without any and hubs among them.
+func (b *block) join(rng *rand.Rand, degree int) {
+	for range degree * b.owned {
+		from, to := uint32(rng.IntN(b.slots)), uint32(rng.IntN(1+rng.IntN(b.owned)))
+		if b.ids.ID(from) == pregel.None || from%16 == 3 {
+			continue
+		}
+		b.arcs = append(b.arcs, arc{from, to, float64(rng.IntN(64)) / 16})
+	}
+	slices.SortStableFunc(b.arcs, func(x, y arc) int { return int(b.ids.ID(x.from)) - int(b.ids.ID(y.from)) })
+	b.pull = bcsr(b.owned, b.arcs, func(a arc) (row, entry uint32) { return a.to, a.from })
+	backward := slices.Clone(b.arcs)
+	slices.SortStableFunc(backward, func(x, y arc) int { return int(x.to) - int(y.to) })
+	b.push = bcsr(b.slots, backward, func(a arc) (row, entry uint32) { return a.from, a.to })
+}
+
+// bcsr makes lists of arcs, which keep their order in each row.
+func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) pregel.Lists {
+	byRow := make([][]arc, rows)
+	for _, a := range arcs {
+		row, _ := of(a)
+		byRow[row] = append(byRow[row], a)
+	}
+	words := bitmap.Words(rows)
+	l := pregel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
+	for row, list := range byRow {
+		if row%64 == 0 {
+			l.Rank[row/64] = uint32(len(l.Starts) - 1)
+		}
+		if len(list) == 0 {
+			continue
+		}
+		l.Bits[row/64] |= 1 << (row % 64)
+		_, head := of(list[0])
+		l.Heads = append(l.Heads, head)
+		for _, a := range list {
+			_, entry := of(a)
+			l.Adj = append(l.Adj, entry)
+			l.Weights32, l.Weights64 = append(l.Weights32, float32(a.weight)), append(l.Weights64, a.weight)
+		}
+		l.Starts = append(l.Starts, uint32(len(l.Adj)))
+	}
+	l.Rank[words] = uint32(len(l.Starts) - 1)
+	return l
+}
+
+// weightedBy returns lists with weights of one type.
+func weightedBy(l pregel.Lists, single bool) *pregel.Lists {
+	if single {
+		l.Weights64 = nil
+	} else {
+		l.Weights32 = nil
+	}
+	return &l
+}
+
+// sent is what the senders of a block sent: presence by slot, and their messages.
+type sent[M any] struct {
+	present []uint64
+	message []M
+}
+
+// send writes messages into kernels, ours and those of the other owners, and brings those of the ghosts over as columns.
+func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k pregel.Kernel[M], binding pregel.Binding, density float64, message func(id pregel.VertexID) M) sent[M] {
+	s := sent[M]{make([]uint64, b.slots/64), make([]M, b.slots)}
+	write := func(k pregel.Kernel[M], ids *pregel.Slots, present []uint64) []M {
+		all := make([]M, 64*len(present))
+		for w := range present {
+			for i := range 64 {
+				if rng.Float64() < density {
+					present[w] |= 1 << i
+				}
+			}
+			var scratch [64]M
+			out := k.Window(w, &scratch)
+			for m := present[w]; m != 0; m &= m - 1 {
+				i := bits.TrailingZeros64(m)
+				all[w<<6+i] = message(ids.ID(uint32(w<<6 + i)))
+				out[i] = all[w<<6+i]
+			}
+			if wrong := k.Store(w, present[w], out); wrong >= 0 {
+				panic("the kernel does not take the message")
+			}
+		}
+		k.Swap()
+		return all
+	}
+	copy(s.message, write(k, &b.ids, s.present[:b.owned/64]))
+	for _, g := range b.groups {
+		ids := pregel.Slots{First: pregel.VertexID(g.owner), Stride: b.ids.Stride, Ghost: own}
+		binding.Sources, binding.Capacity = &ids, own
+		remote, err := c.Kernel(binding)
+		if err != nil {
+			panic(err)
+		}
+		present := make([]uint64, own/64)
+		all := write(remote, &ids, present)
+		var column pregel.Packed
+		words := s.present[g.start/64:]
+		at := g.start
+		bitmap.Each(g.list, func(local uint32) {
+			if bitmap.Get(present, local) {
+				column.N++
+				bitmap.Set(s.present, at)
+				s.message[at] = all[local]
+			}
+			at++
+		})
+		remote.Pack(present, g.list, &column)
+		k.Unpack(&column, words[:bitmap.Words(int(at-g.start))], g.start)
+	}
+	return s
+}

@@ -1,0 +1,126 @@
+package combiners_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/pregel/pregeltest"
+)
+
+// laws checks the combiners of one type of number, on values that add without rounding, least and greatest among them;
+// terminal are the least and the greatest of all.
+func laws[T pregel.Number](t *testing.T, least, greatest T, values ...T) {
+	pregeltest.CheckCombiner(t, combiners.Sum[T](), values...)
+	pregeltest.CheckCombiner(t, combiners.Count[T](), values...)
+	extremes := append(values, least, greatest)
+	low, high := combiners.Min[T](), combiners.Max[T]()
+	pregeltest.CheckCombiner(t, low, extremes...)
+	pregeltest.CheckCombiner(t, high, extremes...)
+	if low.Identity() != greatest || high.Identity() != least {
+		t.Errorf("%v begins at %v, %v at %v", low, low.Identity(), high, high.Identity())
+	}
+	for _, x := range extremes {
+		terminal(t, low, least, x)
+		terminal(t, high, greatest, x)
+	}
+}
+
+// terminal checks that nothing changes a combiner's terminal value, where its loops stop.
+func terminal[M comparable](t *testing.T, c pregel.Combiner[M], end, x M) {
+	t.Helper()
+	if c.Combine(end, x) != end || c.Combine(x, end) != end {
+		t.Errorf("%v is not terminal for %v: %v with it is %v", end, c, x, c.Combine(end, x))
+	}
+}
+
+func bitLaws[T combiners.Bits](t *testing.T) {
+	values := []T{0, 1, 2, 3, 0x55, ^T(0), ^T(1)}
+	pregeltest.CheckCombiner(t, combiners.OrBits[T](), values...)
+	pregeltest.CheckCombiner(t, combiners.AndBits[T](), values...)
+	for _, x := range values {
+		terminal(t, combiners.OrBits[T](), ^T(0), x)
+		terminal(t, combiners.AndBits[T](), 0, x)
+	}
+}
+
+func semiringLaws[W combiners.Weight](t *testing.T) {
+	values := []W{0, 1, 0.5, -2, 8, W(math.Inf(1))}
+	pregeltest.CheckCombiner(t, combiners.MinPlus[W](), values...)
+	pregeltest.CheckCombiner(t, combiners.MaxMin[W](), values...)
+	pregeltest.CheckCombiner(t, combiners.SumTimes[W](), values...)
+	type arrival = combiners.Arrival[W]
+	pregeltest.CheckCombiner(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9}, arrival{W(math.Inf(1)), 0})
+}
+
+func TestLawsOfNumbers(t *testing.T) {
+	laws(t, math.MinInt, math.MaxInt, 0, 1, -1, 12)
+	laws[int8](t, math.MinInt8, math.MaxInt8, 0, 1, -1, 100)
+	laws[int16](t, math.MinInt16, math.MaxInt16, 0, 1, -1)
+	laws[int32](t, math.MinInt32, math.MaxInt32, 0, 1, -1)
+	laws[int64](t, math.MinInt64, math.MaxInt64, 0, 1, -1)
+	laws[uint](t, 0, math.MaxUint, 1, 2, 77)
+	laws[uint8](t, 0, math.MaxUint8, 1, 2, 77)
+	laws[uint16](t, 0, math.MaxUint16, 1, 2, 77)
+	laws[uint32](t, 0, math.MaxUint32, 1, 2, 77)
+	laws[uint64](t, 0, math.MaxUint64, 1, 2, 77)
+	laws[uintptr](t, 0, math.MaxUint64, 1, 2, 77)
+	laws(t, float32(math.Inf(-1)), float32(math.Inf(1)), 0, 1, -0.5, 64)
+	laws(t, math.Inf(-1), math.Inf(1), 0, 1, -0.5, 64)
+	type grade int16 // a user's own
+	laws[grade](t, math.MinInt16, math.MaxInt16, 0, 1, -1)
+	laws[pregel.VertexID](t, 0, pregel.None, 1, 2, 77)
+}
+
+func TestLawsOfBits(t *testing.T) {
+	bitLaws[uint](t)
+	bitLaws[uint8](t)
+	bitLaws[uint16](t)
+	bitLaws[uint32](t)
+	bitLaws[uint64](t)
+}
+
+func TestLawsOfTruth(t *testing.T) {
+	pregeltest.CheckCombiner(t, combiners.Or(), true, false, true)
+	pregeltest.CheckCombiner(t, combiners.And(), true, false, true)
+	for _, x := range []bool{false, true} {
+		terminal(t, combiners.Or(), true, x)
+		terminal(t, combiners.And(), false, x)
+	}
+}
+
+func TestLawsOfSemirings(t *testing.T) {
+	semiringLaws[float32](t)
+	semiringLaws[float64](t)
+}
+
+func TestLawsOfSender(t *testing.T) {
+	pregeltest.CheckCombiner(t, combiners.Sender(), 0, 5, 7, 1<<40)
+}
+
+// First has no identity and does not commute: any message is as good. It is associative, and one of the two.
+func TestLawsOfFirst(t *testing.T) {
+	c := combiners.First[int]()
+	for _, a := range []int{0, 1, 2} {
+		for _, b := range []int{0, 1, 2} {
+			for _, d := range []int{0, 1, 2} {
+				if x := c.Combine(a, b); x != a && x != b || c.Combine(x, d) != c.Combine(a, c.Combine(b, d)) {
+					t.Errorf("%d, %d, %d", a, b, d)
+				}
+			}
+		}
+	}
+}
+
+func TestCombinersSayTheirNames(t *testing.T) {
+	type id = pregel.VertexID
+	for want, c := range map[string]interface{ String() string }{
+		"Sum[int32]": combiners.Sum[int32](), "Or": combiners.Or(), "Sender": combiners.Sender(), "First[pregel.VertexID]": combiners.First[id](),
+		"MinPlusSender[float32]": combiners.MinPlusSender[float32](), "Func[string]": combiners.Func("", func(a, _ string) string { return a }),
+	} {
+		if c.String() != want {
+			t.Errorf("%s, want %s", c, want)
+		}
+	}
+}

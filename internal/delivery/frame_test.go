@@ -1,0 +1,101 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// forger is a transport that brings one frame, made up by the test.
+type forger struct{ frame transport.Frame }
+
+func (*forger) Send(*transport.Frame) error { return nil }
+
+func (f *forger) Receive(context.Context, transport.Kind) (*transport.Frame, error) {
+	return &f.frame, nil
+}
+
+// FuzzFrames brings frames of any content: each is refused or taken in, and none does harm.
+func FuzzFrames(f *testing.F) {
+	in := &edges.Input{Name: "pairs", Vertices: 200, Directed: true}
+	var tuples [][2]uint64
+	for i := range uint64(600) {
+		tuples = append(tuples, [2]uint64{i * 7 % 200, i * i % 200})
+	}
+	in.Edges = edges.Pack(200, tuples, nil)
+	g, err := graph.Build(context.Background(), in, graph.Options{Partitions: 2})
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := g.Parts[0]
+	listed := int(p.In.Groups[1].Count)
+	f.Add(uint8(Bitmap), 1, 1, 0, []byte{1, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 2, 3, 4})
+	f.Add(uint8(All), listed, 1, 0, []byte{}, make([]byte, 4*listed))
+	f.Add(uint8(Sparse), 1, 1, 0, []byte{0, 0, 0, 0, 3, 0}, []byte{1, 2, 3, 4})
+	f.Add(uint8(Pairs), 1, 1, 0, []byte{5, 0, 0, 0}, []byte{1, 2, 3, 4})
+	f.Fuzz(func(t *testing.T, encoding uint8, count, from, superstep int, presence, raw []byte) {
+		k, err := combiners.Sum[uint32]().Kernel(pregel.Binding{Sources: &p.In.Slots, Capacity: p.Slots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := NewExchange[uint32](p, Auto)
+		gate := make(chan struct{}, 1)
+		gate <- struct{}{}
+		forged := transport.Frame{From: from, To: 0, Superstep: superstep, Encoding: encoding, Count: count, Presence: presence, Raw: raw}
+		x.Connect(&forger{forged}, gate)
+		frontier := bitmap.NewFrontier(make([]uint64, p.Slots/64))
+		inbox := &pregel.Inbox[uint32]{Msg: make([]uint32, p.Slots), Has: bitmap.NewFrontier(make([]uint64, p.Slots/64))}
+		got := 0
+		sink := func(to []uint32, msg []uint32) {
+			if len(to) != len(msg) {
+				t.Fatalf("%d messages to %d vertices", len(msg), len(to))
+			}
+			for _, v := range to {
+				if int(v) >= p.Owned {
+					t.Fatalf("a message to vertex %d of %d", v, p.Owned)
+				}
+			}
+			got += len(to)
+		}
+		outbox := []*pregel.Outbox[uint32]{pregel.NewOutbox[uint32](2, false)}
+		_, err1 := x.Expand(t.Context(), p.In, k, frontier, 0, false)
+		err2 := x.Fold(t.Context(), p.Out, k, inbox, 0, false)
+		err3 := x.Uncombined(t.Context(), p.Out, nil, sink, 0, false)
+		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
+		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil) {
+			t.Fatalf("taken for a column and for pairs: %v", forged)
+		}
+		if err1 == nil && bitmap.Count(frontier.Words) != count || (err3 == nil || err4 == nil) && got < count {
+			t.Fatalf("%d messages, %d said", got, count)
+		}
+		for i := p.Owned; i < int(p.In.Ghost); i++ {
+			if bitmap.Get(frontier.Words, uint32(i)) || bitmap.Get(inbox.Has.Words, uint32(i)) {
+				t.Fatalf("a bit for slot %d, which is none", i)
+			}
+		}
+	})
+}
+
+var _ transport.Endpoint = (*forger)(nil)
+
+func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
+	g, err := graph.Build(t.Context(), &edges.Input{Name: "pair", Edges: edges.Pack(2, [][2]uint64{{0, 1}}, nil), Vertices: 2}, graph.Options{Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	x := NewExchange[uint32](g.Parts[0], Auto)
+	gate := make(chan struct{}, 1)
+	gate <- struct{}{}
+	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
+	if _, err := x.receive(t.Context(), transport.Fold, 5); err == nil || errors.Is(err, transport.ErrClosed) {
+		t.Fatal(err)
+	}
+}

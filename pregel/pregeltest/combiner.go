@@ -1,0 +1,142 @@
+package pregeltest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// CheckCombiner fails the test unless a combiner is what the engine takes it for: commutative, associative, with an
+// identity that changes nothing, leaving its arguments as they are, and with loops that compute what its Combine does.
+// values are messages to try it with, the odd ones among them; give some that combine without rounding. The loops of
+// combiners whose messages change on the way, by weights or because they only count, are not tried.
+func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
+	t.Helper()
+	if len(values) < 3 {
+		t.Fatalf("pregeltest.CheckCombiner: %d values; give three or more, no two alike", len(values))
+	}
+	if err := checkAlgebra(c, values); err != nil {
+		t.Fatalf("pregeltest.CheckCombiner: %s: %v", c, err)
+	}
+	plain, err := sendsAsGiven(c)
+	if err != nil {
+		t.Fatalf("pregeltest.CheckCombiner: %s: %v", c, err)
+	}
+	if plain {
+		checkLoops(t, c, values)
+	}
+}
+
+func checkAlgebra[M any](c pregel.Combiner[M], values []M) error {
+	identity := c.Identity()
+	values = append(values[:len(values):len(values)], identity)
+	for _, a := range values {
+		if x := c.Combine(a, identity); !exactly(x, a) {
+			return fmt.Errorf("the identity is not neutral: Combine(%s, %s) is %s", show(a), show(identity), show(x))
+		}
+		for _, b := range values {
+			before := show(a) + " " + show(b)
+			x, y := c.Combine(a, b), c.Combine(b, a)
+			if after := show(a) + " " + show(b); after != before {
+				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s", before, after)
+			}
+			if !exactly(x, y) {
+				return fmt.Errorf("not commutative: Combine(%s, %s) is %s, the other way round %s", show(a), show(b), show(x), show(y))
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	pick := func() M { return values[rng.IntN(len(values))] }
+	n := len(values)
+	for i := range min(n*n*n, 20_000) {
+		a, b, d := values[i%n], values[i/n%n], values[i/n/n%n]
+		if n*n*n > 20_000 {
+			a, b, d = pick(), pick(), pick()
+		}
+		if x, y := c.Combine(c.Combine(a, b), d), c.Combine(a, c.Combine(b, d)); !exactly(x, y) {
+			return fmt.Errorf("not associative: (%s, %s), %s combine to %s, and %[1]s, (%s, %s) to %[5]s",
+				show(a), show(b), show(d), show(x), show(y))
+		}
+	}
+	return nil
+}
+
+// sendsAsGiven reports whether messages arrive as they were sent.
+func sendsAsGiven[M any](c pregel.Combiner[M]) (bool, error) {
+	k, err := c.Kernel(pregel.Binding{Sources: &pregel.Slots{Stride: 1, Ghost: 64}, Capacity: 64})
+	if err != nil {
+		return false, err
+	}
+	_, lifts := k.(pregel.Lifter[M])
+	return !lifts && !k.Traits().Weighted, nil
+}
+
+// relay sends messages from some vertices and keeps what arrives.
+type relay[M any] struct {
+	c      pregel.Combiner[M]
+	values []M
+}
+
+type kept[M any] struct {
+	Message M
+	Any     bool
+}
+
+func (p relay[M]) Combiner() pregel.Combiner[M] { return p.c }
+
+// of returns what a vertex sends.
+func (p relay[M]) of(label uint64) (m M, sends bool) {
+	return p.values[label*label%uint64(len(p.values))], label%3 != 0
+}
+
+func (p relay[M]) Compute(v *pregel.Vertex[kept[M], M], m M) {
+	if v.Superstep() == 1 {
+		v.Set(kept[M]{m, v.HasMessage()})
+	} else if m, sends := p.of(v.Label()); sends {
+		v.SendToAllNeighbors(m)
+	}
+	v.VoteToHalt()
+}
+
+// checkLoops sends the values over a random graph in all ways, and compares what arrives with what Combine makes of it.
+func checkLoops[M any](t testing.TB, c pregel.Combiner[M], values []M) {
+	t.Helper()
+	const n = 150
+	rng := rand.New(rand.NewPCG(2, 2))
+	p := relay[M]{c, values}
+	want := make([]kept[M], n)
+	var list []superstep.Edge
+	for range 10 * n {
+		e := superstep.Edge{From: rng.Uint64N(n), To: rng.Uint64N(1 + rng.Uint64N(n))}
+		list = append(list, e)
+		if m, sends := p.of(e.From); sends {
+			if k := &want[e.To]; k.Any {
+				k.Message = c.Combine(k.Message, m)
+			} else {
+				*k = kept[M]{m, true}
+			}
+		}
+	}
+	o := superstep.LoadOptions{Kind: superstep.Directed}
+	for v := range uint64(n) {
+		o.Vertices = append(o.Vertices, v)
+	}
+	g, err := superstep.FromEdges(context.Background(), list, o)
+	if err != nil {
+		t.Fatalf("pregeltest.CheckCombiner: %v", err)
+	}
+	defer g.Close()
+	res := Matrix(t, g, pregel.Program[kept[M], M](p), func(a, b kept[M]) bool {
+		return a.Any == b.Any && (!a.Any || reflect.DeepEqual(a.Message, b.Message))
+	})
+	for v, got := range Values(res) {
+		if w := want[v]; got.Any != w.Any || w.Any && !exactly(got.Message, w.Message) {
+			t.Fatalf("pregeltest.CheckCombiner: %s: messages combine to %s by its loops, and to %s by Combine", c, show(got.Message), show(w.Message))
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package pregeltest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Matrix runs a program over a graph in every way it can be run (partitions x deliveries x threads, with all encodings,
+// uncombined and deterministic runs among them) and fails the test when results differ, with a setting that shows it. It
+// returns the result of one partition and one thread.
+//
+// Values are equal if reflect.DeepEqual says so, and then the numbers of supersteps and messages must be too. A program
+// whose values may differ, such as one that adds floats or keeps any one message, brings a function that tells which are
+// as good as each other: see [Within]. Of deterministic runs all values must be equal even so.
+func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
+	t.Helper()
+	m := matrix[V, M]{g: g, p: p, same: exactly[V], counts: len(same) == 0}
+	if len(same) > 0 {
+		m.same = same[0]
+	}
+	for _, w := range ways() {
+		if err := m.run(w); err != nil {
+			t.Fatalf("pregeltest.Matrix: %T: %v", inner(p), err)
+		}
+	}
+	return m.first
+}
+
+func inner[V, M any](p pregel.Program[V, M]) any {
+	if l, ok := pregel.Unlist(p); ok {
+		return l
+	}
+	return p
+}
+
+// Within returns a function that takes floats for equal that differ by no more than a tolerance, of their size if that is
+// more than 1.
+func Within[F ~float32 | ~float64](tolerance float64) func(a, b F) bool {
+	return func(a, b F) bool {
+		x, y := float64(a), float64(b)
+		if x == y || math.IsNaN(x) && math.IsNaN(y) {
+			return true
+		}
+		size := max(1, math.Abs(x), math.Abs(y))
+		return !math.IsInf(size, 0) && math.Abs(x-y) <= tolerance*size
+	}
+}
+
+func exactly[V any](a, b V) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.IsValid() && x.CanFloat() && math.IsNaN(x.Float()) && math.IsNaN(y.Float())
+}
+
+// way is one way to run a program.
+type way struct {
+	partitions int
+	o          superstep.Options
+}
+
+func (w way) String() string {
+	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v, Encoding: %v", w.partitions, w.o.Threads, w.o.Delivery, w.o.Encoding)
+	if w.o.Uncombined {
+		s += ", Uncombined: true"
+	}
+	if w.o.Deterministic {
+		s += ", Deterministic: true"
+	}
+	return s + "}"
+}
+
+// ways returns all ways, the plainest first.
+func ways() []way {
+	encodings := []superstep.Encoding{superstep.AutoEncoding, superstep.AllEncoding, superstep.BitmapEncoding, superstep.SparseEncoding}
+	deliveries := []superstep.Delivery{superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull}
+	var all []way
+	for _, partitions := range []int{1, 2, 3, 7} {
+		for i, delivery := range deliveries {
+			for _, threads := range []int{1, 3} {
+				if threads == 3 && delivery == superstep.Naive || threads == 1 && delivery == superstep.Mirrored {
+					continue // the other will do
+				}
+				o := superstep.Options{Threads: threads, Delivery: delivery, Encoding: encodings[(i+partitions+threads/2+3)%4]}
+				all = append(all, way{partitions, o})
+			}
+		}
+		all = append(all,
+			way{partitions, superstep.Options{Threads: 2, Delivery: superstep.Naive, Uncombined: true}},
+			way{partitions, superstep.Options{Threads: 2, Deterministic: true}})
+	}
+	return all
+}
+
+// matrix compares runs.
+type matrix[V, M any] struct {
+	g      *superstep.Graph
+	p      pregel.Program[V, M]
+	same   func(a, b V) bool
+	counts bool // supersteps and messages are compared too
+
+	first  *superstep.Result[V]
+	exact  *superstep.Result[V] // of the first deterministic run
+	parted *superstep.Graph
+	plain  way
+	plainD way
+}
+
+func (m *matrix[V, M]) run(w way) error {
+	ctx := context.Background()
+	if m.parted == nil || m.parted.Partitions() != w.partitions {
+		parted, err := m.g.Repartition(ctx, superstep.LoadOptions{Partitions: w.partitions})
+		if err != nil {
+			return err
+		}
+		m.parted = parted // results name vertices by it: it is left to the garbage collector
+	}
+	res, err := superstep.Run(ctx, m.parted, m.p, w.o)
+	if err != nil {
+		return fmt.Errorf("with %v: %w", w, err)
+	}
+	if m.first == nil {
+		m.first, m.plain = res, w
+	}
+	if err := m.compare(m.first, m.plain, res, w, m.same); err != nil || !w.o.Deterministic {
+		return err
+	}
+	if m.exact == nil {
+		m.exact, m.plainD = res, w
+	}
+	return m.compare(m.exact, m.plainD, res, w, exactly[V])
+}
+
+func (m *matrix[V, M]) compare(want *superstep.Result[V], plain way, got *superstep.Result[V], w way, same func(a, b V) bool) error {
+	for i := range m.g.NumVertices() {
+		id := pregel.VertexID(i)
+		if a, b := want.Value(id), got.Value(id); !same(a, b) {
+			return fmt.Errorf("the value of vertex %d is\n%v with %v, and\n%v with %v", m.g.Label(id), show(a), plain, show(b), w)
+		}
+	}
+	if !m.counts {
+		return nil
+	}
+	if want.Supersteps != got.Supersteps || want.Converged != got.Converged {
+		return fmt.Errorf("there are %d supersteps with %v, and %d with %v", want.Supersteps, plain, got.Supersteps, w)
+	}
+	if want.Messages != got.Messages {
+		return fmt.Errorf("there are %d messages with %v, and %d with %v", want.Messages, plain, got.Messages, w)
+	}
+	return nil
+}
+
+func show(v any) string { return fmt.Sprintf("%+v", v) }
