@@ -65,7 +65,7 @@ func (a *app) info() *cobra.Command {
 	}
 	input.define(cmd)
 	threadsFlag(cmd, &threads)
-	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`")
+	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
 	return cmd
 }
 
