@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/invariants"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -127,6 +128,9 @@ func blockMany() {
 }
 
 func TestNoSuperstepAllocates(t *testing.T) {
+	if info, _ := debug.ReadBuildInfo(); invariants.Enabled || slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("the checks allocate, and the race detector shares work unevenly; without them this test runs")
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
 	s := layered(20, 1500)
 	var plain, weighted []*graph.Graph

@@ -30,7 +30,6 @@ type inbound struct {
 	// The reader's own.
 	session *Session // of the last frame
 	frame   incoming
-	count   uint64 // bytes that came
 }
 
 // incoming is a frame that has come in part.

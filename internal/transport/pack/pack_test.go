@@ -54,7 +54,8 @@ func TestMessagesSurvive(t *testing.T) {
 
 func TestTypesThatWouldLoseSomethingAreRefused(t *testing.T) {
 	type hidden struct {
-		Shown  string
+		Shown string
+		//lint:ignore U1000 it is there to be refused
 		hidden int
 	}
 	refused := func(name string, err error) {
