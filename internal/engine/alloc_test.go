@@ -127,6 +127,9 @@ func blockMany() {
 }
 
 func TestNoSuperstepAllocates(t *testing.T) {
+	if raced {
+		t.Skip("the race detector allocates")
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
 	s := layered(20, 1500)
 	var plain, weighted []*graph.Graph

@@ -233,11 +233,11 @@ func TestCheckCombinerTakesTheRight(t *testing.T) {
 func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 	numbers := []int{1, 2, 3, 10, -4}
 	for text, c := range map[string]pregel.Combiner[int]{
-		"Func[int]: not commutative: Combine(":         combiners.Func(0, func(a, b int) int { return cmp.Or(a, b) }),
-		"not associative: ":                            combiners.Func(0, func(a, b int) int { return a + b + a*b*(a-b)*(a-b) }),
+		"Func[int]: not commutative: Combine(":             combiners.Func(0, func(a, b int) int { return cmp.Or(a, b) }),
+		"not associative: ":                                combiners.Func(0, func(a, b int) int { return a + b + a*b*(a-b)*(a-b) }),
 		"the identity is not neutral: Combine(-4, 0) is 0": combiners.Func(0, func(a, b int) int { return max(a, b) }),
-		"by its loops, and to":                         wrongLoops{combiners.Min[int]()},
-		"of no kernel: ":                               noLoops{combiners.Min[int]()},
+		"by its loops, and to":                             wrongLoops{combiners.Min[int]()},
+		"of no kernel: ":                                   noLoops{combiners.Min[int]()},
 	} {
 		wantFailure(t, text, func(t testing.TB) { CheckCombiner(t, c, numbers...) })
 	}
