@@ -29,6 +29,7 @@ type bench[M any] struct {
 	b          *block
 	k          pregel.Kernel[M]
 	sent       sent[M]
+	messages   [][]M // to each receiver
 	pull, push *pregel.Lists
 	skip       []uint64
 }
@@ -41,7 +42,7 @@ func (x trial[M]) run(t *testing.T) {
 		if x.cross == nil {
 			x.cross = func(m M, _ float64) M { return m }
 		}
-		for seed := range uint64(40) {
+		for seed := range uint64(24) {
 			for _, deterministic := range []bool{false, true} {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				b := newBlock(rng, 1+2*int(seed%2), 1+rng.IntN(6))
@@ -58,6 +59,7 @@ func (x trial[M]) run(t *testing.T) {
 				}
 				y.k.Reset()
 				y.sent = send(rng, b, x.c, y.k, binding, []float64{0, 0.02, 0.5, 1}[seed/2%4], func(id pregel.VertexID) M { return x.make(rng.Uint64(), id) })
+				y.collect()
 				y.traits()
 				for w := range b.owned / 64 {
 					y.pulls(w)
@@ -77,15 +79,14 @@ func (x *bench[M]) traits() {
 	}
 }
 
-// candidates returns the messages to a receiver, in the order of their senders' ids.
-func (x *bench[M]) candidates(to uint32) []M {
-	var all []M
+// collect finds the messages to every receiver, in the order of their senders' ids.
+func (x *bench[M]) collect() {
+	x.messages = make([][]M, x.b.owned)
 	for _, a := range x.b.arcs {
-		if a.to == to && bitmap.Get(x.sent.present, a.from) {
-			all = append(all, x.cross(x.sent.message[a.from], a.weight))
+		if bitmap.Get(x.sent.present, a.from) {
+			x.messages[a.to] = append(x.messages[a.to], x.cross(x.sent.message[a.from], a.weight))
 		}
 	}
-	return all
 }
 
 // check compares what a vertex got with its messages, the ones it had before first.
@@ -143,7 +144,7 @@ func (x *bench[M]) pulls(w int) {
 				messages = append(messages, before[i])
 			}
 			if need>>i&1 != 0 {
-				messages = append(messages, x.candidates(to)...)
+				messages = append(messages, x.messages[to]...)
 				lo, hi := x.pull.Row(to)
 				edges += int(hi - lo)
 			}
@@ -177,7 +178,7 @@ func (x *bench[M]) checkInbox(where string, box *pregel.Inbox[M], before map[uin
 			messages = append(messages, m)
 		}
 		if !bitmap.Get(x.skip, to) {
-			messages = append(messages, x.candidates(to)...)
+			messages = append(messages, x.messages[to]...)
 		}
 		x.check(where, to, bitmap.Get(box.Has.Words, to), box.Msg[to], messages)
 	}

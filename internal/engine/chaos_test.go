@@ -182,9 +182,13 @@ func compareWithToy[M any](
 
 // TestChaosAgainstToy runs programs of random deeds over random graphs in random settings, and as the toy has it.
 func TestChaosAgainstToy(t *testing.T) {
+	rounds := uint64(10)
+	if raced {
+		rounds = 3
+	}
 	for i, c := range chaosCases() {
 		t.Run(c.name, func(t *testing.T) {
-			for round := range uint64(12) {
+			for round := range rounds {
 				c.run(t, rand.New(rand.NewPCG(round, uint64(i))))
 			}
 		})
