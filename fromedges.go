@@ -2,16 +2,20 @@ package superstep
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // fromEdges numbers the vertices of a list by rising id.
-func fromEdges(list []Edge, o LoadOptions) *edges.Input {
+func fromEdges(list []Edge, o LoadOptions) (*edges.Input, error) {
 	ids := make([]uint64, 0, 2*len(list))
 	weighted := false
 	for _, e := range list {
+		if w := float64(float32(e.Weight)); math.IsNaN(e.Weight) || math.IsInf(e.Weight, 0) || o.Weights == Float32 && math.IsInf(w, 0) {
+			return nil, fmt.Errorf("superstep: the edge from %d to %d has weight %v, want a finite number", e.From, e.To, e.Weight)
+		}
 		ids = append(ids, e.From, e.To)
 		weighted = weighted || e.Weight != 0
 	}
@@ -36,5 +40,5 @@ func fromEdges(list []Edge, o LoadOptions) *edges.Input {
 	return &edges.Input{
 		Name: "edges", Edges: packed, Vertices: len(ids), Labels: labels, Directed: o.Kind != Undirected,
 		Account: []string{fmt.Sprintf("%d edges in memory, %d vertices", len(list), len(ids))}, Free: packed.Close,
-	}
+	}, nil
 }

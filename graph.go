@@ -17,6 +17,7 @@ import (
 	"runtime"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
@@ -124,6 +125,9 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 // Generate makes a graph of a generator's text: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
 // grid:rows=100,columns=100, star:vertices=1000 or path:vertices=1000.
 func Generate(ctx context.Context, generator string, options ...LoadOptions) (*Graph, error) {
+	if _, err := generate.Parse(generator); err != nil {
+		return nil, err
+	}
 	return Load(ctx, generator, options...)
 }
 
@@ -138,7 +142,10 @@ func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Gra
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
-	in := fromEdges(list, o)
+	in, err := fromEdges(list, o)
+	if err != nil {
+		return nil, err
+	}
 	defer in.Close()
 	return build(ctx, in, o, team)
 }
@@ -197,6 +204,10 @@ func newTeam(threads int) *parallel.Team {
 	return parallel.NewTeam(threads, true)
 }
 
+var errClosed = errors.New("superstep: the graph is closed")
+
+func (g *Graph) closed() bool { return g.g.Parts == nil }
+
 // Vertex returns the handle of the vertex with an input id, and whether there is one.
 func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) { return g.g.Find(label) }
 
@@ -220,14 +231,17 @@ func (g *Graph) IsDirected() bool { return g.g.Directed }
 // Partitions returns the number of partitions.
 func (g *Graph) Partitions() int { return len(g.g.Parts) }
 
-// Close frees the graph; it is idempotent. No run may use the graph any more, and results cannot name vertices without
-// it. A graph that is forgotten frees itself.
+// Close frees the graph; it is idempotent. It must not be called while a run uses the graph. A closed graph has no
+// vertices: Run and Repartition refuse it, and results can no longer name theirs. A graph that is forgotten frees itself.
 func (g *Graph) Close() { g.g.Close() }
 
 // Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput. Weights are
 // kept in their type unless the options ask for another. Handles are the same if the edges are.
 func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
+	if g.closed() {
+		return nil, errClosed
+	}
 	if o.Kind != AsInput {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
 	}

@@ -90,6 +90,9 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err != nil {
 		return nil, err
 	}
+	if g.closed() {
+		return nil, errClosed
+	}
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &keeper{keep: o.KeepTrace}
@@ -134,7 +137,7 @@ type ProgramError = engine.ProgramError
 func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
 		for i, v := range r.values {
-			if !yield(r.graph.g.Label(pregel.VertexID(i)), v) {
+			if !yield(r.graph.Label(pregel.VertexID(i)), v) {
 				return
 			}
 		}

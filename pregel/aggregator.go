@@ -149,6 +149,9 @@ type Cell interface {
 	Reset()
 	// Any returns the value.
 	Any() any
+	// Encode and Decode take the value from one process to another.
+	Encode() ([]byte, error)
+	Decode(data []byte) error
 }
 
 type cell[T any] struct {

@@ -33,15 +33,19 @@ type app struct {
 	out     io.Writer // results and reports
 	err     io.Writer // progress, warnings, errors
 	quiet   bool
+	spoil   func(parent []uint32, dist []float32) // of graph500, for tests
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
 // ends what runs; a second one ends the process at once.
 func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) int {
+	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr}).main(args)
+}
+
+func (a *app) main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	a := &app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr}
 	err := a.execute(ctx, args)
 	if err == nil {
 		return exitDone
@@ -51,16 +55,16 @@ func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) 
 	var bug *bugError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "superstep: interrupted")
+		fmt.Fprintln(a.err, "superstep: interrupted")
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "superstep: %s\n", oneLine(usage))
+		fmt.Fprintf(a.err, "superstep: %s\n", oneLine(usage))
 		return exitUsage
 	case errors.As(err, &program):
-		fmt.Fprintf(stderr, "superstep: %v\n\n%s", err, program.Stack)
+		fmt.Fprintf(a.err, "superstep: %v\n\n%s", err, program.Stack)
 	case errors.As(err, &bug):
-		fmt.Fprintf(stderr, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
+		fmt.Fprintf(a.err, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
 	default:
-		fmt.Fprintf(stderr, "superstep: %s\n", oneLine(err))
+		fmt.Fprintf(a.err, "superstep: %s\n", oneLine(err))
 	}
 	return exitFailed
 }
@@ -108,7 +112,8 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
-	root.AddCommand(a.graph500(), a.run(), a.generate(), a.convert(), a.info(), a.algorithms(), a.completion(), a.version())
+	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(),
+		a.master(), a.worker(), a.status(), a.jobs(), a.cancel(), a.completion(), a.version())
 	return root
 }
 

@@ -90,7 +90,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	defer progress.done()
 	report, err := graph500.Run(ctx, graph500.Config{
 		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note,
+		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
 	})
 	progress.done()
 	err = errors.Join(err, finish())
@@ -98,13 +98,13 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err != nil && !errors.As(err, &broken) {
 		return err
 	}
-	if e := report.WriteText(g.app.out); e != nil {
+	if e := report.WriteText(g.app.text(g.run.json)); e != nil {
 		return e
 	}
 	for _, issue := range graph500.SubmissionIssues(*report) {
 		fmt.Fprintf(g.app.err, "superstep: not a submission: %s\n", issue)
 	}
-	if e := writeJSON(g.run.json, report); e != nil {
+	if e := g.app.writeJSON(g.run.json, report); e != nil {
 		return e
 	}
 	return err

@@ -146,7 +146,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 		fmt.Fprintf(a.err, "superstep: warning: %s\n", line)
 	}
 	account(a.out, in)
-	fmt.Fprintf(a.out, "wrote %s: %s vertices, %s edges\n", output, counted(in.Vertices), counted(in.Edges.Len()))
+	fmt.Fprintf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"), things(in.Edges.Len(), "edge", "edges"))
 	return nil
 }
 

@@ -56,15 +56,16 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			progress.done()
-			account(a.out, in)
-			survey(a.out, s)
-			suggest(a.out, args[0], in, s)
-			return writeJSON(json, s)
+			text := a.text(json)
+			account(text, in)
+			survey(text, s)
+			suggest(text, args[0], in, s)
+			return a.writeJSON(json, s)
 		},
 	}
 	input.define(cmd)
 	threadsFlag(cmd, &threads)
-	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`")
+	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -14,8 +15,8 @@ import (
 
 func appendUint(dst []byte, x uint64) []byte { return strconv.AppendUint(dst, x, 10) }
 
-// writeJSON writes a report to a file, if one is named.
-func writeJSON(path string, report any) error {
+// writeJSON writes a report to a file, if one is named; - is standard output.
+func (a *app) writeJSON(path string, report any) error {
 	if path == "" {
 		return nil
 	}
@@ -23,10 +24,22 @@ func writeJSON(path string, report any) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	if path == "-" {
+		_, err := a.out.Write(append(data, '\n'))
+		return err
+	}
 	return graphio.WriteFile(path, 1, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
+}
+
+// text is where a report for people goes: standard output, unless results or JSON are written there.
+func (a *app) text(paths ...string) io.Writer {
+	if slices.Contains(paths, "-") {
+		return a.err
+	}
+	return a.out
 }
 
 // writable tells before long work whether the files that are named can be written.
@@ -66,6 +79,14 @@ func (f *lateFile) Close() error {
 		return nil
 	}
 	return errors.Join(f.buffer.Flush(), f.file.Close())
+}
+
+// things writes a number and what it counts, in the plural unless there is one.
+func things[T int | int64 | uint64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return counted(n) + " " + many
 }
 
 // counted writes a number with commas.

@@ -32,7 +32,7 @@ type runCommand struct {
 	sorted bool
 }
 
-func (a *app) run() *cobra.Command {
+func (a *app) runProgram() *cobra.Command {
 	r := &runCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "run ALGORITHM --graph FILE|GENERATOR",
@@ -146,15 +146,12 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 // finish writes the report: to standard output, unless the values went there.
 func (r *runCommand) finish(report *runReport) error {
 	report.PeakRSS = mem.PeakRSS()
-	to := r.app.out
-	if r.output == "-" {
-		to = r.app.err
-	}
 	if !report.Converged {
-		fmt.Fprintf(r.app.err, "superstep: warning: %s did not converge in %d supersteps\n", report.Algorithm, report.Supersteps)
+		fmt.Fprintf(r.app.err, "superstep: warning: %s did not converge in %s\n",
+			report.Algorithm, things(report.Supersteps, "superstep", "supersteps"))
 	}
-	report.text(to)
-	return writeJSON(r.run.json, report)
+	report.text(r.app.text(r.output, r.run.json))
+	return r.app.writeJSON(r.run.json, report)
 }
 
 func (p *runReport) text(w io.Writer) {
@@ -162,17 +159,18 @@ func (p *runReport) text(w io.Writer) {
 	if p.Directed {
 		kind = "directed"
 	}
-	fmt.Fprintf(w, "%s on %s: %s vertices, %s edges, %s\n", p.Algorithm, p.Graph, counted(p.Vertices), counted(p.Edges), kind)
+	fmt.Fprintf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
+		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"), kind)
 	how := "converged"
 	if !p.Converged {
 		how = "stopped"
 	}
-	fmt.Fprintf(w, "%s after %d supersteps, %s messages", how, p.Supersteps, counted(p.Messages))
+	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"), things(p.Messages, "message", "messages"))
 	if p.Workers > 1 {
-		fmt.Fprintf(w, ", %s values and %s between %d partitions", counted(p.MessagesSent), mem.Text(int64(p.BytesSent)), p.Workers)
+		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.Workers)
 	}
-	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %d threads\n",
-		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), p.Threads)
+	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
+		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")
 	}

@@ -192,17 +192,15 @@ func (p *Policy) beamer(l *Load) Scheme {
 	return Naive
 }
 
-// noise is the time in seconds below which a superstep teaches nothing.
+// noise is the time in seconds below which a delivery teaches nothing.
 const noise = 50e-6
 
-// Learn tells the policy what the superstep it decided on took, with so many vertices computed. The prediction is of
-// delivery alone, so the program's share is taken off first.
-func (p *Policy) Learn(seconds float64, computed int) {
+// Learn tells the policy what the delivery it decided on took.
+func (p *Policy) Learn(took float64) {
 	predicted := p.Predicted[p.Chosen]
-	if p.Chosen == None || seconds < noise || predicted <= 0 || math.IsInf(predicted, 1) {
+	if p.Chosen == None || took < noise || predicted <= 0 || math.IsInf(predicted, 1) {
 		return
 	}
-	took := max(seconds-float64(computed)*p.Rates.Compute, seconds/4)
 	f := p.factor[p.Chosen]
 	if f == 0 {
 		f = 1

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/invariants"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -127,8 +128,8 @@ func blockMany() {
 }
 
 func TestNoSuperstepAllocates(t *testing.T) {
-	if raced {
-		t.Skip("the race detector allocates")
+	if invariants.Enabled || raced {
+		t.Skip("the checks allocate, and the race detector shares work unevenly; without them this test runs")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
 	s := layered(20, 1500)

@@ -20,9 +20,10 @@ type Command struct {
 // Report is what a partition tells of its superstep.
 type Report struct {
 	Partition int
-	Err       error
+	Err       error `json:"-"`
 
 	Computed  int // vertices that ran
+	Delivered int // senders whose messages to all neighbours were delivered
 	Receivers int // of them, with a message
 	Walked    int // edges
 	Sent      int // values that went to other partitions
@@ -37,7 +38,7 @@ type Report struct {
 
 	Times Times
 	Peers []trace.Peer
-	Cells []pregel.Cell // this superstep's aggregates, to be reset by who merges them
+	Cells []pregel.Cell `json:"-"` // this superstep's aggregates, to be reset by who merges them
 }
 
 // Times are the seconds of a superstep's phases.
@@ -74,6 +75,7 @@ type coordinator struct {
 	sum     Report // over all partitions
 	load    delivery.Load
 	outcome Outcome
+	record  trace.Record
 }
 
 // begin decides on superstep 0.
@@ -98,7 +100,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outcome) {
 	c.add(reports)
 	o := &c.outcome
-	c.policy.Learn(seconds, c.sum.Computed)
+	c.policy.Learn(c.delivery(reports, seconds))
 	if c.policy.Chosen == delivery.Mirrored {
 		c.load.Untransposed = 0
 	}
@@ -125,6 +127,20 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.command.Scheme = c.choose()
 	c.consult()
 	return &c.command, o
+}
+
+// delivery returns the time that delivery took in a superstep. A pull computes as it goes: the program's part of that is
+// guessed.
+func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
+	if c.policy.Chosen == delivery.Pull {
+		return max(seconds-float64(c.sum.Computed)*c.policy.Rates.Compute, seconds/4)
+	}
+	took := 0.0
+	for _, p := range reports {
+		t := &p.Times
+		took = max(took, t.Expand+t.Traverse+t.Fold)
+	}
+	return took
 }
 
 func (c *coordinator) add(reports []*Report) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -20,6 +21,9 @@ type Program interface {
 	Weights() edges.Weights
 	// Bind makes a job of it.
 	Bind(g *graph.Graph, o Options) (Bound, error)
+	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
+	Share(g *graph.Graph, o Options) (Share, error)
+	Lead(o Options, facts []*Facts) (Lead, error)
 }
 
 // Bound is a job whose types are forgotten.
@@ -71,6 +75,30 @@ func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
 		return nil, err
 	}
 	return j, nil
+}
+
+func (e *erased[V, M]) Share(g *graph.Graph, o Options) (Share, error) {
+	j, err := NewJob(g, e.program, o)
+	if err != nil {
+		return nil, err
+	}
+	return NewShare(j, j.facts()), nil
+}
+
+func (e *erased[V, M]) Lead(o Options, facts []*Facts) (Lead, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if len(facts) == 0 {
+		return nil, errors.New("no process has a share of the job")
+	}
+	c, err := newCoordinator(e.methods, o, facts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Name(), err)
+	}
+	return &lead{
+		name: e.Name(), aggregates: e.methods.aggregates, exact: o.Deterministic, sink: o.Trace, job: o.Job, progress: o.Progress, c: c,
+	}, nil
 }
 
 // Any returns a vertex's value.

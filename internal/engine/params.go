@@ -101,7 +101,6 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 }
 
 func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.VertexID, bool)) error {
-	bad := fmt.Errorf("found %q, expected a %s", text, p.Type)
 	if p.Type == "vertex" {
 		label, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
@@ -123,7 +122,7 @@ func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.Ve
 	case f.Kind() == reflect.Bool:
 		b, err := strconv.ParseBool(text)
 		if err != nil {
-			return bad
+			return fmt.Errorf("found %q, expected true or false", text)
 		}
 		f.SetBool(b)
 	case f.CanInt():

@@ -1,102 +1,137 @@
 package engine_test
 
 import (
-	"fmt"
-	"strings"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// knobs has a parameter of every kind.
-type knobs struct {
-	Source pregel.VertexID `param:"source" help:"where to begin"`
-	Near   pregel.VertexID `param:"near" default:"7"`
-	Text   string          `param:"text" default:"plain"`
-	On     bool            `param:"on"`
-	Count  int8            `param:"count" default:"-3"`
-	Size   uint16          `param:"size"`
-	Share  float32         `param:"share" default:"0.5"`
-	Own    int
-	hidden int `param:"hidden"`
+// tuned has a parameter of every kind.
+type tuned struct {
+	Source pregel.VertexID `param:"source" help:"where"`
+	Goal   pregel.VertexID `param:"goal" default:"7"`
+	Far    int8            `param:"far" default:"5"`
+	Many   uint16          `param:"many"`
+	Rate   float32         `param:"rate" default:"0.5"`
+	Name   string          `param:"name" default:"x"`
+	Loud   bool            `param:"loud"`
+	List   []int           `param:"list"`
+	Other  int
+	hidden int
 }
 
-func find(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label + 100), label < 10 }
+func (tuned) Combiner() pregel.Combiner[int64]            { return combiners.Sum[int64]() }
+func (tuned) Compute(*pregel.Vertex[int64, int64], int64) {}
 
-func TestParametersAreTaggedFieldsInTheirOrder(t *testing.T) {
-	_ = knobs{}.hidden
-	var names []string
-	for _, p := range engine.Parameters(&knobs{}) {
-		names = append(names, fmt.Sprintf("%s:%s:%t", p.Name, p.Type, p.Required))
+func (p tuned) Validate() error {
+	if p.Far > 100 {
+		return errors.New("too far")
 	}
-	want := "source:vertex:true near:vertex:false text:string:false on:bool:false count:int8:false size:uint16:false share:float32:false"
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("%s, want %s", got, want)
+	return nil
+}
+
+func times10(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label * 10), label < 10 }
+
+func TestParameters(t *testing.T) {
+	var names, types []string
+	for _, p := range engine.Parameters(&tuned{}) {
+		names, types = append(names, p.Name), append(types, p.Type)
+		if p.Required != (p.Name == "source") {
+			t.Errorf("%s: required %t", p.Name, p.Required)
+		}
+	}
+	if !slices.Equal(names, []string{"source", "goal", "far", "many", "rate", "name", "loud", "list"}) {
+		t.Errorf("names %v", names)
+	}
+	if !slices.Equal(types, []string{"vertex", "vertex", "int8", "uint16", "float32", "string", "bool", "[]int"}) {
+		t.Errorf("types %v", types)
+	}
+	if len(engine.Parameters(7)) != 0 || len(engine.Parameters(nil)) != 0 {
+		t.Error("parameters of what is no struct")
 	}
 }
 
-func TestFillSetsParametersAndDefaults(t *testing.T) {
-	var k knobs
-	check(t, engine.Fill(&k, map[string]string{"source": "3", "on": "true", "size": "65535", "share": "1e-3"}, find))
-	if want := (knobs{Source: 103, Near: 107, Text: "plain", On: true, Count: -3, Size: 65535, Share: 1e-3}); k != want {
-		t.Errorf("%+v, want %+v", k, want)
+func TestFresh(t *testing.T) {
+	values := map[string]string{"source": "3", "many": "65535", "rate": "1e-3", "name": "", "loud": "true"}
+	for _, p := range []pregel.Program[int64, int64]{tuned{Other: 4, hidden: 6}, &tuned{Other: 4, hidden: 6}} {
+		fresh, err := engine.Fresh(p, values, times10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := fresh.(tuned)
+		if pointer, isPointer := fresh.(*tuned); isPointer {
+			got, ok = *pointer, true
+			if pointer == p {
+				t.Error("the program itself was changed")
+			}
+		}
+		if want := (tuned{30, 70, 5, 65535, 1e-3, "", true, nil, 4, 6}); !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
 	}
-	check(t, engine.Fill(&k, map[string]string{"source": "99"}, nil))
-	if k.Source != pregel.None {
-		t.Errorf("without a graph a vertex is %d", k.Source)
+	fresh, err := engine.Fresh(pregel.Program[int64, int64](tuned{}), map[string]string{"source": "3"}, nil)
+	if err != nil || fresh.(tuned).Source != pregel.None {
+		t.Errorf("without a graph: %+v, %v", fresh, err)
 	}
-	for text, values := range map[string]map[string]string{
-		"parameter source: the graph has no vertex 10":                        {"source": "10"},
-		"parameter near: found \"-1\", expected the id of a vertex":           {"near": "-1"},
-		"parameter on: found \"maybe\", expected a bool":                      {"on": "maybe"},
-		"parameter count: found \"200\", expected a whole number":             {"count": "200"},
-		"parameter size: found \"-2\", expected a whole number, not negative": {"size": "-2"},
-		"parameter share: found \"half\", expected a number":                  {"share": "half"},
+}
+
+func TestFreshRefuses(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"source", "x", `parameter source: found "x", expected the id of a vertex`},
+		{"source", "10", "parameter source: the graph has no vertex 10"},
+		{"far", "128", `parameter far: found "128", expected a whole number`},
+		{"far", "101", "too far"},
+		{"many", "-1", `parameter many: found "-1", expected a whole number, not negative`},
+		{"rate", "fast", `parameter rate: found "fast", expected a number`},
+		{"loud", "very", `parameter loud: found "very", expected true or false`},
+		{"list", "1", "parameter list: a field of type []int cannot be a parameter"},
 	} {
-		if err := engine.Fill(new(knobs), values, find); err == nil || err.Error() != text {
-			t.Errorf("the error is %v, want %s", err, text)
+		_, err := engine.Fresh(pregel.Program[int64, int64](tuned{}), map[string]string{test.name: test.text}, times10)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s=%s: error %v, want %s", test.name, test.text, err, test.want)
 		}
 	}
 }
 
-// FuzzParameters checks and fills parameters of any text: what Check takes, Fill takes or refuses, without harm.
-func FuzzParameters(f *testing.F) {
-	f.Add("source", "3")
-	f.Add("count", "-128")
-	f.Add("share", "NaN")
-	f.Add("hidden", "1")
-	f.Fuzz(func(t *testing.T, name, text string) {
-		values := map[string]string{name: text}
-		known := name == "source" || name == "near" || name == "text" || name == "on" || name == "count" || name == "size" || name == "share"
-		if err := engine.Check(engine.Parameters(knobs{}), values); err == nil && !known {
-			t.Fatalf("%q is no parameter", name)
+func TestCheck(t *testing.T) {
+	params := append(engine.Parameters(tuned{}), engine.Parameter{Name: "kind", Words: []string{"a", "b"}})
+	for _, test := range []struct {
+		values map[string]string
+		want   string
+	}{
+		{map[string]string{"source": "1", "kind": "b"}, ""},
+		{map[string]string{"kind": "b"}, "parameter source is missing: where"},
+		{map[string]string{"source": "-1"}, `parameter source: found "-1", expected the id of a vertex`},
+		{map[string]string{"source": "1", "kind": "c"}, `parameter kind: found "c", expected one of a, b`},
+		{map[string]string{"source": "1", "sauce": "1"}, `parameter "sauce": expected one of source, goal, far, many, rate, name, loud, list, kind`},
+	} {
+		err := engine.Check(params, test.values)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+			t.Errorf("%v: error %v, want %q", test.values, err, test.want)
 		}
-		var k knobs
-		if err := engine.Fill(&k, values, find); err == nil && name == "text" && k.Text != text {
-			t.Fatalf("%q became %q", text, k.Text)
-		}
-	})
+	}
+	if err := engine.Check(nil, map[string]string{"x": "1"}); err == nil || err.Error() != `parameter "x": there are no parameters` {
+		t.Errorf("error %v", err)
+	}
 }
 
-func TestNamesOfDeliveriesAndEncodings(t *testing.T) {
-	for _, name := range []string{"auto", "push", "naive", "mirrored", "pull", "beamer"} {
-		if c, err := delivery.ParseChoice(name); err != nil || c.String() != name {
-			t.Errorf("%s: %v, %v", name, c, err)
-		}
+// signed has a Validate that would be ignored.
+type signed struct{ tuned }
+
+func (signed) Validate() bool { return true }
+
+func TestValidateIsFound(t *testing.T) {
+	_, err := engine.Erase(pregel.Program[int64, int64](signed{}))
+	if err == nil || err.Error() != "signed: method Validate is func() bool, want func() error" {
+		t.Errorf("error %v", err)
 	}
-	for _, name := range []string{"auto", "all", "bitmap", "sparse"} {
-		if e, err := delivery.ParseEncoding(name); err != nil || e.String() != name {
-			t.Errorf("%s: %v, %v", name, e, err)
-		}
-	}
-	for _, name := range []string{"", "pairs", "Pull", "auto "} {
-		if _, err := delivery.ParseEncoding(name); err == nil {
-			t.Errorf("%q is an encoding", name)
-		}
-		if _, err := delivery.ParseChoice(name); err == nil {
-			t.Errorf("%q is a delivery", name)
-		}
+	if _, err := engine.Erase(pregel.Program[int64, int64](tuned{Far: math.MaxInt8})); err != nil {
+		t.Errorf("a program is validated before its parameters are known: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"unsafe"
 
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -63,9 +64,14 @@ func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
 	}
 	defer r.timed(&r.report.Times.Traverse)()
 	if r.mirrors == nil {
-		for _, a := range r.pulls {
-			r.mirrors = append(r.mirrors, r.part.BySender(a))
+		mirrors := make([]*graph.Sender, len(r.pulls))
+		for i, a := range r.pulls {
+			var err error
+			if mirrors[i], err = r.part.BySender(ctx, a); err != nil {
+				return fmt.Errorf("mirrors: %w", err)
+			}
 		}
+		r.mirrors = mirrors
 	}
 	for _, s := range r.mirrors {
 		r.pushing = pregel.Push{Lists: &s.Lists, Present: r.read.Words, Skip: r.finished}

@@ -211,7 +211,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: a.Slots, Offset: offset, Columns: r.columns})
 		offset += uint32(len(a.Adj))
 	}
-	t.worker.Cells = j.newCells()
+	t.worker.Cells = newCells(j.methods.aggregates, j.options.Deterministic)
 	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
 	t.block.In = &t.in
 	t.block.Stride = pregel.VertexID(p.Of)
@@ -236,6 +236,7 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
 	r.report.begin()
+	r.report.Delivered = r.delivering.senders
 	r.exchange.Begin()
 	start := time.Now()
 	for _, t := range r.threads {

@@ -216,7 +216,7 @@ func compareLists(g *Graph) error {
 					}
 				}
 			}
-			s := p.BySender(a)
+			s, _ := p.BySender(context.Background(), a)
 			arcs := map[[2]uint32]int{}
 			bitmap.Each(a.Bits, func(v uint32) {
 				for _, u := range a.Adj[first(a.Row(v)):second(a.Row(v))] {

@@ -107,6 +107,7 @@ func (g *Graph) Bytes() int64 { return g.arena.Bytes() }
 func (g *Graph) Close() {
 	g.close.Do(func() {
 		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
+		g.Labels = edges.Labels{}
 		g.arena.Close()
 	})
 }
@@ -151,6 +152,20 @@ type Group struct{ Start, Count uint32 }
 // Words returns the group's run of words in a bitmap over slots.
 func (g Group) Words() (lo, hi int) {
 	return int(g.Start >> 6), int(g.Start>>6) + bitmap.Words(int(g.Count))
+}
+
+// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
+func (g *Graph) Share(partitions ...int) *Graph {
+	s := &Graph{
+		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
+		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
+		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
+	}
+	for _, i := range partitions {
+		s.Parts[i] = g.Parts[i]
+	}
+	return s
 }
 
 // Global returns the id of an owned vertex.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -179,21 +180,24 @@ func weightsOf(arena *mem.Arena, l, like *pregel.Lists) {
 }
 
 // BySender returns the senders' view of the block that a belongs to. With one partition that is the adjacency of the
-// other direction; with more it is built at the first call.
-func (p *Partition) BySender(a *Adjacency) *Sender {
+// other direction; with more it is built at the first call that ctx does not end.
+func (p *Partition) BySender(ctx context.Context, a *Adjacency) (*Sender, error) {
 	if p.Of == 1 {
 		other := p.Out
 		if a != p.In {
 			other = p.In
 		}
-		return &Sender{other.Lists, other.Chunks}
+		return &Sender{other.Lists, other.Chunks}, nil
 	}
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
 	if s := p.transposed(a); *s == nil {
-		*s = p.transpose(a)
+		*s = p.transpose(ctx, a)
 	}
-	return *p.transposed(a)
+	if s := *p.transposed(a); s != nil {
+		return s, nil
+	}
+	return nil, context.Cause(ctx)
 }
 
 // HasBySender reports whether BySender costs nothing any more.
@@ -210,20 +214,32 @@ func (p *Partition) transposed(a *Adjacency) **Sender {
 	return &p.senders[1]
 }
 
-func (p *Partition) transpose(a *Adjacency) *Sender {
+// transpose returns nil when ctx ends.
+func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Sender {
 	arena := p.graph.arena
 	counts := make([]uint32, p.Slots)
-	for _, s := range a.Adj {
-		counts[s]++
+	for some := range slices.Chunk(a.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		for _, s := range some {
+			counts[s]++
+		}
 	}
 	l := bcsr(arena, counts, mem.Make[uint32](arena, len(a.Adj)))
 	weightsOf(arena, &l, &a.Lists)
+	var stopped atomic.Bool
 	at := uint32(0)
 	for s, c := range counts {
 		counts[s] = at
 		at += c
 	}
+	stop := context.AfterFunc(ctx, func() { stopped.Store(true) })
+	defer stop()
 	bitmap.Each(a.Bits, func(v uint32) {
+		if stopped.Load() {
+			return
+		}
 		lo, hi := a.Row(v)
 		for j := lo; j < hi; j++ {
 			k := counts[a.Adj[j]]
@@ -237,5 +253,8 @@ func (p *Partition) transpose(a *Adjacency) *Sender {
 			}
 		}
 	})
+	if stopped.Load() {
+		return nil
+	}
 	return &Sender{l, chunk(&l, bitmap.Words(p.Slots))}
 }

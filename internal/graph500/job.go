@@ -28,6 +28,8 @@ type Config struct {
 	Rows, Columns int // of the grid of partitions
 	Team          *parallel.Team
 	Engine        engine.Options
+	// Spoil, if not nil, changes what a search found before it is judged, for tests of the judging; dist is nil in BFS.
+	Spoil func(parent []uint32, dist []float32)
 	// Progress is told what is being done and how much of it; Note adds a few words. Either may be nil.
 	Progress func(stage string, done, total int64)
 	Note     func(text string)
@@ -254,6 +256,9 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 		}
 		start = time.Now()
 		translate()
+		if r.Spoil != nil {
+			r.Spoil(r.parent, r.dist)
+		}
 		k.Time = append(k.Time, seconds)
 		k.Translate = append(k.Translate, time.Since(start).Seconds())
 		start = time.Now()

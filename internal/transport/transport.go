@@ -1,5 +1,5 @@
-// Package transport carries frames between partitions. Local, the one inside a process and the only one yet, passes them
-// by reference.
+// Package transport carries frames between partitions. Local, the one inside a process, passes them by reference;
+// package mesh carries them between processes.
 package transport
 
 import (
@@ -19,6 +19,9 @@ const (
 	Sends // messages to single vertices
 	kinds
 )
+
+// Kinds is how many kinds there are.
+const Kinds = int(kinds)
 
 func (k Kind) String() string {
 	return [...]string{"expand", "expand back", "fold", "fold back", "sends"}[k]

@@ -1,0 +1,66 @@
+package superstep_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Levels counts the fewest edges from Source to every vertex.
+type Levels struct{ Source pregel.VertexID }
+
+func (Levels) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (p Levels) Init(v *pregel.Vertex[int64, int64]) {
+	v.Set(math.MaxInt64)
+	v.VoteToHalt()
+	if v.ID() == p.Source {
+		p.Compute(v, 0)
+	}
+}
+
+func (Levels) Compute(v *pregel.Vertex[int64, int64], level int64) {
+	if level < v.Value() {
+		v.Set(level)
+		v.SendToAllNeighbors(level + 1)
+	}
+	v.VoteToHalt()
+}
+
+func Example() {
+	ctx := context.Background()
+	g, err := superstep.Generate(ctx, "grid:rows=3,columns=4")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	corner, _ := g.Vertex(0)
+	res, err := superstep.Run(ctx, g, Levels{Source: corner})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	opposite, _ := res.At(11)
+	fmt.Println("edges to the opposite corner:", opposite)
+	fmt.Println("converged:", res.Converged, "after", res.Supersteps, "supersteps")
+	// Output:
+	// edges to the opposite corner: 5
+	// converged: true after 7 supersteps
+}
+
+func ExampleFromEdges() {
+	ctx := context.Background()
+	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 7, To: 9}, {From: 9, To: 8}}, superstep.LoadOptions{Kind: superstep.Undirected})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, the vertex of most edges is", g.Label(0))
+	// Output: 3 vertices, 4 arcs, the vertex of most edges is 9
+}

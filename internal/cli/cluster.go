@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/membership"
+)
+
+// defaultMaster is where a master listens, and is looked for.
+const defaultMaster = "127.0.0.1:7700"
+
+// clientFlags say which cluster a command is for.
+type clientFlags struct {
+	master, tokenFile string
+	json              bool
+}
+
+func (f *clientFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.master, "master", defaultMaster, "the master's `ADDR`, HOST:PORT")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the `FILE` with the cluster's token")
+	nothing(cmd, "master")
+}
+
+func (f *clientFlags) defineJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// callTimeout bounds the calls that answer at once.
+const callTimeout = 10 * time.Second
+
+// call connects to the master and makes a call, whose error it words for people.
+func (f *clientFlags) call(ctx context.Context, do func(context.Context, control.ClusterClient) error) error {
+	token, err := control.ReadToken(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	c, err := control.Connect(f.master, token, nil)
+	if err != nil {
+		return usagef("--master: %w", err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return control.Explain(f.master, do(ctx, c.Cluster))
+}
+
+// printJSON prints a message with the names that control.proto has.
+func printJSON(w io.Writer, m proto.Message) error {
+	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer // protojson's own blanks differ from binary to binary
+	if err := json.Indent(&out, data, "", "  "); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, out.String())
+	return err
+}
+
+// gossipFlags say how a master or a worker gossips.
+type gossipFlags struct{ listen, key string }
+
+func (f *gossipFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to see deaths sooner; off for no gossip")
+	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; needed where others can reach --gossip-listen")
+	nothing(cmd, "gossip-listen")
+}
+
+// group begins to gossip, or returns nil.
+func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
+	if f.listen == "off" {
+		return nil, nil
+	}
+	key, err := membership.ReadKey(f.key)
+	if err != nil {
+		return nil, err
+	}
+	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
+}
+
+// logger is where a master or a worker says what happens.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelInfo
+	if a.quiet {
+		level = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}
+
+// programs are those of this binary, with fingerprints: a cluster runs one binary, or two built from the same source.
+func (a *app) programs() []*control.Program {
+	var all []*control.Program
+	for _, e := range a.known() {
+		h := sha256.New()
+		fmt.Fprintln(h, build(), e.Name)
+		for _, p := range e.Parameters {
+			fmt.Fprintln(h, p.Name, p.Type, p.Default)
+		}
+		all = append(all, &control.Program{Name: e.Name, Fingerprint: hex.EncodeToString(h.Sum(nil))[:16]})
+	}
+	slices.SortFunc(all, func(p, q *control.Program) int { return strings.Compare(p.Name, q.Name) })
+	return all
+}
+
+// build names what the binary was built from: its modules' versions when all are released or committed, else the hash of
+// the binary itself.
+var build = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		exact := info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty")
+		var text strings.Builder
+		fmt.Fprintln(&text, info.Main.Path, info.Main.Version)
+		for _, d := range info.Deps {
+			exact = exact && d.Replace == nil
+			fmt.Fprintln(&text, d.Path, d.Version)
+		}
+		if exact {
+			return text.String()
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unknown"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+})

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// RunSpoiled is Run with programs whose results are wrong at one vertex, and a benchmark that finds a wrong search.
+func RunSpoiled(args []string) int {
+	entries := builtins()
+	for i := range entries {
+		sound := entries[i].New
+		entries[i].New = func(values map[string]string, find Find) (engine.Program, error) {
+			p, err := sound(values, find)
+			return spoiled{p}, err
+		}
+	}
+	a := &app{name: "spoiled", entries: entries, out: os.Stdout, err: os.Stderr}
+	a.spoil = func(parent []uint32, _ []float32) { parent[0], parent[1] = 1, 0 }
+	return a.main(args)
+}
+
+// spoiled is a program whose last vertex has a wrong value.
+type spoiled struct{ engine.Program }
+
+func (s spoiled) Bind(g *graph.Graph, o engine.Options) (engine.Bound, error) {
+	bound, err := s.Program.Bind(g, o)
+	if err != nil {
+		return nil, err
+	}
+	last := pregel.VertexID(g.N - 1)
+	switch job := bound.(type) {
+	case valued[pregel.VertexID]:
+		return wrong[pregel.VertexID]{bound, job, last, func(v pregel.VertexID) pregel.VertexID { return (v + 1) ^ 1 }}, nil
+	case valued[float64]:
+		return wrong[float64]{bound, job, last, func(x float64) float64 { return x/2 + 1e-3 }}, nil
+	case valued[int64]:
+		return wrong[int64]{bound, job, last, func(n int64) int64 { return n + 1 }}, nil
+	}
+	return bound, nil
+}
+
+type valued[V any] interface{ Value(id pregel.VertexID) V }
+
+type wrong[V any] struct {
+	engine.Bound
+	job   valued[V]
+	at    pregel.VertexID
+	spoil func(V) V
+}
+
+func (w wrong[V]) Value(id pregel.VertexID) V {
+	if id == w.at {
+		return w.spoil(w.job.Value(id))
+	}
+	return w.job.Value(id)
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/master"
+)
+
+// masterCommand is `superstep master`.
+type masterCommand struct {
+	app                     *app
+	listen, data, tokenFile string
+	gossip                  gossipFlags
+}
+
+func (a *app) master() *cobra.Command {
+	m := &masterCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "master",
+		Short: "Lead a cluster",
+		Long: `Lead a cluster: keep the workers that register, and answer superstep status, jobs and cancel, all on one port.
+curl http://ADDR/debug/status shows how the cluster is. An interrupt stops it.
+
+Jobs do not run on a cluster yet: this master keeps workers, and refuses jobs.`,
+		Example: `  superstep master
+  superstep master --listen 10.0.0.1:7700 --token-file token --gossip-listen 10.0.0.1:7701 --gossip-key-file key
+  openssl rand -hex 32 > token`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
+	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
+	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
+	m.gossip.define(cmd)
+	nothing(cmd, "listen")
+	return cmd
+}
+
+func (m *masterCommand) execute(ctx context.Context) error {
+	token, err := control.ReadToken(m.tokenFile)
+	if err != nil {
+		return err
+	}
+	if err := control.CheckListen(m.listen, token); err != nil {
+		return usagef("--listen: %w", err)
+	}
+	l, err := net.Listen("tcp", m.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	defer l.Close()
+	address := l.Addr().String()
+	o := master.Options{
+		Token: token, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
+	}
+	group, err := m.gossip.group(membership.Member{Name: address, Role: membership.Master, Control: address})
+	if err != nil {
+		return err
+	}
+	if group != nil {
+		defer group.Close()
+		o.Group, o.GossipAddress = group, group.Address()
+	}
+	s, err := master.New(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(m.app.out, "master at %s; http://%s/debug/status shows how it is\n", address, address)
+	return s.Serve(ctx, l)
+}

@@ -1,0 +1,99 @@
+package cli_test
+
+import (
+	"errors"
+	"math"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// own are the programs of a user's binary.
+func own() []superstep.Program {
+	return []superstep.Program{
+		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
+		superstep.Register("bfs", Hops{}), superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
+	}
+}
+
+type vertex = pregel.Vertex[int64, int64]
+
+// Hops counts edges from a source, up to a limit.
+type Hops struct {
+	Source pregel.VertexID `param:"source" help:"vertex to count from"`
+	Limit  int64           `param:"limit" default:"100" help:"how far to count"`
+}
+
+func (Hops) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (p Hops) Validate() error {
+	if p.Limit < 1 {
+		return errors.New("limit must be at least 1")
+	}
+	return nil
+}
+
+func (p Hops) Init(v *vertex) {
+	v.Set(math.MaxInt64)
+	v.VoteToHalt()
+	if v.ID() == p.Source {
+		p.Compute(v, 0)
+	}
+}
+
+func (p Hops) Compute(v *vertex, hops int64) {
+	if hops < v.Value() {
+		v.Set(hops)
+		if hops < p.Limit {
+			v.SendToAllNeighbors(hops + 1)
+		}
+	}
+	v.VoteToHalt()
+}
+
+// Received is a list program that counts messages.
+type Received struct{}
+
+func (Received) Compute(v *vertex, messages []int64) {
+	if v.Superstep() == 0 {
+		v.SendToAllNeighbors(1)
+	}
+	v.Set(int64(len(messages)))
+	v.VoteToHalt()
+}
+
+// Forever never halts, and says so.
+type Forever struct{}
+
+func (Forever) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (Forever) Compute(v *vertex, _ int64) {
+	if v.Superstep() == 3 {
+		v.Logf("here")
+	}
+	v.SendToAllNeighbors(1)
+}
+
+// Stuck never comes back from a vertex.
+type Stuck struct{}
+
+func (Stuck) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (Stuck) Compute(v *vertex, _ int64) {
+	v.Logf("here")
+	select {}
+}
+
+// Broken panics at a vertex.
+type Broken struct {
+	At pregel.VertexID `param:"at" help:"where to panic"`
+}
+
+func (Broken) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (p Broken) Compute(v *vertex, _ int64) {
+	if v.ID() == p.At && v.Superstep() == 2 {
+		panic("no such thing")
+	}
+}

@@ -1,0 +1,311 @@
+package collective
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Calibration says how Calibrate measures.
+type Calibration struct {
+	Tag uint32
+	// Sites is the site of each rank, the same on all ranks; nil when all are at one.
+	Sites []int
+	// Sizes are the messages' bytes. Default: 0, 1 KiB, 16 KiB, 128 KiB, 1 MiB.
+	Sizes []int
+	// Repeat is how often each is sent there and back. Default: 8, after one that does not count.
+	Repeat int
+}
+
+var defaultSizes = []int{0, 1 << 10, 16 << 10, 128 << 10, 1 << 20}
+
+const burst = 32 // messages in a row, to measure Gap
+
+// Calibrate measures the model of a link. All ranks call it alike, and all get the same model. Inside a site each pair
+// sends messages there and back, disjoint pairs at the same time, as in a collective; between sites only the first ranks
+// do, one pair of sites after another, for all pairs of these sites, and then all pairs at once, for the trunk.
+func Calibrate(ctx context.Context, link Link, o Calibration) (*Model, error) {
+	if len(o.Sizes) == 0 {
+		o.Sizes = defaultSizes
+	}
+	if o.Repeat <= 0 {
+		o.Repeat = 8
+	}
+	start := Uniform(link.Size(), Unmeasured)
+	start.Sites = o.Sites
+	g, err := NewGroup(link, start, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &calibrator{Calibration: o, g: g, row: make([]Pair, link.Size())}
+	for i := range c.row {
+		c.row[i] = Pair{Alpha: -1} // not measured by this rank
+	}
+	if err := c.inside(ctx); err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	if err := c.between(ctx); err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	m, err := c.share(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	return m, nil
+}
+
+type calibrator struct {
+	Calibration
+	g     *Group
+	row   []Pair // from this rank, where it measured
+	trunk float64
+}
+
+// inside plays a round robin tournament at each site: in round k of an odd number n of ranks, i meets k-i modulo n, and
+// who would meet himself rests; an even number has a last rank, whom the resting one meets.
+func (c *calibrator) inside(ctx context.Context) error {
+	v := bySite(c.g.shape(0), -1)
+	t := newTeam(v.members[v.mine], c.g.link.Rank())
+	n := t.size() - 1 + t.size()%2
+	for k := range n {
+		other := ((k-t.me)%n + n) % n
+		switch {
+		case t.me == n: // the last rank of an even number meets him with 2i = k modulo n
+			other = k * ((n + 1) / 2) % n
+		case other == t.me:
+			other = n
+		}
+		if other >= t.size() {
+			continue
+		}
+		if err := c.measure(ctx, t.ranks[other]); err != nil {
+			return err
+		}
+	}
+	return c.g.Barrier(ctx, Call{Tag: c.Tag})
+}
+
+// between measures pairs of sites.
+func (c *calibrator) between(ctx context.Context) error {
+	s := c.g.shape(0)
+	v := bySite(s, -1)
+	for i := range v.members {
+		for j := range i {
+			a, b := v.members[j], v.members[i]
+			if s.rank == a[0] || s.rank == b[0] {
+				if err := c.measure(ctx, a[0]+b[0]-s.rank); err != nil {
+					return err
+				}
+			}
+			if err := c.measureTrunk(ctx, a, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// measure sends messages to a peer and back; the lower rank takes the times.
+func (c *calibrator) measure(ctx context.Context, peer int) error {
+	first := c.g.link.Rank() < peer
+	var samples []Sample
+	for _, n := range c.Sizes {
+		data := make([]byte, n)
+		for i := range c.Repeat + 1 {
+			begin := time.Now()
+			if err := c.pingPong(ctx, peer, first, data, 1); err != nil {
+				return err
+			}
+			if i > 0 {
+				samples = append(samples, Sample{n, time.Since(begin).Seconds() / 2})
+			}
+		}
+	}
+	var gaps []float64
+	for range c.Repeat {
+		begin := time.Now()
+		if err := c.pingPong(ctx, peer, first, nil, burst); err != nil {
+			return err
+		}
+		gaps = append(gaps, time.Since(begin).Seconds())
+	}
+	if first {
+		p := Pair{}
+		p.Alpha, p.Beta = Fit(samples)
+		// burst messages there, the last of which takes Beta, and one back.
+		p.Gap = min(max((Median(gaps)-2*p.Beta)/(burst-1), 0), p.Beta)
+		c.row[peer] = p
+	}
+	return nil
+}
+
+// pingPong sends k messages one way and the last one back.
+func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []byte, k int) error {
+	if first {
+		for range k {
+			if err := c.g.link.Send(ctx, peer, c.Tag, data); err != nil {
+				return err
+			}
+		}
+		_, err := c.g.link.Receive(ctx, peer, c.Tag)
+		return err
+	}
+	for range k {
+		if _, err := c.g.link.Receive(ctx, peer, c.Tag); err != nil {
+			return err
+		}
+	}
+	return c.g.link.Send(ctx, peer, c.Tag, data)
+}
+
+// measureTrunk has one pair of ranks of two sites exchange the largest message, then as many as there are at the same
+// time. Each further pair adds the trunk's time for its bytes once: its message goes while the one before comes back.
+func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
+	k := min(len(a), len(b))
+	data := make([]byte, slices.Max(c.Sizes))
+	if k < 2 || len(data) == 0 {
+		return c.g.Barrier(ctx, Call{Tag: c.Tag})
+	}
+	one, err := c.across(ctx, a[:1], b[:1], data)
+	if err != nil {
+		return err
+	}
+	all, err := c.across(ctx, a[:k], b[:k], data)
+	if err == nil && c.g.link.Rank() == a[0] {
+		c.trunk = max(c.trunk, (all-one)/float64((k-1)*len(data)))
+	}
+	return err
+}
+
+// across returns the median time, a barrier included, in which each rank of a gets an answer from its like of b.
+func (c *calibrator) across(ctx context.Context, a, b []int, data []byte) (float64, error) {
+	var times []float64
+	for i := range c.Repeat + 1 {
+		if err := c.g.Barrier(ctx, Call{Tag: c.Tag}); err != nil {
+			return 0, err
+		}
+		begin := time.Now()
+		for j := range a {
+			if me := c.g.link.Rank(); me == a[j] || me == b[j] {
+				if err := c.pingPong(ctx, a[j]+b[j]-me, me == a[j], data, 1); err != nil {
+					return 0, err
+				}
+			}
+		}
+		if err := c.g.Barrier(ctx, Call{Tag: c.Tag}); err != nil {
+			return 0, err
+		}
+		if i > 0 {
+			times = append(times, time.Since(begin).Seconds())
+		}
+	}
+	return Median(times), nil
+}
+
+// share gathers what each rank measured.
+func (c *calibrator) share(ctx context.Context) (*Model, error) {
+	rows, err := c.g.Allgather(ctx, Call{Tag: c.Tag, Algorithm: Bruck}, appendRow(nil, c.row, c.trunk))
+	if err != nil {
+		return nil, err
+	}
+	n := c.g.link.Size()
+	m := &Model{Ranks: n, Sites: c.Sites, Gamma: gamma()}
+	trunk := 0.0
+	for rank, data := range rows {
+		row, t, err := decodeRow(data, n)
+		if err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+		m.Pairs = append(m.Pairs, row...)
+		trunk = max(trunk, t)
+	}
+	c.complete(m)
+	m.Trunk = trunk
+	// The first rank's, since all must have the same.
+	buffer := binary.LittleEndian.AppendUint64(nil, math.Float64bits(m.Gamma))
+	buffer, err = c.g.Broadcast(ctx, Call{Tag: c.Tag, Algorithm: Binomial}, 0, buffer)
+	if err != nil {
+		return nil, err
+	}
+	if len(buffer) != 8 {
+		return nil, ErrMessage
+	}
+	m.Gamma = math.Float64frombits(binary.LittleEndian.Uint64(buffer))
+	return m, m.validate()
+}
+
+// complete fills in what the other rank of a pair measured, or the first ranks of two sites.
+func (c *calibrator) complete(m *Model) {
+	v := bySite(c.g.shape(0), -1)
+	first := make([]int, m.Ranks)
+	for _, members := range v.members {
+		for _, r := range members {
+			first[r] = members[0]
+		}
+	}
+	for from := range m.Ranks {
+		for to := range m.Ranks {
+			i, j := from, to
+			if first[i] != first[j] {
+				i, j = first[i], first[j]
+			}
+			if from == to {
+				m.Pairs[from*m.Ranks+to] = Pair{}
+			} else {
+				m.Pairs[from*m.Ranks+to] = m.Pair(min(i, j), max(i, j))
+			}
+		}
+	}
+}
+
+// gamma measures how long a byte takes to be combined.
+func gamma() float64 {
+	dst, src := make([]byte, 64<<10), make([]byte, 64<<10)
+	var times []float64
+	for range 9 {
+		begin := time.Now()
+		SumUint64.Combine(dst, src)
+		times = append(times, time.Since(begin).Seconds()/float64(len(dst)))
+	}
+	return Median(times)
+}
+
+// A row is three numbers for each rank, alpha, beta and gap, and the trunk: float64, little-endian. A negative alpha says
+// that the rank did not measure this pair.
+
+func appendRow(data []byte, row []Pair, trunk float64) []byte {
+	for _, p := range row {
+		for _, x := range []float64{p.Alpha, p.Beta, p.Gap} {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
+		}
+	}
+	return binary.LittleEndian.AppendUint64(data, math.Float64bits(trunk))
+}
+
+func decodeRow(data []byte, n int) ([]Pair, float64, error) {
+	if len(data) != 24*n+8 {
+		return nil, 0, fmt.Errorf("%w: %d bytes for a row of %d pairs", ErrMessage, len(data), n)
+	}
+	next := func() float64 {
+		x := math.Float64frombits(binary.LittleEndian.Uint64(data))
+		data = data[8:]
+		return x
+	}
+	row := make([]Pair, n)
+	for i := range row {
+		row[i] = Pair{next(), next(), next()}
+		for _, x := range []float64{row[i].Alpha, row[i].Beta, row[i].Gap} {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, 0, fmt.Errorf("%w: a coefficient is no number", ErrMessage)
+			}
+		}
+	}
+	trunk := next()
+	if !(trunk >= 0) || math.IsInf(trunk, 0) {
+		return nil, 0, fmt.Errorf("%w: the trunk's time is none", ErrMessage)
+	}
+	return row, trunk, nil
+}

@@ -1,0 +1,314 @@
+package collective
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Group does collectives over a link. Every rank of the link must call the same collectives under a tag, in the same
+// order, with the same Call. Calls under different tags may run at the same time. When a call has failed, its tag must not
+// be used again: messages of it may still be on their way.
+type Group struct {
+	link   Link
+	model  *Model
+	forced map[Collective]Algorithm
+
+	mu     sync.Mutex
+	chosen map[question]Algorithm
+}
+
+// NewGroup returns a group over a link. The model must be the same on all ranks, since all must choose alike; nil means
+// Unmeasured. forced names algorithms that every call with Auto takes instead of choosing.
+func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group, error) {
+	if model == nil {
+		model = Uniform(link.Size(), Unmeasured)
+	}
+	if err := model.validate(); err != nil {
+		return nil, err
+	}
+	if model.Ranks != link.Size() {
+		return nil, fmt.Errorf("model of %d ranks for a link of %d", model.Ranks, link.Size())
+	}
+	for c, a := range forced {
+		if err := Check(c, a); err != nil {
+			return nil, err
+		}
+	}
+	return &Group{link: link, model: model, forced: maps.Clone(forced), chosen: map[question]Algorithm{}}, nil
+}
+
+// Link returns what the group works over, Model what it chooses by. Neither is to be changed.
+func (g *Group) Link() Link    { return g.link }
+func (g *Group) Model() *Model { return g.model }
+
+// Call says how one collective is done.
+type Call struct {
+	Tag       uint32
+	Algorithm Algorithm
+	// Bytes is the size by which an algorithm and the number of segments is chosen, as in Model.Predict. It need not be the
+	// true one, but the same on all ranks. If it is 0 and ranks may have different sizes, they first agree on the largest
+	// one, which takes as long as a barrier.
+	Bytes int
+}
+
+// Barrier returns when all ranks have called it.
+func (g *Group) Barrier(ctx context.Context, call Call) error {
+	_, p, err := g.plan(Barrier, call, 0, 0)
+	if err == nil {
+		err = g.run(ctx, call, &machine{}, p)
+	}
+	return wrap(Barrier, err)
+}
+
+// Broadcast returns the root's data on all ranks; the root gets its own slice back.
+func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte) ([]byte, error) {
+	if g.link.Rank() != root {
+		data = nil
+	}
+	n, err := g.agree(ctx, Broadcast, call, root, len(data))
+	if err != nil {
+		return nil, wrap(Broadcast, err)
+	}
+	_, p, err := g.plan(Broadcast, call, root, n)
+	if err != nil {
+		return nil, wrap(Broadcast, err)
+	}
+	m := &machine{slots: make([][]byte, p.slots)}
+	if g.link.Rank() == root {
+		m.slots = cut(data, p.slots, 1)
+	}
+	if err := g.run(ctx, call, m, p); err != nil {
+		return nil, wrap(Broadcast, err)
+	}
+	if g.link.Rank() == root {
+		return data, nil
+	}
+	return join(m.slots), nil
+}
+
+// Gather returns everybody's data, by rank, on the root, and nil elsewhere. Without Bytes it takes the algorithm for
+// small data. The root's own slice is in the result, and the others may share memory.
+func (g *Group) Gather(ctx context.Context, call Call, root int, data []byte) ([][]byte, error) {
+	_, p, err := g.plan(Gather, call, root, call.Bytes)
+	if err != nil {
+		return nil, wrap(Gather, err)
+	}
+	m := &machine{slots: make([][]byte, p.slots)}
+	m.slots[g.link.Rank()] = data
+	if err := g.run(ctx, call, m, p); err != nil || g.link.Rank() != root {
+		return nil, wrap(Gather, err)
+	}
+	return m.slots, nil
+}
+
+// Allgather returns everybody's data, by rank. The rank's own slice is in the result, and the others may share memory.
+func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
+	n, err := g.agree(ctx, Allgather, call, 0, len(data))
+	if err != nil {
+		return nil, wrap(Allgather, err)
+	}
+	_, p, err := g.plan(Allgather, call, 0, n)
+	if err != nil {
+		return nil, wrap(Allgather, err)
+	}
+	m := &machine{slots: make([][]byte, p.slots)}
+	m.slots[g.link.Rank()] = data
+	if err := g.run(ctx, call, m, p); err != nil {
+		return nil, wrap(Allgather, err)
+	}
+	return m.slots, nil
+}
+
+// Reduce leaves in the root's data everybody's data combined. All have as many elements; the others' data is left with
+// partial results.
+func (g *Group) Reduce(ctx context.Context, call Call, root int, data []byte, op Op) error {
+	return g.combine(ctx, Reduce, call, root, data, op)
+}
+
+// Allreduce leaves in data everybody's data combined. All have as many elements.
+func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) error {
+	return g.combine(ctx, Allreduce, call, 0, data, op)
+}
+
+func (g *Group) combine(ctx context.Context, c Collective, call Call, root int, data []byte, op Op) error {
+	if op.Size <= 0 || op.Combine == nil || len(data)%op.Size != 0 {
+		return wrap(c, fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
+	}
+	if call.Bytes == 0 {
+		call.Bytes = len(data)
+	}
+	a, p, err := g.plan(c, call, root, call.Bytes)
+	if err != nil {
+		return wrap(c, err)
+	}
+	if c == Allreduce && a == Dissemination {
+		return wrap(c, g.combineAll(ctx, call, p, data, op))
+	}
+	m := &machine{slots: cut(data, p.slots, op.Size), op: op, fixed: true}
+	return wrap(c, g.run(ctx, call, m, p))
+}
+
+// combineAll gathers everybody's data everywhere and combines it in rank order.
+func (g *Group) combineAll(ctx context.Context, call Call, p plan, data []byte, op Op) error {
+	m := &machine{slots: make([][]byte, p.slots)}
+	m.slots[g.link.Rank()] = slices.Clone(data)
+	if err := g.run(ctx, call, m, p); err != nil {
+		return err
+	}
+	for r, s := range m.slots {
+		if len(s) != len(data) {
+			return fmt.Errorf("%w: rank %d has %d bytes, this one %d", ErrMessage, r, len(s), len(data))
+		}
+		if r == 0 {
+			copy(data, s)
+		} else {
+			op.Combine(data, s)
+		}
+	}
+	return nil
+}
+
+// Alltoall sends data[i] to rank i and returns what came from each rank. Blocks may have any sizes. The rank's own block
+// is in the result as it is, and the others may share memory.
+func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byte, error) {
+	s := g.shape(0)
+	if len(data) != s.ranks {
+		return nil, wrap(Alltoall, fmt.Errorf("%d blocks for %d ranks", len(data), s.ranks))
+	}
+	total := 0
+	for _, block := range data {
+		total += len(block)
+	}
+	n, err := g.agree(ctx, Alltoall, call, 0, total/s.ranks)
+	if err != nil {
+		return nil, wrap(Alltoall, err)
+	}
+	a, p, err := g.plan(Alltoall, call, 0, n)
+	if err != nil {
+		return nil, wrap(Alltoall, err)
+	}
+	out, in := alltoallSlots(a, s)
+	m := &machine{slots: make([][]byte, p.slots)}
+	for peer, block := range data {
+		if peer != s.rank {
+			m.slots[out(peer)] = block
+		}
+	}
+	if err := g.run(ctx, call, m, p); err != nil {
+		return nil, wrap(Alltoall, err)
+	}
+	result := make([][]byte, s.ranks)
+	for peer := range result {
+		if peer != s.rank {
+			result[peer] = m.slots[in(peer)]
+		}
+	}
+	result[s.rank] = data[s.rank]
+	return result, nil
+}
+
+// agree returns a size that is the same on all ranks, if the call gives none and one is needed.
+func (g *Group) agree(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
+	a := g.algorithm(c, call)
+	if call.Bytes != 0 || g.link.Size() == 1 || a != Auto && a != Chain {
+		return call.Bytes, nil
+	}
+	buffer := binary.LittleEndian.AppendUint64(nil, uint64(n))
+	if c == Broadcast {
+		data, err := g.Broadcast(ctx, Call{Tag: call.Tag, Algorithm: Binomial}, root, buffer)
+		if err != nil {
+			return 0, err
+		}
+		if len(data) != 8 {
+			return 0, fmt.Errorf("%w: expected a size, not %d bytes", ErrMessage, len(data))
+		}
+		buffer = data
+	} else if err := g.Allreduce(ctx, Call{Tag: call.Tag, Algorithm: Doubling}, buffer, MaxUint64); err != nil {
+		return 0, err
+	}
+	return int(min(binary.LittleEndian.Uint64(buffer), 1<<40)), nil
+}
+
+// algorithm returns what call or the group's forced choices name.
+func (g *Group) algorithm(c Collective, call Call) Algorithm {
+	if call.Algorithm != Auto {
+		return call.Algorithm
+	}
+	return g.forced[c]
+}
+
+func (g *Group) shape(root int) shape {
+	return shape{ranks: g.link.Size(), rank: g.link.Rank(), root: root, segments: 1, sites: g.model.Sites}
+}
+
+// plan chooses an algorithm, if none is named, and makes its plan for this rank.
+func (g *Group) plan(c Collective, call Call, root, n int) (Algorithm, plan, error) {
+	s := g.shape(root)
+	if root < 0 || root >= s.ranks {
+		return Auto, plan{}, fmt.Errorf("root %d is none of %d ranks", root, s.ranks)
+	}
+	a := g.algorithm(c, call)
+	if a == Auto {
+		var err error
+		if a, err = g.Choose(c, n, root); err != nil {
+			return a, plan{}, err
+		}
+	}
+	s.segments = g.model.segments(c, a, n)
+	p, err := planOf(c, a, s)
+	return a, p, err
+}
+
+// question is what a choice was made for; sizes between the same powers of two share it.
+type question struct {
+	collective Collective
+	log, root  int
+}
+
+// Choose returns the algorithm the group takes for a collective when none is named. It remembers its choices.
+func (g *Group) Choose(c Collective, bytes, root int) (Algorithm, error) {
+	if a := g.forced[c]; a != Auto {
+		return a, nil
+	}
+	q := question{c, log2(bytes), root}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a, ok := g.chosen[q]; ok {
+		return a, nil
+	}
+	if bytes > 0 {
+		bytes = 1 << q.log
+	}
+	a, _, err := g.model.Choose(c, bytes, root)
+	if err == nil {
+		g.chosen[q] = a
+	}
+	return a, err
+}
+
+func (g *Group) run(ctx context.Context, call Call, m *machine, p plan) error {
+	m.link, m.tag = g.link, call.Tag
+	return m.run(ctx, p)
+}
+
+// cut returns data as n slices of nearly as many elements each.
+func cut(data []byte, n, size int) [][]byte {
+	slots := make([][]byte, n)
+	elements := len(data) / size
+	for i := range slots {
+		from, to := elements*i/n*size, elements*(i+1)/n*size
+		slots[i] = data[from:to:to]
+	}
+	return slots
+}
+
+func wrap(c Collective, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", c, err)
+}

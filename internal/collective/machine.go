@@ -1,0 +1,181 @@
+package collective
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrMessage is in the chain of the error when a message is not what the plan expects: ranks called different collectives
+// under one tag, or with different sizes, or bytes were damaged.
+var ErrMessage = errors.New("message does not fit")
+
+// machine runs one rank's plan. Slots point to the caller's data, to received messages, or nowhere.
+type machine struct {
+	link  Link
+	tag   uint32
+	slots [][]byte
+	op    Op
+	fixed bool // slots keep place and length: what arrives is copied into them
+}
+
+// run does all rounds. When it returns, nothing of it runs any more.
+func (m *machine) run(ctx context.Context, p plan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for i, r := range p.rounds {
+		if err := m.round(ctx, cancel, r); err != nil {
+			return fmt.Errorf("rank %d, round %d of %d: %w", m.link.Rank(), i+1, len(p.rounds), err)
+		}
+	}
+	return nil
+}
+
+// round sends and receives at the same time, so that links may wait in Send for the receiver.
+func (m *machine) round(ctx context.Context, cancel context.CancelFunc, r round) error {
+	if len(r.receives) == 0 {
+		return m.send(ctx, r.sends)
+	}
+	var sent chan error
+	if len(r.sends) > 0 {
+		sent = make(chan error, 1)
+		go func() {
+			err := m.send(ctx, r.sends)
+			if err != nil {
+				cancel()
+			}
+			sent <- err
+		}()
+	}
+	messages, err := m.receive(ctx, r.receives)
+	if sent != nil {
+		if err != nil {
+			cancel()
+		}
+		// The cause is the error that did not come from the other's cancel.
+		if e := <-sent; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			err = e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for i, t := range r.receives {
+		if err := m.store(t, messages[i]); err != nil {
+			return fmt.Errorf("message of %d bytes from rank %d: %w", len(messages[i]), t.peer, err)
+		}
+	}
+	return nil
+}
+
+func (m *machine) send(ctx context.Context, list []transfer) error {
+	for _, t := range list {
+		if err := m.link.Send(ctx, t.peer, m.tag, m.pack(t.slots)); err != nil {
+			return fmt.Errorf("send to rank %d: %w", t.peer, err)
+		}
+	}
+	return nil
+}
+
+func (m *machine) receive(ctx context.Context, list []transfer) ([][]byte, error) {
+	messages := make([][]byte, len(list))
+	for i, t := range list {
+		data, err := m.link.Receive(ctx, t.peer, m.tag)
+		if err != nil {
+			return nil, fmt.Errorf("receive from rank %d: %w", t.peer, err)
+		}
+		messages[i] = data
+	}
+	return messages, nil
+}
+
+// pack makes a message of slots. One slot is the message; of several, the lengths as varints go before:
+//
+//	| length 1 | ... | length k | bytes 1 | ... | bytes k |
+func (m *machine) pack(slots []int) []byte {
+	if len(slots) == 0 {
+		return nil
+	}
+	if len(slots) == 1 {
+		return m.slots[slots[0]]
+	}
+	size := 0
+	for _, s := range slots {
+		size += len(m.slots[s]) + 3
+	}
+	data := make([]byte, 0, size)
+	for _, s := range slots {
+		data = binary.AppendUvarint(data, uint64(len(m.slots[s])))
+	}
+	for _, s := range slots {
+		data = append(data, m.slots[s]...)
+	}
+	return data
+}
+
+// unpack cuts a message into the bytes of k slots; they share its memory. It allocates no more than k slices, whatever
+// the message says.
+func unpack(data []byte, k int) ([][]byte, error) {
+	switch k {
+	case 0:
+		if len(data) > 0 {
+			return nil, fmt.Errorf("%w: expected an empty one", ErrMessage)
+		}
+		return nil, nil
+	case 1:
+		return [][]byte{data}, nil
+	}
+	if len(data) < k {
+		return nil, fmt.Errorf("%w: too short for the lengths of %d blocks", ErrMessage, k)
+	}
+	lengths := make([]uint64, k)
+	for i := range lengths {
+		n, used := binary.Uvarint(data)
+		if used <= 0 {
+			return nil, fmt.Errorf("%w: no length of block %d of %d", ErrMessage, i+1, k)
+		}
+		lengths[i], data = n, data[used:]
+	}
+	parts := make([][]byte, k)
+	for i, n := range lengths {
+		if n > uint64(len(data)) {
+			return nil, fmt.Errorf("%w: block %d of %d has %d bytes, %d are left", ErrMessage, i+1, k, n, len(data))
+		}
+		parts[i], data = data[:n:n], data[n:]
+	}
+	if len(data) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes after the last block", ErrMessage, len(data))
+	}
+	return parts, nil
+}
+
+func (m *machine) store(t transfer, data []byte) error {
+	parts, err := unpack(data, len(t.slots))
+	if err != nil {
+		return err
+	}
+	for i, s := range t.slots {
+		if (t.combine || m.fixed) && len(parts[i]) != len(m.slots[s]) {
+			return fmt.Errorf("%w: expected %d bytes", ErrMessage, len(m.slots[s]))
+		}
+		switch {
+		case t.combine:
+			m.op.Combine(m.slots[s], parts[i])
+		case m.fixed:
+			copy(m.slots[s], parts[i])
+		default:
+			m.slots[s] = parts[i]
+		}
+	}
+	return nil
+}
+
+// join returns slots as one slice.
+func join(slots [][]byte) []byte {
+	if len(slots) == 1 {
+		return slots[0]
+	}
+	return slices.Concat(slots...)
+}

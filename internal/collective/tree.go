@@ -1,0 +1,170 @@
+package collective
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// tree is a rank's place in a tree: data of a broadcast comes from the parent and goes to the children in order, data of
+// a reduction goes the other way.
+type tree struct {
+	rank     int
+	parent   int // -1 at the root
+	children []int
+	under    [][]int // by child: the ranks of its part of the tree, itself first
+}
+
+// subtree returns the ranks of this part of the tree, this one first.
+func (t tree) subtree() []int {
+	all := []int{t.rank}
+	for _, u := range t.under {
+		all = append(all, u...)
+	}
+	return all
+}
+
+// binomialTree doubles the ranks that have the data in every step (Matsumoto15, table 4): the root sends to the rank n/2
+// places on, then both to those n/4 on, and so on. The place v, counted from the root, gets from v without its lowest
+// bit; its part is the places up to v plus that bit.
+func binomialTree(ranks []int, root, rank int) tree {
+	n := len(ranks)
+	t := newTeam(ranks, rank)
+	first := slices.Index(ranks, root)
+	place := func(v int) int { return ranks[(first+v)%n] }
+	v := ((t.me-first)%n + n) % n
+	result := tree{rank: rank, parent: -1}
+	low := 1 << bits.Len(uint(n-1)) // the root's part is all
+	if v > 0 {
+		low = v & -v
+		result.parent = place(v - low)
+	}
+	for d := low / 2; d >= 1; d /= 2 {
+		if v+d >= n {
+			continue
+		}
+		var under []int
+		for u := v + d; u < min(v+2*d, n); u++ {
+			under = append(under, place(u))
+		}
+		result.children = append(result.children, place(v+d))
+		result.under = append(result.under, under)
+	}
+	return result
+}
+
+// flatTree has the root send to everybody.
+func flatTree(ranks []int, root, rank int) tree {
+	t := tree{rank: rank, parent: root}
+	if rank != root {
+		return t
+	}
+	t.parent = -1
+	first := slices.Index(ranks, root)
+	for i := 1; i < len(ranks); i++ {
+		r := ranks[(first+i)%len(ranks)]
+		t.children = append(t.children, r)
+		t.under = append(t.under, []int{r})
+	}
+	return t
+}
+
+// chainTree has each rank send to the next.
+func chainTree(ranks []int, root, rank int) tree {
+	n := len(ranks)
+	t := newTeam(ranks, rank)
+	first := slices.Index(ranks, root)
+	v := ((t.me-first)%n + n) % n
+	result := tree{rank: rank, parent: -1}
+	if v > 0 {
+		result.parent = t.at(-1)
+	}
+	if v < n-1 {
+		var under []int
+		for u := v + 1; u < n; u++ {
+			under = append(under, ranks[(first+u)%n])
+		}
+		result.children, result.under = []int{t.at(1)}, [][]int{under}
+	}
+	return result
+}
+
+// sitesTree is a binomial tree of the sites' leaders, and one below each leader: data crosses to each site once, where a
+// tree that does not know the sites floods the slow link in its last step (Matsuda, 3.5).
+func sitesTree(s shape, root int) tree {
+	v := bySite(s, root)
+	leader := v.leaders[v.mine]
+	local := binomialTree(v.members[v.mine], leader, s.rank)
+	if s.rank != leader {
+		return local
+	}
+	t := binomialTree(v.leaders, root, leader)
+	for i, under := range t.under {
+		var all []int
+		for _, l := range under {
+			site := v.members[slices.Index(v.leaders, l)]
+			all = append(all, l)
+			for _, r := range site {
+				if r != l {
+					all = append(all, r)
+				}
+			}
+		}
+		t.under[i] = all
+	}
+	t.children = append(t.children, local.children...)
+	t.under = append(t.under, local.under...)
+	return t
+}
+
+// broadcastRounds sends slots down a tree, one after another: while a rank receives one it passes on the one before.
+func (t tree) broadcastRounds(segments [][]int) []round {
+	down := func(slots []int) []transfer {
+		var sends []transfer
+		for _, c := range t.children {
+			sends = append(sends, transfer{peer: c, slots: slots})
+		}
+		return sends
+	}
+	var rounds []round
+	for i, slots := range segments {
+		switch {
+		case t.parent < 0:
+			rounds = append(rounds, round{sends: down(slots)})
+		case i == 0:
+			rounds = append(rounds, round{receives: receive(t.parent, slots...)})
+		default:
+			rounds = append(rounds, exchange(down(segments[i-1]), receive(t.parent, slots...)))
+		}
+	}
+	if t.parent >= 0 && len(t.children) > 0 {
+		rounds = append(rounds, round{sends: down(segments[len(segments)-1])})
+	}
+	return rounds
+}
+
+// reduceRounds combines slots up a tree. The last child of a binomial tree has the least below it and is ready first.
+func (t tree) reduceRounds(slots []int) []round {
+	var r round
+	for _, c := range slices.Backward(t.children) {
+		r.receives = append(r.receives, combine(c, slots...)...)
+	}
+	rounds := []round{r}
+	if t.parent >= 0 {
+		rounds = append(rounds, round{sends: send(t.parent, slots...)})
+	}
+	return rounds
+}
+
+// gatherRounds brings the slots named like their ranks up a tree; in a message they are in the order of their numbers,
+// since parent and child list the same part of the tree differently.
+func (t tree) gatherRounds() []round {
+	var r round
+	for i, c := range slices.Backward(t.children) {
+		r.receives = append(r.receives, receive(c, slices.Sorted(slices.Values(t.under[i]))...)...)
+	}
+	rounds := []round{r}
+	if t.parent >= 0 {
+		rounds = append(rounds, round{sends: send(t.parent, slices.Sorted(slices.Values(t.subtree()))...)})
+	}
+	return rounds
+}

@@ -1,0 +1,160 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"connectrpc.com/connect"
+)
+
+// Token is a secret that everyone in a cluster knows. The zero value is none: everyone may speak.
+type Token struct{ text string }
+
+// minToken is the length under which a token can be guessed.
+const minToken = 16
+
+// ReadToken reads the first line of a file; no name, no token.
+func ReadToken(file string) (Token, error) {
+	if file == "" {
+		return Token{}, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Token{}, fmt.Errorf("token: %w", err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return NewToken(strings.TrimSpace(line), file)
+}
+
+// NewToken makes a token of a text; where names where it is from, in errors.
+func NewToken(text, where string) (Token, error) {
+	if len(text) < minToken {
+		return Token{}, fmt.Errorf("%s: found a token of %d characters, expected %d or more (openssl rand -hex 32 makes one)", where, len(text), minToken)
+	}
+	for _, c := range text {
+		if c <= ' ' || c > '~' {
+			return Token{}, fmt.Errorf("%s: a token has printable ASCII characters alone, and no blanks", where)
+		}
+	}
+	return Token{text}, nil
+}
+
+// Given reports whether there is a token.
+func (t Token) Given() bool { return t.text != "" }
+
+// String keeps the secret out of logs.
+func (t Token) String() string {
+	if t.Given() {
+		return "(token)"
+	}
+	return "(no token)"
+}
+
+// GoString is String, for %#v.
+func (t Token) GoString() string { return t.String() }
+
+// Allows reports whether the headers of a request carry the token. How long it takes does not depend on how much of it
+// is right.
+func (t Token) Allows(h http.Header) bool {
+	if !t.Given() {
+		return true
+	}
+	given := sha256.Sum256([]byte(strings.TrimPrefix(h.Get("Authorization"), "Bearer ")))
+	right := sha256.Sum256([]byte(t.text))
+	return subtle.ConstantTimeCompare(given[:], right[:]) == 1
+}
+
+func (t Token) sign(h http.Header) {
+	if t.Given() {
+		h.Set("Authorization", "Bearer "+t.text)
+	}
+}
+
+// errToken is all that someone with a wrong token learns.
+var errToken = errors.New("a token is missing or wrong: give --token-file the file that the master was started with")
+
+// guard checks the token on the master's side and gives it on the other.
+type guard struct {
+	token   Token
+	refused func() // counts, or nil
+}
+
+var _ connect.Interceptor = (*guard)(nil)
+
+func (g *guard) check(h http.Header) error {
+	if g.token.Allows(h) {
+		return nil
+	}
+	if g.refused != nil {
+		g.refused()
+	}
+	return connect.NewError(connect.CodeUnauthenticated, errToken)
+}
+
+func (g *guard) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if request.Spec().IsClient {
+			g.token.sign(request.Header())
+		} else if err := g.check(request.Header()); err != nil {
+			return nil, err
+		}
+		return next(ctx, request)
+	}
+}
+
+func (g *guard) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		g.token.sign(conn.RequestHeader())
+		return conn
+	}
+}
+
+func (g *guard) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		if err := g.check(conn.RequestHeader()); err != nil {
+			return err
+		}
+		return next(ctx, conn)
+	}
+}
+
+// HandlerOptions are for the handlers of both services: the token, and how large messages may be. refused is called for
+// everyone turned away.
+func HandlerOptions(token Token, refused func()) []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithInterceptors(&guard{token, refused}),
+		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
+	}
+}
+
+// Loopback reports whether an address to listen at, HOST:PORT, can only be reached from this machine.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// CheckListen refuses to listen where others can reach it without a token.
+func CheckListen(address string, token Token) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("found the address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
+	}
+	if !token.Given() && !Loopback(address) {
+		return fmt.Errorf("%s can be reached from other machines: give --token-file, or listen at 127.0.0.1", address)
+	}
+	return nil
+}

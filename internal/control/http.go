@@ -1,0 +1,108 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// Deadlines of connections.
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 60 * time.Second
+	dialTimeout   = 3 * time.Second
+	pingAfter     = 5 * time.Second // without a frame
+	pingTimeout   = 5 * time.Second
+)
+
+// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2 without TLS, with bounds on what a caller can hold on to. Streams
+// are bounded by leases instead.
+func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
+	s := &http.Server{
+		Handler:           http.NewCrossOriginProtection().Handler(h),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		Protocols:         new(http.Protocols),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	return s
+}
+
+// Dialer makes connections; the zero value of what takes one is TCP.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Connection is how to reach a master. Close it when done.
+type Connection struct {
+	Workers WorkersClient
+	Cluster ClusterClient
+	base    *http.Transport
+}
+
+// Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.
+func Connect(address string, token Token, dial Dialer) (*Connection, error) {
+	address = strings.TrimPrefix(address, "http://")
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("found the master's address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
+	}
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+	transport := &http.Transport{
+		DialContext:           dial,
+		Protocols:             new(http.Protocols),
+		ResponseHeaderTimeout: 0, // a session's headers come with its first message
+		HTTP2:                 &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
+	}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	options := []connect.ClientOption{
+		connect.WithInterceptors(&guard{token: token}),
+		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
+	}
+	client, url := &http.Client{Transport: transport}, "http://"+address
+	return &Connection{NewWorkersClient(client, url, options...), NewClusterClient(client, url, options...), transport}, nil
+}
+
+// Close lets go of idle connections; calls still under way end with their contexts.
+func (c *Connection) Close() { c.base.CloseIdleConnections() }
+
+// Explain words an error of a call for people: without the protocol's own words.
+func Explain(address string, err error) error {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() {
+	case connect.CodeUnavailable:
+		if RefusalOf(err) != Refusal_KIND_UNSPECIFIED || connect.IsWireError(err) {
+			return errors.New(e.Message())
+		}
+		return fmt.Errorf("the master at %s cannot be reached: %s", address, innermost(e))
+	case connect.CodeDeadlineExceeded:
+		return fmt.Errorf("the master at %s did not answer in time", address)
+	case connect.CodeCanceled:
+		return context.Canceled
+	default:
+		return errors.New(e.Message())
+	}
+}
+
+// innermost is the text of the last error in a chain, which names what the system said.
+func innermost(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}

@@ -1,0 +1,67 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+)
+
+// RefusedError is the master's no to a worker.
+type RefusedError struct {
+	Kind Refusal_Kind
+	Text string
+}
+
+func (e *RefusedError) Error() string { return e.Text }
+
+// Refuse makes a RefusedError.
+func Refuse(kind Refusal_Kind, format string, args ...any) *RefusedError {
+	return &RefusedError{kind, fmt.Sprintf(format, args...)}
+}
+
+// codes are what clients that know nothing of refusals see.
+var codes = map[Refusal_Kind]connect.Code{
+	Refusal_KIND_DUPLICATE: connect.CodeAlreadyExists, Refusal_KIND_HELD: connect.CodeUnavailable,
+	Refusal_KIND_VERSION: connect.CodeFailedPrecondition, Refusal_KIND_PROGRAMS: connect.CodeFailedPrecondition,
+	Refusal_KIND_FENCED: connect.CodeAborted, Refusal_KIND_LAPSED: connect.CodeAborted,
+	Refusal_KIND_UNKNOWN: connect.CodeNotFound, Refusal_KIND_INVALID: connect.CodeInvalidArgument,
+}
+
+// Wire makes of a refusal what travels; other errors stay what they are.
+func Wire(err error) error {
+	var r *RefusedError
+	if !errors.As(err, &r) {
+		return err
+	}
+	e := connect.NewError(codes[r.Kind], r)
+	if detail, err := connect.NewErrorDetail(&Refusal{Kind: r.Kind}); err == nil {
+		e.AddDetail(detail)
+	}
+	return e
+}
+
+// RefusalOf returns the refusal that a call's error carries, or unspecified.
+func RefusalOf(err error) Refusal_Kind {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return Refusal_KIND_UNSPECIFIED
+	}
+	for _, d := range e.Details() {
+		if v, err := d.Value(); err == nil {
+			if r, ok := v.(*Refusal); ok {
+				return r.Kind
+			}
+		}
+	}
+	return Refusal_KIND_UNSPECIFIED
+}
+
+// Final reports whether a worker that was refused so need not ask again.
+func Final(err error) bool {
+	switch RefusalOf(err) {
+	case Refusal_KIND_DUPLICATE, Refusal_KIND_VERSION, Refusal_KIND_PROGRAMS, Refusal_KIND_FENCED, Refusal_KIND_INVALID:
+		return true
+	}
+	return connect.CodeOf(err) == connect.CodeUnauthenticated
+}

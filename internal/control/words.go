@@ -1,0 +1,20 @@
+package control
+
+import "strings"
+
+// word is the last part of an enumeration's name, in lower case: JOB_STATE_DONE is done.
+func word(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
+
+// Word names a job's state as people read it.
+func (s JobState) Word() string { return word(s.String()) }
+
+// Word names a worker's state as people read it.
+func (s WorkerState) Word() string { return word(s.String()) }
+
+// Word names a graph's state as people read it.
+func (s GraphState) Word() string { return word(s.String()) }
+
+// Ended reports whether a job in this state stays in it.
+func (s JobState) Ended() bool {
+	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// crew is the partitions of a process at work: a goroutine for each, which takes a command and makes a report.
+type crew struct {
+	commands []chan *Command
+	reports  []*Report
+	done     chan struct{}
+	group    sync.WaitGroup
+}
+
+// start sets the job's partitions to work. They meet others at their endpoints; broken is called when one fails, so that
+// nobody waits for what will not come.
+func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *crew {
+	threads := 1
+	if j.options.Team != nil {
+		threads = j.options.Team.Size()
+	}
+	gate := make(chan struct{}, threads)
+	n := len(j.runners)
+	c := &crew{reports: make([]*Report, n), done: make(chan struct{}, n)}
+	for i, r := range j.runners {
+		commands := make(chan *Command, 1)
+		c.commands = append(c.commands, commands)
+		r.exchange.Connect(endpoint(r.part.Index), gate)
+		c.group.Go(func() {
+			for command := range commands {
+				gate <- struct{}{}
+				p := r.superstep(ctx, command)
+				<-gate
+				if p.Err != nil {
+					broken()
+				}
+				c.reports[i] = p
+				c.done <- struct{}{}
+			}
+		})
+	}
+	return c
+}
+
+// step takes every partition through a superstep. The reports are in the order of partitions, and valid until the next.
+func (c *crew) step(_ context.Context, command *Command) []*Report {
+	for _, commands := range c.commands {
+		commands <- command
+	}
+	for range c.commands {
+		<-c.done
+	}
+	return c.reports
+}
+
+// stop ends the goroutines.
+func (c *crew) stop() {
+	for _, commands := range c.commands {
+		close(commands)
+	}
+	c.group.Wait()
+}
+
+func (j *Job[V, M]) runAlone(ctx context.Context, c *Command) []*Report {
+	r := j.runners[0]
+	r.alone[0] = r.superstep(ctx, c)
+	return r.alone[:]
+}
+
+// accounted reports whether all values that were sent came.
+func accounted(reports []*Report) error {
+	sent, received := 0, 0
+	for _, p := range reports {
+		sent += p.Sent
+		received += p.Received
+	}
+	if sent != received {
+		return fmt.Errorf("%d values were sent to other partitions, and %d came", sent, received)
+	}
+	return nil
+}
+
+// firstError returns why a superstep failed: rather the cause than what followed from it.
+func firstError(reports []*Report) error {
+	var first error
+	for _, p := range reports {
+		if p.Err != nil && (first == nil || errors.Is(first, errStopped) || errors.Is(first, transport.ErrClosed)) {
+			first = p.Err
+		}
+	}
+	return first
+}

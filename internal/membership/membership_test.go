@@ -1,0 +1,142 @@
+package membership
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+// until waits for an event of a member.
+func until(t *testing.T, g Group, kind Kind, name string) {
+	t.Helper()
+	end := time.After(patience)
+	for {
+		select {
+		case e := <-g.Events():
+			if e.Kind == kind && e.Member.Name == name {
+				return
+			}
+		case <-end:
+			t.Fatalf("waited %v for %s to have %v", patience, name, kind)
+		}
+	}
+}
+
+// TestGroups holds the mesh to what gossip does, but for a death: see TestGossipSeesADeath.
+func TestGroups(t *testing.T) {
+	mesh := NewMesh()
+	key := bytes.Repeat([]byte{7}, 32)
+	makers := map[string]func(Member) (Group, error){
+		"mesh":   mesh.Add,
+		"gossip": func(m Member) (Group, error) { return Gossip(Config{Self: m, Listen: "127.0.0.1:0", Key: key}) },
+	}
+	for name, add := range makers {
+		t.Run(name, func(t *testing.T) {
+			master, err := add(Member{Name: "a", Role: Master, Control: "127.0.0.1:7700"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer master.Close()
+			worker, err := add(Member{Name: "b", Role: Worker})
+			if err != nil {
+				t.Fatal(err)
+			}
+			worker.Join(master.Address())
+			until(t, master, Joined, "b")
+			if n := len(master.Members()); n != 2 {
+				t.Errorf("found %d members", n)
+			}
+			if found := FindMaster(worker); found != "127.0.0.1:7700" {
+				t.Errorf("found the master at %q", found)
+			}
+			for range 2 {
+				if err := worker.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			until(t, master, Gone, "b")
+		})
+	}
+}
+
+func TestMeshSeesADeath(t *testing.T) {
+	mesh := NewMesh()
+	a, _ := mesh.Add(Member{Name: "a"})
+	defer a.Close()
+	b, _ := mesh.Add(Member{Name: "b"})
+	defer b.Close()
+	if _, err := mesh.Add(Member{Name: "b"}); err == nil {
+		t.Error("a name was given twice")
+	}
+	mesh.Kill("b")
+	until(t, a, Gone, "b")
+}
+
+func TestGossipSeesADeath(t *testing.T) {
+	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := Gossip(Config{Self: Member{Name: "b", Role: Worker}, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Join(a.Address())
+	until(t, a, Joined, "b")
+	if err := b.(*gossip).close(func(time.Duration) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, Gone, "b")
+}
+
+// TestGossipKeys keeps out who has another key, or none.
+func TestGossipKeys(t *testing.T) {
+	a, err := Gossip(Config{Self: Member{Name: "a"}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{1}, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for i, key := range [][]byte{nil, bytes.Repeat([]byte{2}, 16)} {
+		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b", i)}, Listen: "127.0.0.1:0", Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Join(a.Address())
+		if len(a.Members()) != 1 || len(b.Members()) != 1 {
+			t.Errorf("key %x joined", key)
+		}
+		_ = b.Close()
+	}
+	for _, address := range []string{"0.0.0.0:0", ":0", "10.0.0.1:0", "nowhere"} {
+		if g, err := Gossip(Config{Listen: address}); err == nil {
+			t.Errorf("gossip at %s needs no key", address)
+			_ = g.Close()
+		}
+	}
+}
+
+func TestReadKey(t *testing.T) {
+	for text, size := range map[string]int{"": -1, "00": -1, "zz": -1, "000102030405060708090a0b0c0d0e0f\n": 16} {
+		file := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := ReadKey(file)
+		if size < 0 && err == nil || size >= 0 && len(key) != size {
+			t.Errorf("%q: %x, %v", text, key, err)
+		}
+	}
+	if key, err := ReadKey(""); key != nil || err != nil {
+		t.Errorf("no file: %x, %v", key, err)
+	}
+}

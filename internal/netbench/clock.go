@@ -1,0 +1,196 @@
+package netbench
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// clock lets all ranks begin at the same time. Ranks leave a barrier up to the delay of the slowest link apart, which may
+// be more than what is to be measured takes; so rank 0 names a time and the others know their clocks' distance to its
+// own (Hunold and Carpen-Amarie 2016).
+type clock struct {
+	g      *collective.Group
+	tag    uint32
+	origin time.Time
+	offset float64 // seconds to add to this rank's clock to have rank 0's
+	lead   float64 // seconds from naming a time until then
+	missed bool    // the time named last had passed when this rank heard of it
+}
+
+const (
+	syncs     = 5    // questions to rank 0; the answer that came fastest counts
+	spins     = 2000 // of the scheduler, a tenth of a millisecond or two, because timers come late
+	spinAhead = 100 * time.Microsecond
+	mostLead  = 20e-3 // seconds, unless the model asks for more
+)
+
+func newClock(g *collective.Group, tag uint32) (*clock, error) {
+	delay, err := g.Model().Predict(collective.Broadcast, collective.Binomial, 8, 0)
+	return &clock{g: g, tag: tag, origin: time.Now(), lead: 2*delay + 300e-6}, err
+}
+
+// now is the time since the rank's origin, in seconds, by this rank's clock.
+func (c *clock) now() float64 { return time.Since(c.origin).Seconds() }
+
+// synchronize measures the offset, one rank after another.
+func (c *clock) synchronize(ctx context.Context) error {
+	link := c.g.Link()
+	if link.Rank() == 0 {
+		for peer := 1; peer < link.Size(); peer++ {
+			for range syncs {
+				if _, err := link.Receive(ctx, peer, c.tag); err != nil {
+					return err
+				}
+				if err := link.Send(ctx, peer, c.tag, encode(c.now())); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	least := math.Inf(1)
+	for range syncs {
+		sent := c.now()
+		if err := link.Send(ctx, 0, c.tag, nil); err != nil {
+			return err
+		}
+		data, err := link.Receive(ctx, 0, c.tag)
+		if err != nil {
+			return err
+		}
+		values, err := decode(data, 1)
+		if err != nil {
+			return err
+		}
+		got := c.now()
+		if got-sent < least {
+			least = got - sent
+			c.offset = values[0] - (sent+got)/2
+		}
+	}
+	return nil
+}
+
+// start returns on all ranks at the same time, which it tells in seconds of rank 0's clock.
+func (c *clock) start(ctx context.Context) (float64, error) {
+	if err := c.g.Barrier(ctx, collective.Call{Tag: c.tag}); err != nil {
+		return 0, err
+	}
+	data, err := c.g.Broadcast(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Binomial}, 0, encode(c.now()+c.lead))
+	if err != nil {
+		return 0, err
+	}
+	values, err := decode(data, 1)
+	if err != nil {
+		return 0, err
+	}
+	until := c.origin.Add(time.Duration((values[0] - c.offset) * 1e9))
+	c.missed = time.Until(until) < 0
+	return values[0], c.wait(ctx, until)
+}
+
+// wait returns at a time of this rank's clock, more precisely than a timer. In virtual time, which does not pass while
+// anybody runs, the timers do it alone.
+func (c *clock) wait(ctx context.Context, until time.Time) error {
+	if err := sleep(ctx, time.Until(until)-spinAhead); err != nil {
+		return err
+	}
+	for range spins {
+		if time.Until(until) <= 0 {
+			return nil
+		}
+		runtime.Gosched()
+	}
+	return sleep(ctx, time.Until(until))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// repetition is one measurement: the time from the common start until the last rank was done, and how late the latest
+// rank began, both the same on all ranks.
+type repetition struct{ seconds, late float64 }
+
+// measure does something on all ranks at the same time.
+func (c *clock) measure(ctx context.Context, do func() error) (repetition, error) {
+	start, err := c.start(ctx)
+	if err != nil {
+		return repetition{}, err
+	}
+	begun := c.now() + c.offset - start
+	if err := do(); err != nil {
+		return repetition{}, err
+	}
+	missed := 0.0
+	if c.missed {
+		missed = 1
+	}
+	data := encode(c.now()+c.offset-start, begun, missed)
+	if err := c.g.Allreduce(ctx, collective.Call{Tag: c.tag, Algorithm: collective.Doubling}, data, collective.MaxFloat64); err != nil {
+		return repetition{}, err
+	}
+	values, err := decode(data, 3)
+	if err != nil {
+		return repetition{}, err
+	}
+	r := repetition{max(values[0], 0), max(values[1], 0)}
+	if values[2] > 0 {
+		c.lead = min(c.lead*1.5, max(c.lead, mostLead))
+	}
+	return r, nil
+}
+
+// punctual returns the times of the half of repetitions, rounded up, in which the latest rank began earliest.
+func punctual(list []repetition) []float64 {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b repetition) int {
+		switch {
+		case a.late < b.late:
+			return -1
+		case a.late > b.late:
+			return 1
+		}
+		return 0
+	})
+	var times []float64
+	for _, r := range sorted[:(len(sorted)+1)/2] {
+		times = append(times, r.seconds)
+	}
+	return times
+}
+
+func encode(values ...float64) []byte {
+	var data []byte
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
+	}
+	return data
+}
+
+func decode(data []byte, n int) ([]float64, error) {
+	if len(data) != 8*n {
+		return nil, collective.ErrMessage
+	}
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+	}
+	return values, nil
+}

@@ -1,0 +1,207 @@
+package netbench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// run calibrates and measures between the ranks of a memory link and returns rank 0's report; all must be the same.
+func run(t testing.TB, m *collective.Memory, ranks int, sites []int, o Options) *Report {
+	t.Helper()
+	reports, errs := make([]*Report, ranks), make([]error, ranks)
+	var group sync.WaitGroup
+	for rank := range ranks {
+		group.Go(func() {
+			model, err := collective.Calibrate(t.Context(), m.Link(rank), collective.Calibration{Sites: sites, Repeat: 3})
+			if err == nil {
+				reports[rank], err = Run(t.Context(), m.Link(rank), model, o)
+			}
+			errs[rank] = err
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for rank, r := range reports {
+		if !reflect.DeepEqual(r, reports[0]) {
+			t.Fatalf("rank %d has another report than rank 0", rank)
+		}
+	}
+	return reports[0]
+}
+
+var (
+	inside  = collective.Pair{Alpha: 1e-9, Beta: 3e-5, Gap: 1e-5}
+	between = collective.Pair{Alpha: 1e-8, Beta: 1e-3, Gap: 2e-5}
+)
+
+// TestTwoSites: on a simulated link what is measured is what was predicted from what was calibrated, the choices are the
+// fastest or nearly, and the figures are as they were looked at.
+func TestTwoSites(t *testing.T) {
+	var r *Report
+	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
+	synctest.Test(t, func(t *testing.T) {
+		m := collective.NewMemory(len(sites), collective.TwoLevel(sites, inside, between))
+		r = run(t, m, len(sites), sites, Options{Sizes: []int{1, 64, 4 << 10, 256 << 10}, Least: 1, Most: 2})
+	})
+	for _, p := range r.Points {
+		if p.Error > .15 || p.Seconds <= 0 || p.Repeats < 1 {
+			t.Errorf("%s %s of %d bytes: measured %g, predicted %g", p.Collective, p.Algorithm, p.Bytes, p.Seconds, p.Predicted)
+		}
+	}
+	for _, c := range r.Choices {
+		if c.Loss > .1 {
+			t.Errorf("%s of %d bytes: chose %s, %.0f %% slower than %s", c.Collective, c.Bytes, c.Chosen, 100*c.Loss, c.Fastest)
+		}
+	}
+	var text, js bytes.Buffer
+	if err := errors.Join(r.Text(&text), r.JSON(&js)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"8 ranks at sites", "trunk between sites", "alltoall: time", "*", "256 KiB", "1.00 GB/s"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text has no %q:\n%s", want, &text)
+		}
+	}
+	var again Report
+	if err := json.Unmarshal(js.Bytes(), &again); err != nil || !reflect.DeepEqual(&again, r) {
+		t.Errorf("JSON does not read back the same: %v", err)
+	}
+}
+
+// TestFigure compares with the pictures that were looked at, of made-up points.
+func TestFigure(t *testing.T) {
+	for name, q := range map[string]Quantity{"time.svg": Time, "bandwidth.svg": Bandwidth} {
+		var b bytes.Buffer
+		if err := example().Figure(&b, q); err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%s differs; look at it and run with -update (%v)", golden, err)
+		}
+		wellFormed(t, b.Bytes())
+	}
+}
+
+// example is the report of a model, measured a little slower, and the more so the smaller.
+func example() *Report {
+	m := collective.TwoLevel([]int{0, 0, 0, 0, 1, 1, 1, 1}, inside, between)
+	r := &Report{Ranks: m.Ranks, Model: m}
+	for _, c := range []collective.Collective{PointToPoint, collective.Broadcast, collective.Allgather, collective.Allreduce, collective.Alltoall} {
+		algorithms := collective.Algorithms(c)
+		if c == PointToPoint {
+			algorithms = []collective.Algorithm{direct}
+		}
+		for i, a := range algorithms {
+			for n := 1; n <= 4<<20; n *= 4 {
+				p := Point{Collective: c, Algorithm: a, Bytes: n, Repeats: 1}
+				if c == PointToPoint {
+					p.Predicted = m.Pair(0, 7).Time(float64(n))
+				} else {
+					p.Predicted, _ = m.Predict(c, a, n, 0)
+				}
+				p.Seconds = p.Predicted * (1.05 + .1*float64((i*5+n/3)%4))
+				r.Points = append(r.Points, p)
+			}
+		}
+	}
+	r.summarize()
+	return r
+}
+
+func wellFormed(t *testing.T, data []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are measured and drawn.
+func TestFewRanksAndOddSizes(t *testing.T) {
+	for _, ranks := range []int{1, 2, 3} {
+		m := collective.NewMemory(ranks, nil)
+		o := Options{Sizes: []int{0, 5, 1024}, Least: 1, Most: 1, Collectives: append([]collective.Collective{PointToPoint}, collective.Collectives...)}
+		r := run(t, m, ranks, nil, o)
+		var b, text bytes.Buffer
+		if err := errors.Join(r.Figure(&b, Time), r.Figure(&b, Bandwidth), r.Text(&text), r.JSON(io.Discard)); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Error("the figure has coordinates that are no numbers")
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	link := collective.NewMemory(1, nil).Link(0)
+	for want, o := range map[string]Options{
+		"no collective \"scan\"": {Collectives: []collective.Collective{"scan"}},
+		"sizes must rise":        {Sizes: []int{4, 4}},
+	} {
+		if _, err := Run(t.Context(), link, nil, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestMemoryLimitsSizes: what does not fit is left out, not tried.
+func TestMemoryLimitsSizes(t *testing.T) {
+	r := run(t, collective.NewMemory(2, nil), 2, nil, Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})
+	for _, p := range r.Points {
+		if p.Bytes != 16 {
+			t.Errorf("%s of %d bytes was measured", p.Collective, p.Bytes)
+		}
+	}
+}
+
+func TestCancelEndsTheMeasurement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := Run(ctx, collective.NewMemory(2, nil).Link(0), nil, Options{})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestUnits(t *testing.T) {
+	for got, want := range map[string]string{
+		duration(0): "0", duration(5e-9): "5.00 ns", duration(12.34e-6): "12.3 µs", duration(.9996e-3): "1.00 ms", duration(2): "2.00 s",
+		rate(1.5e9): "1.50 GB/s", rate(999.6e3): "1.00 MB/s", rate(1e3): "1.00 kB/s", size(1536): "1536 B", size(4 << 20): "4 MiB", size(1 << 30): "1 GiB",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package netbench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// Report is what Run found.
+type Report struct {
+	Ranks  int               `json:"ranks"`
+	Model  *collective.Model `json:"model"` // fitted, by which Points are predicted
+	Points []Point           `json:"points"`
+	// Choices has an entry for each collective and size that was measured by several algorithms.
+	Choices []Choice `json:"choices"`
+	// Accuracy says for each collective how far predictions were off.
+	Accuracy []Accuracy `json:"accuracy"`
+}
+
+// Point is one collective by one algorithm at one size.
+type Point struct {
+	Collective collective.Collective `json:"collective"`
+	Algorithm  collective.Algorithm  `json:"algorithm"`
+	Bytes      int                   `json:"bytes"`
+	Repeats    int                   `json:"repeats"`
+	Seconds    float64               `json:"seconds"` // median of the repetitions, each until the slowest rank is done
+	Least      float64               `json:"least_seconds"`
+	Predicted  float64               `json:"predicted_seconds"`
+	// Error is |measured - predicted| / measured (Matsumoto15, equation 2).
+	Error float64 `json:"relative_error"`
+	// Bandwidth is the bytes a rank must take in or give out at least, whatever the algorithm, by the seconds.
+	Bandwidth float64 `json:"bytes_per_second"`
+}
+
+// Choice compares the algorithm the model chooses with the fastest one measured.
+type Choice struct {
+	Collective collective.Collective `json:"collective"`
+	Bytes      int                   `json:"bytes"`
+	Chosen     collective.Algorithm  `json:"chosen"`
+	Fastest    collective.Algorithm  `json:"fastest"`
+	Loss       float64               `json:"loss"` // seconds of the chosen by those of the fastest, less 1
+}
+
+// Accuracy is the relative error of predictions over sizes and algorithms of a collective.
+type Accuracy struct {
+	Collective collective.Collective `json:"collective"`
+	Median     float64               `json:"median_error"`
+	Most       float64               `json:"most_error"`
+	// MostLarge is the greatest error from 4 KiB on, the sizes Matsumoto15 gives it for.
+	MostLarge float64 `json:"most_error_4096"`
+}
+
+func (p *Point) fill(times []float64, ranks int) {
+	if p.Collective == PointToPoint {
+		for i := range times {
+			times[i] /= 2
+		}
+	}
+	p.Repeats = len(times) // those that count
+	p.Seconds = collective.Median(times)
+	p.Least = slices.Min(times)
+	if p.Seconds > 0 {
+		p.Error = math.Abs(p.Seconds-p.Predicted) / p.Seconds
+		p.Bandwidth = volume(p.Collective, ranks) * float64(p.Bytes) / p.Seconds
+	}
+}
+
+// volume is the bytes through a rank's port, per byte of size.
+func volume(c collective.Collective, ranks int) float64 {
+	others := float64(ranks - 1)
+	switch c {
+	case collective.Gather, collective.Allgather, collective.Alltoall:
+		return others
+	case collective.Allreduce:
+		return 2 * others / float64(ranks)
+	}
+	return 1
+}
+
+// summarize fills in what follows from the points.
+func (r *Report) summarize() {
+	for _, c := range r.Collectives() {
+		var errs []float64
+		a := Accuracy{Collective: c}
+		for _, p := range r.Points {
+			if p.Collective == c {
+				errs = append(errs, p.Error)
+				a.Most = max(a.Most, p.Error)
+				if p.Bytes >= 4096 {
+					a.MostLarge = max(a.MostLarge, p.Error)
+				}
+			}
+		}
+		a.Median = collective.Median(errs)
+		r.Accuracy = append(r.Accuracy, a)
+		if len(r.algorithms(c)) > 1 {
+			for _, n := range r.sizes(c) {
+				r.Choices = append(r.Choices, r.choice(c, n))
+			}
+		}
+	}
+}
+
+func (r *Report) choice(c collective.Collective, n int) Choice {
+	var fastest, chosen *Point
+	for i := range r.Points {
+		p := &r.Points[i]
+		if p.Collective != c || p.Bytes != n {
+			continue
+		}
+		if fastest == nil || p.Seconds < fastest.Seconds {
+			fastest = p
+		}
+		if chosen == nil || p.Predicted < chosen.Predicted*(1-1e-9) {
+			chosen = p
+		}
+	}
+	choice := Choice{Collective: c, Bytes: n, Chosen: chosen.Algorithm, Fastest: fastest.Algorithm}
+	if fastest.Seconds > 0 {
+		choice.Loss = chosen.Seconds/fastest.Seconds - 1
+	}
+	return choice
+}
+
+// Collectives returns what was measured, in order.
+func (r *Report) Collectives() []collective.Collective {
+	return distinct(r.Points, func(p Point) (collective.Collective, bool) { return p.Collective, true })
+}
+
+func (r *Report) algorithms(c collective.Collective) []collective.Algorithm {
+	return distinct(r.Points, func(p Point) (collective.Algorithm, bool) { return p.Algorithm, p.Collective == c })
+}
+
+func (r *Report) sizes(c collective.Collective) []int {
+	sizes := distinct(r.Points, func(p Point) (int, bool) { return p.Bytes, p.Collective == c })
+	slices.Sort(sizes)
+	return sizes
+}
+
+// distinct returns the keys of points in the order in which they come first.
+func distinct[K comparable](points []Point, key func(Point) (K, bool)) []K {
+	var list []K
+	seen := map[K]bool{}
+	for _, p := range points {
+		if k, ok := key(p); ok && !seen[k] {
+			seen[k] = true
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// JSON writes the report as one indented object.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// Text writes the report as tables: the fitted pairs, and for each collective time, bandwidth and error by size.
+func (r *Report) Text(w io.Writer) error {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d ranks", r.Ranks)
+	if r.Model.Sites != nil {
+		fmt.Fprintf(&s, " at sites %v", r.Model.Sites)
+	}
+	s.WriteString("\n\nT = alpha n + beta by pair, fitted\n")
+	t := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "from\tto\t1/alpha\tbeta\tgap\t")
+	for _, p := range r.pairs() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", p.from, p.to, rate(1/p.Alpha), duration(p.Beta), duration(p.Gap))
+	}
+	t.Flush()
+	if r.Model.Trunk > 0 {
+		fmt.Fprintf(&s, "trunk between sites: %s\n", rate(1/r.Model.Trunk))
+	}
+	for _, c := range r.Collectives() {
+		r.table(&s, c)
+	}
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+const mostPairs = 12 // in the table; more are summed up
+
+type pairRow struct {
+	from, to string
+	collective.Pair
+}
+
+// pairs returns the fitted pairs, or the medians of those inside and between sites when they are many.
+func (r *Report) pairs() []pairRow {
+	var rows []pairRow
+	groups := [2][]collective.Pair{}
+	for from := range r.Ranks {
+		for to := from + 1; to < r.Ranks; to++ {
+			p := r.Model.Pair(from, to)
+			rows = append(rows, pairRow{fmt.Sprint(from), fmt.Sprint(to), p})
+			level := 0
+			if r.Model.Sites != nil && r.Model.Sites[from] != r.Model.Sites[to] {
+				level = 1
+			}
+			groups[level] = append(groups[level], p)
+		}
+	}
+	if len(rows) <= mostPairs {
+		return rows
+	}
+	rows = nil
+	for level, name := range []string{"inside a site", "between sites"} {
+		median := func(f func(collective.Pair) float64) float64 {
+			var values []float64
+			for _, p := range groups[level] {
+				values = append(values, f(p))
+			}
+			return collective.Median(values)
+		}
+		if len(groups[level]) > 0 {
+			rows = append(rows, pairRow{fmt.Sprintf("%d pairs", len(groups[level])), name, collective.Pair{
+				Alpha: median(func(p collective.Pair) float64 { return p.Alpha }),
+				Beta:  median(func(p collective.Pair) float64 { return p.Beta }),
+				Gap:   median(func(p collective.Pair) float64 { return p.Gap }),
+			}})
+		}
+	}
+	return rows
+}
+
+// table has a row by size and for each algorithm the time, the bandwidth and how much later (+) or earlier (-) than
+// predicted it was; a star marks the algorithm the model chooses.
+func (r *Report) table(s *strings.Builder, c collective.Collective) {
+	fmt.Fprintf(s, "\n%s: time, bandwidth, measured against predicted (* chosen)\n", c)
+	t := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "bytes\t")
+	for _, a := range r.algorithms(c) {
+		fmt.Fprintf(t, "%s\t\t\t", a)
+	}
+	fmt.Fprintln(t)
+	for _, n := range r.sizes(c) {
+		fmt.Fprintf(t, "%s\t", size(n))
+		for _, a := range r.algorithms(c) {
+			i := slices.IndexFunc(r.Points, func(p Point) bool { return p.Collective == c && p.Algorithm == a && p.Bytes == n })
+			if i < 0 {
+				fmt.Fprint(t, "-\t\t\t")
+				continue
+			}
+			p := r.Points[i]
+			star := ""
+			if slices.ContainsFunc(r.Choices, func(h Choice) bool { return h.Collective == c && h.Bytes == n && h.Chosen == a }) {
+				star = "*"
+			}
+			fmt.Fprintf(t, "%s%s\t%s\t%s\t", star, duration(p.Seconds), rate(p.Bandwidth), deviation(p))
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+	for _, a := range r.Accuracy {
+		if a.Collective == c {
+			fmt.Fprintf(s, "relative error: median %.0f %%, most %.0f %%, most from 4 KiB on %.0f %%\n", 100*a.Median, 100*a.Most, 100*a.MostLarge)
+		}
+	}
+}
+
+func deviation(p Point) string {
+	if p.Seconds == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.0f%%", 100*(p.Seconds-p.Predicted)/p.Seconds)
+}

@@ -1,0 +1,66 @@
+package netbench
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// duration writes seconds with three digits.
+func duration(s float64) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s < 999.5e-9:
+		return three(s*1e9) + " ns"
+	case s < 999.5e-6:
+		return three(s*1e6) + " µs"
+	case s < .9995:
+		return three(s*1e3) + " ms"
+	}
+	return three(s) + " s"
+}
+
+// rate writes bytes per second with three digits, in powers of ten as links are sold.
+func rate(r float64) string {
+	switch {
+	case math.IsInf(r, 0) || math.IsNaN(r) || r == 0:
+		return "-"
+	case r < 999.5:
+		return three(r) + " B/s"
+	case r < 999.5e3:
+		return three(r/1e3) + " kB/s"
+	case r < 999.5e6:
+		return three(r/1e6) + " MB/s"
+	}
+	return three(r/1e9) + " GB/s"
+}
+
+func three(x float64) string {
+	switch {
+	case x < 9.995:
+		return fmt.Sprintf("%.2f", x)
+	case x < 99.95:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
+
+// short leaves out decimals that are zero.
+func short(s string) string {
+	s = strings.Replace(s, ".00 ", " ", 1)
+	return strings.Replace(s, ".0 ", " ", 1)
+}
+
+// size writes bytes in powers of 1024 where they come out even.
+func size(n int) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,266 @@
+// Package testcluster runs a master and workers in a test's process, joined by real sockets on loopback, so that tests
+// can lose, stop and restart them.
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// Cluster is a master and its workers.
+type Cluster struct {
+	T       testing.TB
+	Address string // of the master
+	Client  control.ClusterClient
+	// Master and Worker are what each is started with.
+	Master master.Options
+	Worker worker.Options
+
+	connection *control.Connection
+	master     *Process
+	workers    map[string]*Process
+}
+
+// Process is a goroutine that stands for a process.
+type Process struct {
+	stop  context.CancelFunc
+	kill  func() // ends its connections without a word
+	ended chan struct{}
+	err   error
+}
+
+// Wait waits for a process to end and returns its error.
+func (p *Process) Wait(t testing.TB) error {
+	t.Helper()
+	select {
+	case <-p.ended:
+		return p.err
+	case <-time.After(patience):
+		t.Fatalf("a process did not end in %v", patience)
+		return nil
+	}
+}
+
+// Stop asks a process to end, as SIGTERM does.
+func (p *Process) Stop() { p.stop() }
+
+// patience bounds every wait of a test, generously: machines are slow.
+const patience = 30 * time.Second
+
+// Start starts a master and n workers, w0, w1, ..., and waits for them to be there. Everything ends with the test.
+func Start(t testing.TB, n int, m master.Options, w worker.Options) *Cluster {
+	t.Helper()
+	c := &Cluster{T: t, Master: m, Worker: w, workers: map[string]*Process{}}
+	c.StartMaster("127.0.0.1:0")
+	t.Cleanup(c.close)
+	for i := range n {
+		c.StartWorker(fmt.Sprintf("w%d", i))
+	}
+	c.Await(n)
+	return c
+}
+
+// StartMaster starts the master at an address; it is for one that was stopped, too.
+func (c *Cluster) StartMaster(address string) {
+	c.T.Helper()
+	s, err := master.New(c.Master)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.Address = l.Addr().String()
+	c.master = start(func(ctx context.Context) error { return s.Serve(ctx, l) })
+	if c.connection != nil {
+		c.connection.Close()
+	}
+	if c.connection, err = control.Connect(c.Address, c.Master.Token, nil); err != nil {
+		c.T.Fatal(err)
+	}
+	c.Client = c.connection.Cluster
+}
+
+// StopMaster ends the master and waits for that.
+func (c *Cluster) StopMaster() {
+	c.T.Helper()
+	c.master.stop()
+	if err := c.master.Wait(c.T); err != nil {
+		c.T.Fatal(err)
+	}
+}
+
+func start(run func(ctx context.Context) error) *Process {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &Process{stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		p.err = run(ctx)
+	}()
+	return p
+}
+
+// StartWorker starts a worker under a name.
+func (c *Cluster) StartWorker(name string) *Process {
+	o := c.Worker
+	o.Master = c.Address
+	if o.Master == "" {
+		o.Master = "127.0.0.1:1"
+	}
+	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: name + ":1"}
+	if o.About != nil {
+		about.Protocol, about.Programs = o.About.Protocol, o.About.Programs
+	}
+	o.About = &about
+	wires := &wires{}
+	o.Dial = wires.dial
+	p := start(func(ctx context.Context) error { return worker.Run(ctx, o) })
+	p.kill = wires.cut
+	c.workers[name] = p
+	return p
+}
+
+// Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.
+func (c *Cluster) Freeze(name string) { c.workers[name].kill() }
+
+// Process returns a worker's.
+func (c *Cluster) Process(name string) *Process { return c.workers[name] }
+
+// Await waits until n workers have sessions.
+func (c *Cluster) Await(n int) {
+	c.T.Helper()
+	c.Until(fmt.Sprintf("%d workers with sessions", n), func() bool {
+		attached := 0
+		for _, w := range c.Workers() {
+			if w.Attached {
+				attached++
+			}
+		}
+		return attached == n
+	})
+}
+
+// Workers lists the workers that the master knows.
+func (c *Cluster) Workers() []*control.Worker {
+	c.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r, err := c.Client.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return r.Msg.Workers
+}
+
+// WorkerNamed returns what the master knows of a worker, or nil.
+func (c *Cluster) WorkerNamed(name string) *control.Worker {
+	for _, w := range c.Workers() {
+		if w.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+// Until waits for something to be so.
+func (c *Cluster) Until(what string, so func() bool) {
+	c.T.Helper()
+	t := time.NewTicker(5 * time.Millisecond)
+	defer t.Stop()
+	end := time.After(patience)
+	for !so() {
+		select {
+		case <-t.C:
+		case <-end:
+			c.T.Fatalf("waited %v for %s", patience, what)
+		}
+	}
+}
+
+func (c *Cluster) close() {
+	for _, p := range c.workers {
+		p.stop()
+	}
+	for _, p := range c.workers {
+		if p.err = p.Wait(c.T); p.err != nil {
+			c.T.Logf("a worker ended: %v", p.err)
+		}
+	}
+	c.master.stop()
+	_ = c.master.Wait(c.T)
+	c.connection.Close()
+}
+
+// wires are the connections of a process.
+type wires struct {
+	mu  sync.Mutex
+	all []*wire
+	off bool
+}
+
+func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.off {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	x := &wire{Conn: conn, silent: make(chan struct{})}
+	w.all = append(w.all, x)
+	return x, nil
+}
+
+// cut makes all connections silent, those to come fail.
+func (w *wires) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.off = true
+	for _, x := range w.all {
+		x.once.Do(func() { close(x.silent) })
+	}
+}
+
+// wire is a connection that may fall silent: what is written goes nowhere, nothing is read.
+type wire struct {
+	net.Conn
+	silent chan struct{}
+	once   sync.Once
+}
+
+func (w *wire) Write(p []byte) (int, error) {
+	select {
+	case <-w.silent:
+		return len(p), nil
+	default:
+		return w.Conn.Write(p)
+	}
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	for {
+		n, err := w.Conn.Read(p)
+		select {
+		case <-w.silent:
+			if err != nil {
+				return 0, err
+			}
+		default:
+			return n, err
+		}
+	}
+}

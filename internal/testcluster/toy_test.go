@@ -1,0 +1,174 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// toyEngine leads jobs of the program "toy": as many supersteps as the parameter says.
+type toyEngine struct{}
+
+func (toyEngine) Check(spec *control.JobSpec) error {
+	if _, err := strconv.Atoi(spec.GetParameters()["supersteps"]); err != nil {
+		return fmt.Errorf("toy: supersteps=%s: expected a whole number", spec.GetParameters()["supersteps"])
+	}
+	return nil
+}
+
+func (toyEngine) Lead(job master.Task, prepared []*control.PrepareReport) (master.Coordinator, error) {
+	n, _ := strconv.Atoi(job.Spec.Parameters["supersteps"])
+	return &toyLead{left: n}, nil
+}
+
+type toyLead struct {
+	left, next int
+	outcome    master.Outcome
+}
+
+func (l *toyLead) Begin() master.Decision { return l.decide() }
+
+func (l *toyLead) Next(reports []*control.PartitionReport, _ float64) master.Decision {
+	for _, r := range reports {
+		l.outcome.Sent += r.Sent
+	}
+	l.outcome.Supersteps++
+	return l.decide()
+}
+
+func (l *toyLead) decide() master.Decision {
+	if l.next == l.left {
+		l.outcome.Converged = true
+		return master.Decision{Outcome: l.outcome}
+	}
+	l.next++
+	return master.Decision{Superstep: &control.Superstep{Superstep: uint32(l.next - 1)}, Outcome: l.outcome}
+}
+
+// toyWorkers execute for toyEngine: every partition sends each other one value a superstep. The parameter "at" of the
+// job says in which superstep something happens, "what" what.
+type toyWorkers struct {
+	mu     sync.Mutex
+	jobs   map[string]*control.Prepare // by worker and job
+	graphs map[string]*control.Load
+	resets int
+}
+
+func newToyWorkers() *toyWorkers {
+	return &toyWorkers{jobs: map[string]*control.Prepare{}, graphs: map[string]*control.Load{}}
+}
+
+// holds returns how many jobs and graphs are held by all workers.
+func (x *toyWorkers) holds() (jobs, graphs int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.jobs), len(x.graphs)
+}
+
+func held(t worker.Task, name string) string { return fmt.Sprint(t.Self, " ", name) }
+
+func (x *toyWorkers) Load(ctx context.Context, t worker.Task, l *control.Load) (*control.LoadReport, error) {
+	switch l.Source.Input {
+	case "missing":
+		return nil, errors.New("open missing: no such file")
+	case "slow":
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.graphs[held(t, l.Graph)] = l
+	return &control.LoadReport{Vertices: 100, Edges: 400, Bytes: 1 << 20, Seconds: .1}, nil
+}
+
+func (x *toyWorkers) Prepare(_ context.Context, t worker.Task, p *control.Prepare) (*control.PrepareReport, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.graphs[held(t, p.Graph)] == nil {
+		return nil, fmt.Errorf("there is no graph %s here", p.Graph)
+	}
+	x.jobs[held(t, t.Job)] = p
+	return &control.PrepareReport{}, nil
+}
+
+func (x *toyWorkers) Superstep(ctx context.Context, t worker.Task, s *control.Superstep) (*control.SuperstepReport, error) {
+	x.mu.Lock()
+	p := x.jobs[held(t, t.Job)]
+	x.mu.Unlock()
+	if p == nil {
+		return nil, errors.New("the job was not prepared")
+	}
+	what := ""
+	if p.Parameters["at"] == fmt.Sprint(s.Superstep) {
+		what = p.Parameters["what"]
+	}
+	switch what {
+	case "fail":
+		return nil, errors.New("no memory")
+	case "program":
+		return nil, &worker.ProgramError{Text: "vertex 7, superstep 1: index out of range", Stack: "main.go:1"}
+	case "panic":
+		panic("a slip")
+	case "block":
+		t.Log("blocked")
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	r := &control.SuperstepReport{Superstep: s.Superstep}
+	for _, own := range p.Placements {
+		if own.Incarnation != t.Self {
+			continue
+		}
+		report := &control.PartitionReport{Partition: own.Partition, Aggregates: []byte{1}}
+		for _, other := range p.Placements {
+			if other.Partition != own.Partition {
+				report.Sent++
+				report.Peers = append(report.Peers, &control.Peer{Partition: other.Partition, Sent: 1, Received: 1})
+			}
+		}
+		if what == "lie" && own.Partition == 1 {
+			report.Peers[0].Received = 0
+		}
+		r.Partitions = append(r.Partitions, report)
+	}
+	return r, nil
+}
+
+func (x *toyWorkers) Values(_ context.Context, t worker.Task, emit func([]byte) error) error {
+	x.mu.Lock()
+	p := x.jobs[held(t, t.Job)]
+	x.mu.Unlock()
+	for _, own := range p.Placements {
+		if own.Incarnation == t.Self {
+			if err := emit(fmt.Appendf(nil, "%d %s\n", own.Partition, own.Worker)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *toyWorkers) Cancel(worker.Task, string) {}
+
+func (x *toyWorkers) Drop(_ context.Context, t worker.Task, graph string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if graph != "" {
+		delete(x.graphs, held(t, graph))
+	} else {
+		delete(x.jobs, held(t, t.Job))
+	}
+	return nil
+}
+
+func (x *toyWorkers) Reset() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.resets++
+}

@@ -1,0 +1,200 @@
+package testcluster
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"go.uber.org/goleak"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFourWorkersRegister(t *testing.T) {
+	c := Start(t, 4, master.Options{Version: "test"}, worker.Options{})
+	incarnations := map[uint64]bool{}
+	for _, w := range c.Workers() {
+		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || w.Version != "test" {
+			t.Errorf("found %v", w)
+		}
+		incarnations[w.Incarnation] = true
+	}
+	if len(incarnations) != 4 {
+		t.Errorf("found %d incarnations, expected 4", len(incarnations))
+	}
+	page := get(t, "http://"+c.Address+"/debug/status", http.StatusOK)
+	for _, word := range []string{"superstep test", "w0", "w3", "registered"} {
+		if !strings.Contains(page, word) {
+			t.Errorf("the status has no %q:\n%s", word, page)
+		}
+	}
+}
+
+func get(t *testing.T, url string, status int) string {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != status {
+		t.Fatalf("%s: status %d, %v", url, r.StatusCode, err)
+	}
+	return string(body)
+}
+
+func TestRefusals(t *testing.T) {
+	token, _ := control.NewToken("0123456789abcdef", "test")
+	other, _ := control.NewToken("0123456789abcdeX", "test")
+	own := []*control.Program{{Name: "toy", Fingerprint: "f1"}}
+	c := Start(t, 0, master.Options{Token: token, Programs: own}, worker.Options{Token: token, About: &control.RegisterRequest{Protocol: control.Protocol, Programs: own}})
+	c.StartWorker("first")
+	c.Await(1)
+	refused := func(name, text string) {
+		t.Helper()
+		err := c.StartWorker(name).Wait(t)
+		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: found %v, expected one line with %q", name, err, text)
+		}
+	}
+	first := c.Process("first")
+	refused("first", "there is a worker first already")
+	c.Worker.About.Protocol = 99
+	refused("version", "version 99 of the control protocol")
+	c.Worker.About.Protocol = control.Protocol
+	c.Worker.About.Programs = nil
+	refused("programs", "has no program toy")
+	c.Worker.About.Programs = []*control.Program{{Name: "toy", Fingerprint: "f2"}}
+	refused("fingerprint", "another version of program toy")
+	c.Worker.About.Programs = own
+	c.Worker.Token = other
+	refused("token", "a token is missing or wrong")
+	c.Worker.Token = control.Token{}
+	refused("token", "a token is missing or wrong")
+	c.workers["first"] = first
+	if n := len(c.Workers()); n != 1 {
+		t.Errorf("found %d workers, expected the first alone", n)
+	}
+	get(t, "http://"+c.Address+"/debug/status", http.StatusUnauthorized)
+	stranger, err := control.Connect(c.Address, other, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	_, err = stranger.Cluster.Status(context.Background(), connect.NewRequest(&control.StatusRequest{}))
+	if connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("a client with another token: %v", err)
+	}
+	stream, err := stranger.Cluster.WatchJob(context.Background(), connect.NewRequest(&control.WatchJobRequest{Id: "x"}))
+	if err == nil {
+		for stream.Receive() {
+		}
+		err = stream.Err()
+		_ = stream.Close()
+	}
+	if connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("a stream with another token: %v", err)
+	}
+}
+
+func TestListenOffLoopbackNeedsAToken(t *testing.T) {
+	for address, ok := range map[string]bool{"127.0.0.1:0": true, "[::1]:0": true, "localhost:1": true, "0.0.0.0:1": false, ":1": false, "10.0.0.1:1": false, "x": false} {
+		if err := control.CheckListen(address, control.Token{}); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the others stay. When it comes
+// back it is fenced.
+func TestSilentWorkerIsLost(t *testing.T) {
+	c := Start(t, 2, master.Options{}, worker.Options{})
+	began := time.Now()
+	c.Freeze("w1")
+	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
+	if took := time.Since(began); took > 5*time.Second { // 3 s, and what a busy machine adds
+		t.Errorf("a silent worker was lost after %v", took)
+	}
+	if w := c.WorkerNamed("w0"); w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached {
+		t.Errorf("found %v", w)
+	}
+	old, before := c.Process("w1"), c.WorkerNamed("w1").Incarnation
+	c.StartWorker("w1")
+	c.Await(2)
+	if now := c.WorkerNamed("w1").Incarnation; now <= before {
+		t.Errorf("incarnation %d came after %d", now, before)
+	}
+	old.Stop()
+	_ = old.Wait(t)
+}
+
+func TestMasterRestarts(t *testing.T) {
+	toy := newToyWorkers()
+	c := Start(t, 4, master.Options{Lease: time.Second}, worker.Options{Executor: toy})
+	c.StopMaster()
+	c.StartMaster(c.Address)
+	c.Await(4)
+	c.Until("workers to forget what the master no longer knows", func() bool {
+		toy.mu.Lock()
+		defer toy.mu.Unlock()
+		return toy.resets == 4
+	})
+}
+
+func TestWorkerLeaves(t *testing.T) {
+	c := Start(t, 2, master.Options{}, worker.Options{})
+	c.Process("w0").Stop()
+	if err := c.Process("w0").Wait(t); err != nil {
+		t.Error(err)
+	}
+	c.Until("w0 to have left", func() bool { return c.WorkerNamed("w0").State == control.WorkerState_WORKER_STATE_LEFT })
+	c.StartWorker("w0") // the name is free at once
+	c.Await(2)
+}
+
+func TestNoMaster(t *testing.T) {
+	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Options{Patience: 200 * time.Millisecond}}
+	err := c.StartWorker("w0").Wait(t)
+	if err == nil || !strings.Contains(err.Error(), "no master for 200ms") || !strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestGossipHints lets gossip see a death, which shortens the lease; and a worker that lives keeps it.
+func TestGossipHints(t *testing.T) {
+	mesh := membership.NewMesh()
+	group, err := mesh.Add(membership.Member{Name: "master", Role: membership.Master})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group.Close()
+	for _, name := range []string{"w0", "w1"} {
+		if _, err := mesh.Add(membership.Member{Name: name, Role: membership.Worker}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := Start(t, 2, master.Options{Group: group, Lease: 10 * time.Second}, worker.Options{})
+	c.Freeze("w1")
+	mesh.Kill("w1")
+	mesh.Kill("w0") // it only looks dead
+	began := time.Now()
+	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
+	if took := time.Since(began); took > 9*time.Second {
+		t.Errorf("the hint was of no use: %v", took)
+	}
+	c.Until("w0 to be trusted again", func() bool {
+		w := c.WorkerNamed("w0")
+		return w.State == control.WorkerState_WORKER_STATE_REGISTERED && !w.Suspected
+	})
+}

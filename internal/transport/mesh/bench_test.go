@@ -1,0 +1,158 @@
+//go:build unix
+
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+var sizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
+
+// cpu reports the processor time of an operation, both sides together: on a busy machine the figure to compare.
+func cpu(b *testing.B) func() {
+	spent := func() int64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	start := spent()
+	return func() { b.ReportMetric(float64(spent()-start)/float64(b.N), "cpu-ns/op") }
+}
+
+// BenchmarkFrames sends frames one way as fast as they go.
+func BenchmarkFrames(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
+			_, from, to := pair(b, nil)
+			raw := make([]byte, n)
+			var group sync.WaitGroup
+			ctx, cancel := context.WithCancel(b.Context())
+			group.Go(func() {
+				for {
+					f, err := to.Receive(ctx, transport.Expand)
+					if err != nil {
+						return
+					}
+					to.Release(f)
+				}
+			})
+			b.SetBytes(int64(n))
+			b.ReportAllocs()
+			f := &transport.Frame{From: 0, To: 1, Raw: raw}
+			defer cpu(b)()
+			for b.Loop() {
+				if err := from.Send(f); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := from.drain(ctx, 0); err != nil {
+				b.Fatal(err)
+			}
+			cancel()
+			group.Wait()
+		})
+	}
+}
+
+// BenchmarkRaw is the yardstick: as many bytes from one buffer to another, over TCP alone.
+func BenchmarkRaw(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			out, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			in, err := l.Accept()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer in.Close()
+			var group sync.WaitGroup
+			group.Go(func() {
+				buffer := make([]byte, n)
+				for {
+					if _, err := io.ReadFull(in, buffer); err != nil {
+						return
+					}
+				}
+			})
+			raw := make([]byte, n)
+			b.SetBytes(int64(n))
+			defer cpu(b)()
+			for b.Loop() {
+				if _, err := out.Write(raw); err != nil {
+					b.Fatal(err)
+				}
+			}
+			out.Close()
+			group.Wait()
+		})
+	}
+}
+
+// BenchmarkEmptyExchange is a superstep in which every partition tells every other that it has nothing to say.
+func BenchmarkEmptyExchange(b *testing.B) {
+	for _, workers := range []int{2, 4, 8} {
+		b.Run(fmt.Sprintf("%dworkers", workers), func(b *testing.B) {
+			meshes, peers := cluster(b, workers, nil)
+			sessions := openAll(b, meshes, 1, 1, dealt(peers, workers), nil)
+			starts, done := make([]chan int, workers), make(chan error, workers)
+			for i := range starts {
+				starts[i] = make(chan int)
+				go empty(sessions[i].Port(i), workers, starts[i], done)
+			}
+			superstep := 0
+			b.ReportAllocs()
+			defer cpu(b)()
+			for b.Loop() {
+				for _, start := range starts {
+					start <- superstep
+				}
+				for range starts {
+					if err := <-done; err != nil {
+						b.Fatal(err)
+					}
+				}
+				superstep++
+			}
+			for _, start := range starts {
+				close(start)
+			}
+		})
+	}
+}
+
+// empty plays a partition of BenchmarkEmptyExchange.
+func empty(p *Port, of int, starts <-chan int, done chan<- error) {
+	frames := make([]transport.Frame, of)
+	for superstep := range starts {
+		var err error
+		for step := 1; step < of && err == nil; step++ {
+			to := (p.index + step) % of
+			frames[to] = transport.Frame{From: p.index, To: to, Superstep: superstep}
+			err = p.Send(&frames[to])
+		}
+		for step := 1; step < of && err == nil; step++ {
+			_, err = p.Receive(context.Background(), transport.Expand)
+		}
+		if err == nil {
+			_, err = p.End(context.Background(), superstep)
+		}
+		done <- err
+	}
+}

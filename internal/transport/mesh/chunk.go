@@ -1,0 +1,245 @@
+package mesh
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// A frame crosses a connection as one chunk or several, one after another, pings between them. A chunk is a header and
+// a part of the frame's payload, which is its presence and then its values. Numbers are little-endian.
+//
+//	 0  magic "SSFR"            4 | version        2 | kind 1 | encoding 1
+//	 8  job                                                              8
+//	16  sender's incarnation                                             8
+//	24  attempt epoch           4 | superstep                            4
+//	32  sender partition        4 | receiver partition                   4
+//	40  count                                                            8
+//	48  bytes of presence, in the whole frame                            8
+//	56  bytes of values, in the whole frame                              8
+//	64  offset of this chunk in the payload                              8
+//	72  bytes of payload here   4 | form 1 | zero                        3
+//	80  sequence: of the chunk on its connection, from 0                 4
+//	84  CRC32-C of the payload here                                      4
+//	88  CRC32-C of bytes 0 to 87                                         4
+//	92  payload
+//
+// The last checksum covers the one of the payload, and with it everything. A ping has kind 255, nothing but magic,
+// version, incarnation, sequence and checksums, and no payload.
+const (
+	chunkMagic   = "SSFR"
+	headerSize   = 92
+	kindPing     = 255
+	maxChunk     = 64 << 20 // the most payload a chunk may carry
+	formRaw      = 0
+	formPacked   = 1 // values are the codec's
+	checkedBytes = 88
+)
+
+// Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
+const Version = 1
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// identity is what all chunks of a frame have in common.
+type identity struct {
+	kind, encoding, form      uint8
+	epoch, superstep          uint32
+	from, to                  uint32
+	job, incarnation          uint64
+	count, presence, contents uint64
+}
+
+func (i *identity) payload() uint64 { return i.presence + i.contents }
+
+func (i *identity) String() string {
+	return fmt.Sprintf("%s frame of job %d, epoch %d, superstep %d, partition %d to %d", kindName(i.kind), i.job, i.epoch, i.superstep, i.from, i.to)
+}
+
+func kindName(kind uint8) string {
+	if int(kind) < transport.Kinds {
+		return transport.Kind(kind).String()
+	}
+	return fmt.Sprintf("kind %d", kind)
+}
+
+// header is a chunk's.
+type header struct {
+	identity
+	offset   uint64
+	length   uint32
+	sequence uint32
+	sum      uint32 // of the payload
+}
+
+// errCorrupt is a chunk that is not what was sent, or not ours.
+var errCorrupt = errors.New("corrupt frame")
+
+// put writes the header into b, which has headerSize bytes.
+func (h *header) put(b []byte) {
+	le := binary.LittleEndian
+	copy(b, chunkMagic)
+	le.PutUint16(b[4:], Version)
+	b[6], b[7] = h.kind, h.encoding
+	le.PutUint64(b[8:], h.job)
+	le.PutUint64(b[16:], h.incarnation)
+	le.PutUint32(b[24:], h.epoch)
+	le.PutUint32(b[28:], h.superstep)
+	le.PutUint32(b[32:], h.from)
+	le.PutUint32(b[36:], h.to)
+	le.PutUint64(b[40:], h.count)
+	le.PutUint64(b[48:], h.presence)
+	le.PutUint64(b[56:], h.contents)
+	le.PutUint64(b[64:], h.offset)
+	le.PutUint32(b[72:], h.length)
+	b[76], b[77], b[78], b[79] = h.form, 0, 0, 0
+	le.PutUint32(b[80:], h.sequence)
+	le.PutUint32(b[84:], h.sum)
+	le.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
+}
+
+// parse reads a header from headerSize bytes. maxFrame is the most payload a frame may have.
+func (h *header) parse(b []byte, maxFrame uint64) error {
+	le := binary.LittleEndian
+	if string(b[:4]) != chunkMagic {
+		return fmt.Errorf("%w: it begins with %q", errCorrupt, b[:4])
+	}
+	if sum := crc32.Checksum(b[:checkedBytes], castagnoli); sum != le.Uint32(b[checkedBytes:]) {
+		return fmt.Errorf("%w: header checksum", errCorrupt)
+	}
+	if v := le.Uint16(b[4:]); v != Version {
+		return fmt.Errorf("%w: version %d, this is %d", errCorrupt, v, Version)
+	}
+	*h = header{
+		identity: identity{
+			kind: b[6], encoding: b[7], form: b[76],
+			job: le.Uint64(b[8:]), incarnation: le.Uint64(b[16:]),
+			epoch: le.Uint32(b[24:]), superstep: le.Uint32(b[28:]),
+			from: le.Uint32(b[32:]), to: le.Uint32(b[36:]),
+			count: le.Uint64(b[40:]), presence: le.Uint64(b[48:]), contents: le.Uint64(b[56:]),
+		},
+		offset: le.Uint64(b[64:]), length: le.Uint32(b[72:]), sequence: le.Uint32(b[80:]), sum: le.Uint32(b[84:]),
+	}
+	return h.check(b[77:80], maxFrame)
+}
+
+// check reports whether the lengths are within bounds and fit together.
+func (h *header) check(zero []byte, maxFrame uint64) error {
+	switch {
+	case zero[0]|zero[1]|zero[2] != 0 || h.form > formPacked:
+		return fmt.Errorf("%w: form %d", errCorrupt, h.form)
+	case h.kind == kindPing:
+		ping := header{identity: identity{kind: kindPing, incarnation: h.incarnation}, sequence: h.sequence}
+		if *h != ping {
+			return fmt.Errorf("%w: a ping that says more", errCorrupt)
+		}
+		return nil
+	case int(h.kind) >= transport.Kinds:
+		return fmt.Errorf("%w: kind %d", errCorrupt, h.kind)
+	case h.presence > maxFrame || h.contents > maxFrame || h.payload() > maxFrame || h.count > 1<<40:
+		return fmt.Errorf("%w: %d values, %d + %d bytes: the limit is %d bytes", errCorrupt, h.count, h.presence, h.contents, maxFrame)
+	case h.length > maxChunk:
+		return fmt.Errorf("%w: a chunk of %d bytes: the limit is %d", errCorrupt, h.length, maxChunk)
+	case h.offset > h.payload() || uint64(h.length) > h.payload()-h.offset:
+		return fmt.Errorf("%w: %d bytes at %d of %d", errCorrupt, h.length, h.offset, h.payload())
+	case h.length == 0 && h.payload() > 0:
+		return fmt.Errorf("%w: an empty chunk of %d bytes", errCorrupt, h.payload())
+	}
+	return nil
+}
+
+// chunkReader takes chunks off a connection.
+type chunkReader struct {
+	from     io.Reader
+	maxFrame uint64
+	sequence uint32 // expected
+	buffer   [headerSize]byte
+	waste    []byte
+}
+
+// next reads a chunk. place returns where its payload goes, as long as the header says, or nil to have it read and
+// dropped: it is called after the header was checked, and before the payload is read.
+func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error {
+	if _, err := io.ReadFull(r.from, r.buffer[:]); err != nil {
+		return err
+	}
+	if err := h.parse(r.buffer[:], r.maxFrame); err != nil {
+		return err
+	}
+	if h.sequence != r.sequence {
+		return fmt.Errorf("%w: chunk %d, expected %d", errCorrupt, h.sequence, r.sequence)
+	}
+	r.sequence++
+	to, err := place(h)
+	if err != nil {
+		return err
+	}
+	sum := uint32(0)
+	if to != nil || h.length == 0 {
+		for len(to) > 0 { // summed up piece by piece, while each is in the cache
+			n, err := r.from.Read(to)
+			if err != nil && n < len(to) {
+				return cut(err)
+			}
+			sum = crc32.Update(sum, castagnoli, to[:n])
+			to = to[n:]
+		}
+	} else if sum, err = r.drop(int(h.length)); err != nil {
+		return cut(err)
+	}
+	if sum != h.sum {
+		return fmt.Errorf("%w: payload checksum", errCorrupt)
+	}
+	return nil
+}
+
+// drop reads n bytes and returns their checksum.
+func (r *chunkReader) drop(n int) (uint32, error) {
+	if r.waste == nil {
+		r.waste = make([]byte, 64<<10)
+	}
+	sum := uint32(0)
+	for n > 0 {
+		b := r.waste[:min(n, len(r.waste))]
+		if _, err := io.ReadFull(r.from, b); err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+		n -= len(b)
+	}
+	return sum, nil
+}
+
+// cut makes an end inside a chunk an error.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// A credit goes the other way on the connection: how many bytes of chunks, pings apart, the receiver has made room for
+// since the beginning. It is repeated as a sign of life.
+//
+//	0  magic "SSCR"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
+const (
+	creditMagic = "SSCR"
+	creditSize  = 16
+)
+
+func putCredit(b []byte, total uint64) {
+	copy(b, creditMagic)
+	binary.LittleEndian.PutUint64(b[4:], total)
+	binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[:12], castagnoli))
+}
+
+func parseCredit(b []byte) (uint64, error) {
+	if string(b[:4]) != creditMagic || crc32.Checksum(b[:12], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
+		return 0, fmt.Errorf("%w: a credit that is none", errCorrupt)
+	}
+	return binary.LittleEndian.Uint64(b[4:]), nil
+}

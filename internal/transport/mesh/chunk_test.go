@@ -1,0 +1,188 @@
+package mesh
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+const testLimit = 1 << 30
+
+// encode makes a chunk of a frame that it holds wholly.
+func encode(h header, payload []byte) []byte {
+	h.length, h.sum = uint32(len(payload)), crc32.Checksum(payload, castagnoli)
+	b := make([]byte, headerSize, headerSize+len(payload))
+	h.put(b)
+	return append(b, payload...)
+}
+
+// decode reads one chunk.
+func decode(b []byte, sequence uint32) (header, []byte, error) {
+	var h header
+	var payload []byte
+	r := chunkReader{from: bytes.NewReader(b), maxFrame: testLimit, sequence: sequence}
+	err := r.next(&h, func(h *header) ([]byte, error) {
+		payload = make([]byte, min(int(h.length), len(b)))
+		if int(h.length) > len(b) {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return payload, nil
+	})
+	return h, payload, err
+}
+
+func randomChunk(r *rand.Rand) (header, []byte) {
+	payload := make([]byte, r.IntN(200))
+	for i := range payload {
+		payload[i] = byte(r.Uint32())
+	}
+	presence := uint64(r.IntN(len(payload) + 1))
+	return header{
+		identity: identity{
+			kind: uint8(r.IntN(transport.Kinds)), encoding: uint8(r.Uint32()), form: uint8(r.IntN(2)),
+			epoch: r.Uint32(), superstep: r.Uint32(), from: r.Uint32(), to: r.Uint32(), job: r.Uint64(), incarnation: r.Uint64(),
+			count: r.Uint64() >> 24, presence: presence, contents: uint64(len(payload)) - presence,
+		},
+		sequence: r.Uint32(),
+	}, payload
+}
+
+func TestChunksSurvive(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		h, payload := randomChunk(r)
+		b := encode(h, payload)
+		got, back, err := decode(b, h.sequence)
+		if err != nil || got.identity != h.identity || !bytes.Equal(back, payload) {
+			t.Fatalf("%+v came back as %+v, %v", h, got, err)
+		}
+	}
+}
+
+func TestNoMutatedFrameIsDelivered(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 100_000 {
+		h, payload := randomChunk(r)
+		whole := encode(h, payload)
+		b := bytes.Clone(whole)
+		switch r.IntN(5) {
+		case 0: // a bit
+			b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+		case 1: // a byte
+			b[r.IntN(len(b))] ^= byte(1 + r.IntN(255))
+		case 2: // a run
+			for j := r.IntN(len(b)); j < len(b) && r.IntN(8) > 0; j++ {
+				b[j] = byte(r.Uint32())
+			}
+		case 3: // the end is missing
+			b = b[:r.IntN(len(b))]
+		case 4: // two bytes change places
+			x, y := r.IntN(len(b)), r.IntN(len(b))
+			b[x], b[y] = b[y], b[x]
+		}
+		if bytes.Equal(b, whole) {
+			continue
+		}
+		if got, _, err := decode(b, h.sequence); err == nil {
+			t.Fatalf("mutation %d of %+v was delivered as %+v", i, h, got)
+		}
+	}
+}
+
+func TestOutOfOrderChunksAreRefused(t *testing.T) {
+	h, payload := randomChunk(rand.New(rand.NewPCG(5, 6)))
+	if _, _, err := decode(encode(h, payload), h.sequence+1); !errors.Is(err, errCorrupt) {
+		t.Error(err)
+	}
+}
+
+// TestOversizedLengthsAreRefusedBeforeAllocation gives headers with right checksums and absurd lengths.
+func TestOversizedLengthsAreRefusedBeforeAllocation(t *testing.T) {
+	for name, change := range map[string]func(*header){
+		"chunk of 2^32-1 bytes":   func(h *header) { h.length, h.contents = 1<<32-1, 1<<32-1 },
+		"chunk beyond 64 MB":      func(h *header) { h.length, h.contents = maxChunk+1, maxChunk+1 },
+		"frame beyond the limit":  func(h *header) { h.contents = testLimit + 1 },
+		"lengths that overflow":   func(h *header) { h.contents, h.presence = 1<<63, 1<<63 },
+		"chunk behind its frame":  func(h *header) { h.contents, h.offset, h.length = 100, 90, 20 },
+		"offset that overflows":   func(h *header) { h.contents, h.offset, h.length = 100, ^uint64(0), 20 },
+		"empty chunk, full frame": func(h *header) { h.contents = 10 },
+		"absurd count":            func(h *header) { h.count = 1 << 50 },
+		"unknown kind":            func(h *header) { h.kind = uint8(transport.Kinds) },
+		"ping with a payload":     func(h *header) { h.kind, h.length, h.contents = kindPing, 5, 5 },
+	} {
+		h := header{}
+		change(&h)
+		b := make([]byte, headerSize)
+		h.put(b)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := chunkReader{from: bytes.NewReader(b), maxFrame: testLimit}
+		err := r.next(new(header), func(*header) ([]byte, error) {
+			t.Errorf("%s: room is asked for", name)
+			return nil, nil
+		})
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, errCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 1<<16 {
+			t.Errorf("%s: %d bytes allocated", name, got)
+		}
+	}
+}
+
+// TestMemoryFollowsWhatComes begins a frame that says it is of 1 GB, and sends little of it.
+func TestMemoryFollowsWhatComes(t *testing.T) {
+	id := identity{presence: 12, contents: testLimit - 12}
+	a := new(arrival)
+	for have := 0; have < 40<<20; have += 1 << 20 {
+		room := a.grow(&id, have, 1<<20)
+		for i := range room {
+			room[i] = byte((have + i) >> 12)
+		}
+		if most := max(sudden, 2*(have+2<<20)); cap(a.buffer) > most {
+			t.Fatalf("%d bytes for %d that came", cap(a.buffer), have)
+		}
+	}
+	for i := range 40 << 20 {
+		if a.buffer[a.shift+i] != byte(i>>12) {
+			t.Fatalf("byte %d was lost in growing", i)
+		}
+	}
+}
+
+func FuzzChunk(f *testing.F) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 10 {
+		h, payload := randomChunk(r)
+		f.Add(encode(h, payload))
+	}
+	ping := header{identity: identity{kind: kindPing, incarnation: 3}, sequence: 9}
+	f.Add(encode(ping, nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) >= headerSize { // else no input would pass the checksums
+			binary.LittleEndian.PutUint32(b[84:], crc32.Checksum(b[headerSize:], castagnoli))
+			binary.LittleEndian.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
+		}
+		sequence := uint32(0)
+		if len(b) >= 84 {
+			sequence = binary.LittleEndian.Uint32(b[80:])
+		}
+		h, payload, err := decode(b, sequence)
+		if err != nil {
+			return
+		}
+		out := make([]byte, headerSize)
+		h.put(out)
+		if out = append(out, payload...); !bytes.Equal(out, b[:len(out)]) {
+			t.Errorf("%x was encoded as %x", b, out)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package mesh
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Two workers that connect first prove to each other that they hold the cluster's token, which itself does not travel:
+//
+//	dialler                                                     listener
+//	hello      incarnation 8, nonce 32, name          ->
+//	                                                  <-  challenge  incarnation 8, nonce 32, name
+//	proof      HMAC("dial", hello, challenge) 32      ->
+//	                                                  <-  verdict    HMAC("listen", hello, challenge, window) 32, window 8
+//
+// Each travels in a block, whose form all versions share; with a status that is not 0 its body is the reason, as text:
+//
+//	0  magic "SSHI"  4 | version  2 | status  2 | bytes of body  2 | body
+const (
+	helloMagic  = "SSHI"
+	blockHeader = 10
+	maxBody     = 512
+	maxName     = 128
+	nonceSize   = 32
+	statusGo    = 0
+	statusNo    = 1
+)
+
+// Why a hello was refused.
+var (
+	ErrVersion = errors.New("protocol versions differ")
+	ErrToken   = errors.New("wrong cluster token")
+	ErrFenced  = errors.New("fenced")
+	ErrGarbage = errors.New("not a superstep worker")
+)
+
+// greeting is what a side says of itself.
+type greeting struct {
+	name        string
+	incarnation uint64
+	body        []byte
+}
+
+func newGreeting(name string, incarnation uint64) greeting {
+	body := binary.LittleEndian.AppendUint64(nil, incarnation)
+	var nonce [nonceSize]byte
+	rand.Read(nonce[:]) // it never fails
+	body = append(append(body, nonce[:]...), name...)
+	return greeting{name, incarnation, body}
+}
+
+func parseGreeting(body []byte) (greeting, error) {
+	if len(body) < 8+nonceSize {
+		return greeting{}, fmt.Errorf("%w: a hello of %d bytes", ErrGarbage, len(body))
+	}
+	g := greeting{string(body[8+nonceSize:]), binary.LittleEndian.Uint64(body), body}
+	return g, checkName(g.name)
+}
+
+func checkName(name string) error {
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Errorf("%w: name %.40q: it has 1 to %d bytes of printable text", ErrGarbage, name, maxName)
+	}
+	return nil
+}
+
+// prove returns the proof of a side that it holds the token, for this connection alone.
+func prove(token, side string, hello, challenge, window []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(token))
+	for _, part := range [][]byte{[]byte(side), {Version}, hello, challenge, window} {
+		mac.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(part)))) // no part runs into the next
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+func writeBlock(w io.Writer, status uint16, body []byte) error {
+	b := make([]byte, blockHeader, blockHeader+len(body))
+	copy(b, helloMagic)
+	binary.LittleEndian.PutUint16(b[4:], Version)
+	binary.LittleEndian.PutUint16(b[6:], status)
+	binary.LittleEndian.PutUint16(b[8:], uint16(len(body)))
+	_, err := w.Write(append(b, body...))
+	return err
+}
+
+// readBlock reads a block. A refusal is an error, and so is another version.
+func readBlock(r io.Reader, peer string) ([]byte, error) {
+	var b [blockHeader]byte
+	if _, err := io.ReadFull(r, b[:4]); err != nil {
+		return nil, err
+	}
+	if string(b[:4]) != helloMagic {
+		return nil, fmt.Errorf("%w: it says %q", ErrGarbage, b[:4])
+	}
+	if _, err := io.ReadFull(r, b[4:]); err != nil {
+		return nil, err
+	}
+	version, status, n := binary.LittleEndian.Uint16(b[4:]), binary.LittleEndian.Uint16(b[6:]), binary.LittleEndian.Uint16(b[8:])
+	if n > maxBody {
+		return nil, fmt.Errorf("%w: a block of %d bytes", ErrGarbage, n)
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return nil, err
+	}
+	if version != Version { // found out only now: what is left unread would make the refusal be lost in a reset
+		return nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
+	}
+	if status != statusGo {
+		return nil, refusal(peer, string(body))
+	}
+	return body, nil
+}
+
+// refusal is the error for the reason the other side gave.
+func refusal(peer, reason string) error {
+	for _, known := range []error{ErrVersion, ErrToken, ErrFenced} {
+		if detail, ok := strings.CutPrefix(reason, known.Error()); ok {
+			if detail = strings.TrimPrefix(detail, ": "); detail == "" {
+				return fmt.Errorf("refused by %s: %w", peer, known)
+			}
+			return fmt.Errorf("refused by %s: %w: %.200q", peer, known, detail)
+		}
+	}
+	return fmt.Errorf("refused by %s: %.200q", peer, reason)
+}
+
+// refuse tells the other side why it is not let in.
+func refuse(w io.Writer, reason error) {
+	text := reason.Error()
+	_ = writeBlock(w, statusNo, []byte(text[:min(len(text), maxBody)])) // it may be gone
+}
+
+// dialHello makes the dialler's half of the hello, and returns the window.
+func dialHello(c io.ReadWriter, token string, self greeting, peer Peer) (uint64, error) {
+	who := "worker " + peer.Name
+	if err := writeBlock(c, statusGo, self.body); err != nil {
+		return 0, err
+	}
+	challenge, err := readBlock(c, who)
+	if err != nil {
+		return 0, err
+	}
+	other, err := parseGreeting(challenge)
+	if err != nil {
+		return 0, err
+	}
+	if err := writeBlock(c, statusGo, prove(token, "dial", self.body, challenge, nil)); err != nil {
+		return 0, err
+	}
+	verdict, err := readBlock(c, who)
+	if err != nil {
+		return 0, err
+	}
+	if len(verdict) != sha256.Size+8 || !hmac.Equal(verdict[:sha256.Size], prove(token, "listen", self.body, challenge, verdict[sha256.Size:])) {
+		return 0, fmt.Errorf("%s: %w", who, ErrToken)
+	}
+	if other.name != peer.Name || other.incarnation != peer.Incarnation {
+		return 0, fmt.Errorf("%w: at %s is worker %s, incarnation %d, not %s, incarnation %d",
+			ErrFenced, peer.Addr, other.name, other.incarnation, peer.Name, peer.Incarnation)
+	}
+	window := binary.LittleEndian.Uint64(verdict[sha256.Size:])
+	if window == 0 {
+		return 0, fmt.Errorf("%s gives no window", who)
+	}
+	return window, nil
+}
+
+// listenHello makes the listener's half. admit may refuse who has proved to be a worker.
+func listenHello(c io.ReadWriter, token string, self greeting, window uint64, admit func(greeting) error) (greeting, error) {
+	hello, err := readBlock(c, "the dialling worker")
+	if err != nil {
+		if errors.Is(err, ErrVersion) {
+			refuse(c, err)
+		}
+		return greeting{}, err
+	}
+	other, err := parseGreeting(hello)
+	if err != nil {
+		return greeting{}, err
+	}
+	if err := writeBlock(c, statusGo, self.body); err != nil {
+		return greeting{}, err
+	}
+	who := "worker " + other.name
+	proof, err := readBlock(c, who)
+	if err != nil {
+		return greeting{}, err
+	}
+	if !hmac.Equal(proof, prove(token, "dial", hello, self.body, nil)) {
+		refuse(c, ErrToken)
+		return greeting{}, fmt.Errorf("%s: %w", who, ErrToken)
+	}
+	if err := admit(other); err != nil {
+		refuse(c, err)
+		return greeting{}, fmt.Errorf("%s: %w", who, err)
+	}
+	grant := binary.LittleEndian.AppendUint64(nil, window)
+	return other, writeBlock(c, statusGo, append(prove(token, "listen", hello, self.body, grant), grant...))
+}

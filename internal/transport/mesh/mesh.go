@@ -1,0 +1,344 @@
+// Package mesh carries frames between the partitions of several workers, over TCP.
+//
+//	partition -> Port.Send -> queue -> writer ==connection==> reader -> box -> Port.Receive -> partition
+//	                                     ^                       |
+//	                                     +------- credits -------+
+//
+// There is one connection for each ordered pair of workers, made when a [Session] that needs it is opened and kept until
+// the mesh is closed or the connection breaks, which fails the sessions that use it. Frames between partitions of one
+// worker pass by reference.
+//
+// # Buffers
+//
+// A queue holds frames, not copies: writers read the sender's own buffers. These are the sender's again when [Port.End]
+// has returned, which waits until all its frames were written. Since every partition calls it at the end of a superstep,
+// before it reports, the rule of [transport.Frame] holds, and the queues take no memory to speak of.
+//
+// # Credits
+//
+// What came for a partition that is busy counts against the window of its connection until the partition takes it; a
+// full window stops the writer at the other side. So a worker holds at most a window and a chunk for each other worker,
+// besides the frames its partitions are at. A partition that waits, in Receive, End or Send, takes all that comes for it
+// at once: the frame it waits for may be behind others that it can take only later, of another exchange or partition, and
+// must not be held up by them. Hence no deadlock: a partition either computes, which ends, or waits, and then nothing for
+// it holds a window; and Send does not wait for a receiver.
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// Peer is a worker as others know it.
+type Peer struct {
+	Name        string
+	Addr        string // where its mesh listens
+	Incarnation uint64
+}
+
+// maxPending is how many connections may be in their hello at once; one more, and the oldest is closed.
+const maxPending = 128
+
+// Mesh is a worker's access to the others. Its methods may be called by several goroutines at once.
+type Mesh struct {
+	options  Options
+	listener net.Listener
+	counters counters
+	done     chan struct{}
+	group    sync.WaitGroup
+	dialling chan struct{} // holds a token while connections are made: two at once for one worker would fence each other
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[key]*Session
+	outs     map[string]*outbound
+	ins      map[string]*inbound
+	newest   map[string]uint64 // incarnation known of each worker
+	pending  []net.Conn
+}
+
+// key is what a session is found by.
+type key struct {
+	job   uint64
+	epoch uint32
+}
+
+// New makes a mesh, which listens from then on.
+func New(o Options) (*Mesh, error) {
+	o.setDefaults()
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("mesh: %w", err)
+	}
+	l := o.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", o.Listen); err != nil {
+			return nil, fmt.Errorf("mesh: %w", err)
+		}
+	}
+	if err := o.checkToken(l.Addr()); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("mesh: %w", err)
+	}
+	m := &Mesh{
+		options: o, listener: l, done: make(chan struct{}), dialling: make(chan struct{}, 1),
+		sessions: map[key]*Session{}, outs: map[string]*outbound{}, ins: map[string]*inbound{}, newest: map[string]uint64{},
+	}
+	m.counters.start = time.Now()
+	m.group.Go(m.accept)
+	return m, nil
+}
+
+// Self returns what other workers must know of this one.
+func (m *Mesh) Self() Peer {
+	return Peer{m.options.Name, m.listener.Addr().String(), m.options.Incarnation}
+}
+
+// Stats returns what was counted so far.
+func (m *Mesh) Stats() Stats { return m.counters.stats() }
+
+// Close ends all connections and sessions, and returns when nothing of the mesh runs any more. It is idempotent.
+func (m *Mesh) Close() error {
+	m.mu.Lock()
+	first := !m.closed
+	m.closed = true
+	sessions, pending := slices.Collect(maps.Values(m.sessions)), slices.Clone(m.pending)
+	outs, ins := slices.Collect(maps.Values(m.outs)), slices.Collect(maps.Values(m.ins))
+	m.mu.Unlock()
+	if first {
+		close(m.done)
+		m.listener.Close()
+	}
+	for _, s := range sessions {
+		s.fail(transport.ErrClosed)
+	}
+	for _, c := range pending {
+		c.Close()
+	}
+	for _, out := range outs {
+		out.fail(transport.ErrClosed)
+	}
+	for _, in := range ins {
+		in.fail(transport.ErrClosed)
+	}
+	m.group.Wait()
+	return nil
+}
+
+// accept lets connections in.
+func (m *Mesh) accept() {
+	for {
+		c, err := m.listener.Accept()
+		if err != nil {
+			select { // out of files, maybe
+			case <-m.done:
+				return
+			case <-time.After(20 * time.Millisecond):
+				continue
+			}
+		}
+		if m.begin(c) {
+			m.group.Go(func() { m.welcome(c) })
+		}
+	}
+}
+
+// begin notes a connection that is in its hello, and closes the oldest of too many.
+func (m *Mesh) begin(c net.Conn) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		c.Close()
+		return false
+	}
+	if len(m.pending) >= maxPending {
+		m.pending[0].Close()
+		m.pending = slices.Delete(m.pending, 0, 1)
+	}
+	m.pending = append(m.pending, c)
+	return true
+}
+
+// welcome makes the hello with who dialled, and reads its frames till the connection ends.
+func (m *Mesh) welcome(c net.Conn) {
+	c.SetDeadline(time.Now().Add(m.options.Hello))
+	self := newGreeting(m.options.Name, m.options.Incarnation)
+	other, err := listenHello(c, m.options.Token, self, uint64(m.options.Window), m.admit)
+	m.mu.Lock()
+	m.pending = slices.DeleteFunc(m.pending, func(p net.Conn) bool { return p == c })
+	m.mu.Unlock()
+	if err != nil {
+		c.Close()
+		if m.counters.refused(err) {
+			m.options.Log.Warn("connection refused", "from", c.RemoteAddr().String(), "reason", err.Error())
+		}
+		return
+	}
+	c.SetDeadline(time.Time{})
+	in := newInbound(m, c, other)
+	m.mu.Lock()
+	old, closed := m.ins[other.name], m.closed
+	m.ins[other.name] = in
+	m.mu.Unlock()
+	if old != nil {
+		old.fail(fmt.Errorf("%w: the worker connected anew", ErrFenced))
+	}
+	if closed {
+		in.fail(transport.ErrClosed)
+	}
+	in.run()
+}
+
+// admit refuses a worker of whom a newer incarnation is known.
+func (m *Mesh) admit(g greeting) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := m.newest[g.name]; g.incarnation < n {
+		return fmt.Errorf("%w: incarnation %d is over, %d is known", ErrFenced, g.incarnation, n)
+	}
+	m.newest[g.name] = g.incarnation
+	return nil
+}
+
+// Connect makes the connections to the workers that there are not yet. Open does it too.
+func (m *Mesh) Connect(ctx context.Context, peers []Peer) error {
+	_, err := m.connect(ctx, peers)
+	return err
+}
+
+// connect returns the connections to the workers, nil for this one.
+func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
+	select {
+	case m.dialling <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-m.done:
+		return nil, transport.ErrClosed
+	}
+	defer func() { <-m.dialling }()
+	m.mu.Lock()
+	closed := m.closed
+	m.mu.Unlock()
+	if closed {
+		return nil, transport.ErrClosed
+	}
+	outs, errs := make([]*outbound, len(peers)), make([]error, len(peers))
+	var group sync.WaitGroup
+	for i, p := range peers {
+		if p.Name == m.options.Name {
+			continue
+		}
+		m.mu.Lock()
+		out := m.outs[p.Name]
+		m.mu.Unlock()
+		if out != nil && out.peer.Incarnation == p.Incarnation && out.live() {
+			outs[i] = out
+			continue
+		}
+		if out != nil {
+			out.fail(fmt.Errorf("%w: incarnation %d is over", ErrFenced, out.peer.Incarnation))
+		}
+		group.Go(func() { outs[i], errs[i] = m.dial(ctx, p) })
+	}
+	group.Wait()
+	return outs, errors.Join(errs...)
+}
+
+func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
+	failed := func(err error) (*outbound, error) {
+		return nil, fmt.Errorf("connecting worker %s to worker %s: %w", m.options.Name, p.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.options.Hello)
+	defer cancel()
+	c, err := m.options.Dial(ctx, "tcp", p.Addr)
+	if err != nil {
+		return failed(err)
+	}
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
+	window, err := dialHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return failed(err)
+	}
+	c.SetDeadline(time.Time{})
+	out := newOutbound(m, c, p, window)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		c.Close()
+		return failed(transport.ErrClosed)
+	}
+	m.outs[p.Name] = out
+	m.group.Go(out.write)
+	m.group.Go(out.readCredits)
+	return out, nil
+}
+
+// outBroke fails the sessions that send on a connection.
+func (m *Mesh) outBroke(out *outbound, err error) {
+	m.mu.Lock()
+	if m.outs[out.peer.Name] == out {
+		delete(m.outs, out.peer.Name)
+	}
+	m.mu.Unlock()
+	m.broke(err, func(s *Session) bool { return slices.Contains(s.outs, out) })
+}
+
+// inBroke fails the sessions that a connection's worker takes part in. If it connected anew meanwhile, only those that
+// got something on this connection.
+func (m *Mesh) inBroke(in *inbound, err error) {
+	m.mu.Lock()
+	current := m.ins[in.peer.name] == in
+	if current {
+		delete(m.ins, in.peer.name)
+	}
+	m.mu.Unlock()
+	m.broke(err, func(s *Session) bool { return s.uses(in, current) })
+}
+
+func (m *Mesh) broke(err error, concerns func(*Session) bool) {
+	if !errors.Is(err, transport.ErrClosed) {
+		m.counters.broken.Add(1)
+	}
+	if errors.Is(err, errCorrupt) {
+		m.counters.corrupt.Add(1)
+	}
+	m.mu.Lock()
+	sessions := slices.Collect(maps.Values(m.sessions))
+	m.mu.Unlock()
+	for _, s := range sessions {
+		if concerns(s) {
+			s.fail(err)
+		}
+	}
+}
+
+// session finds an open session, or returns nil.
+func (m *Mesh) session(job uint64, epoch uint32) *Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sessions[key{job, epoch}]
+}
+
+// BrokenError says that the connection between two workers broke.
+type BrokenError struct {
+	From, To string
+	Err      error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("the connection from worker %s to worker %s broke: %v", e.From, e.To, e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }

@@ -1,0 +1,140 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a worker's mesh is made with. Zero values stand for what is said.
+type Options struct {
+	// Name and Incarnation say who this worker is. A worker that starts again has a higher incarnation.
+	Name        string
+	Incarnation uint64
+	// Token is the cluster's secret. It may be empty only where Listen is a loopback address.
+	Token string
+	// Listen is the TCP address to listen at; by default a free port of 127.0.0.1. Listener, if not nil, is used instead.
+	Listen   string
+	Listener net.Listener
+	// Dial connects to another worker; by default by TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Window is how many bytes may be on the way to this worker on one connection, on the wire or waiting for a partition
+	// that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10 ms = 12.5 MB. 16 MB by default.
+	Window int
+	// Chunk is the most payload that is written at once: 256 KB by default, at most 64 MB.
+	Chunk int
+	// MaxFrame is the most payload a frame may have: 16 GB by default.
+	MaxFrame int64
+	// Hello is how long connecting may take, the hello included: 5 s by default.
+	Hello time.Duration
+	// Silence is how long the other side of a connection may give no sign of life, or take no byte: 10 s by default.
+	Silence time.Duration
+	// Stall is how long a frame may wait for a busy partition to make room: 10 minutes by default.
+	Stall time.Duration
+	// Log takes a line a second at most about refused connections; nil for none.
+	Log *slog.Logger
+}
+
+func (o *Options) setDefaults() {
+	orDefault(&o.Listen, "127.0.0.1:0")
+	orDefault(&o.Window, 16<<20)
+	orDefault(&o.Chunk, 256<<10)
+	orDefault(&o.MaxFrame, 16<<30)
+	orDefault(&o.Hello, 5*time.Second)
+	orDefault(&o.Silence, 10*time.Second)
+	orDefault(&o.Stall, 10*time.Minute)
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+func orDefault[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+func (o *Options) validate() error {
+	var all []error
+	if err := checkName(o.Name); err != nil {
+		all = append(all, fmt.Errorf("worker name %.40q: it has 1 to %d bytes of printable text", o.Name, maxName))
+	}
+	if o.Window < 0 || o.MaxFrame < 0 || o.Hello < 0 || o.Silence < 0 || o.Stall < 0 {
+		all = append(all, errors.New("a negative limit"))
+	}
+	if o.Chunk < 0 || o.Chunk > maxChunk {
+		all = append(all, fmt.Errorf("chunks of %d bytes: at most %d", o.Chunk, maxChunk))
+	}
+	return errors.Join(all...)
+}
+
+// checkToken refuses to listen to the world without a token.
+func (o *Options) checkToken(at net.Addr) error {
+	if o.Token != "" {
+		return nil
+	}
+	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		return fmt.Errorf("listening at %v, which is not a loopback address, needs a cluster token", at)
+	}
+	return nil
+}
+
+// Stats counts what a mesh has seen since it was made.
+type Stats struct {
+	FramesOut, FramesIn uint64
+	BytesOut, BytesIn   uint64 // on the wire, headers included
+	// Stale counts frames that were refused, by what was wrong with them.
+	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
+	// Refused counts connections that were not let in, by why; Garbage includes those that said nothing.
+	Garbage, WrongVersion, WrongToken, Fenced uint64
+	Corrupt                                   uint64 // connections given up for a corrupt frame
+	Broken                                    uint64 // connections that broke, those included
+}
+
+// Stale returns how many frames were refused.
+func (s *Stats) Stale() uint64 {
+	return s.StaleJob + s.StaleSuperstep + s.StaleIncarnation + s.Misrouted
+}
+
+// counters are what Stats is taken from.
+type counters struct {
+	framesOut, framesIn, bytesOut, bytesIn                atomic.Uint64
+	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
+	garbage, wrongVersion, wrongToken, fenced             atomic.Uint64
+	corrupt, broken                                       atomic.Uint64
+	logged                                                atomic.Int64 // second of the last line, since start
+	start                                                 time.Time
+}
+
+func (c *counters) stats() Stats {
+	return Stats{
+		FramesOut: c.framesOut.Load(), FramesIn: c.framesIn.Load(), BytesOut: c.bytesOut.Load(), BytesIn: c.bytesIn.Load(),
+		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(), StaleIncarnation: c.staleIncarnation.Load(),
+		Misrouted: c.misrouted.Load(), Garbage: c.garbage.Load(), WrongVersion: c.wrongVersion.Load(),
+		WrongToken: c.wrongToken.Load(), Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
+	}
+}
+
+// refused counts a connection that was not let in, and reports whether it may be logged.
+func (c *counters) refused(err error) bool {
+	switch {
+	case errors.Is(err, ErrVersion):
+		c.wrongVersion.Add(1)
+	case errors.Is(err, ErrToken):
+		c.wrongToken.Add(1)
+	case errors.Is(err, ErrFenced):
+		c.fenced.Add(1)
+	default:
+		c.garbage.Add(1)
+	}
+	now, last := int64(time.Since(c.start)/time.Second)+1, c.logged.Load()
+	return now > last && c.logged.CompareAndSwap(last, now)
+}

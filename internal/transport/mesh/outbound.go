@@ -1,0 +1,380 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// small is the payload up to which a chunk is copied behind others, to be written with them: about what a system call
+// costs to copy.
+const small = 8 << 10
+
+// batchSize is how many bytes of small chunks are written at once.
+const batchSize = 64 << 10
+
+// outbound is this worker's connection to another: frames go out, credits come in.
+type outbound struct {
+	mesh   *Mesh
+	conn   net.Conn
+	peer   Peer
+	window uint64
+	done   chan struct{}
+	ready  chan struct{} // something is queued
+	credit chan struct{} // there is new credit
+
+	mu       sync.Mutex
+	queue    []item // from next on
+	next     int
+	err      error
+	sent     uint64 // bytes of chunks
+	consumed uint64 // of these, as the other side says
+
+	// The writer's own.
+	batch    []byte
+	item     item // being written
+	header   header
+	vec      [4][]byte
+	buffers  net.Buffers
+	packed   []byte
+	sequence uint32
+	ping     *time.Ticker
+}
+
+// item is a frame to be written.
+type item struct {
+	port  *Port
+	frame transport.Frame
+}
+
+func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
+	return &outbound{
+		mesh: m, conn: c, peer: p, window: window,
+		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
+		batch: make([]byte, 0, batchSize),
+	}
+}
+
+func (o *outbound) live() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err == nil
+}
+
+// fail breaks the connection.
+func (o *outbound) fail(err error) {
+	if !errors.Is(err, transport.ErrClosed) {
+		err = &BrokenError{o.mesh.options.Name, o.peer.Name, err}
+	}
+	o.mu.Lock()
+	if o.err != nil {
+		o.mu.Unlock()
+		return
+	}
+	o.err = err
+	o.mu.Unlock()
+	close(o.done)
+	o.conn.Close()
+	o.mesh.outBroke(o, err)
+}
+
+// enqueue hands a frame to the writer.
+func (o *outbound) enqueue(p *Port, f *transport.Frame) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return o.err
+	}
+	if err := p.session.Err(); err != nil { // under the lock, so that drop finds what is queued before
+		return err
+	}
+	p.session.writing.Add(1)
+	o.queue = append(o.queue, item{p, *f})
+	signal(o.ready)
+	return nil
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// take makes the next frame, if there is one, the item.
+func (o *outbound) take() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.next == len(o.queue) {
+		o.queue, o.next = o.queue[:0], 0
+		return false
+	}
+	o.item, o.queue[o.next] = o.queue[o.next], item{}
+	o.next++
+	return true
+}
+
+// drop takes a session's frames, or all if it is nil, from the queue.
+func (o *outbound) drop(s *Session) {
+	o.mu.Lock()
+	var dropped []item
+	kept := o.queue[:0]
+	for _, it := range o.queue[o.next:] {
+		if s == nil || it.port.session == s {
+			dropped = append(dropped, it)
+		} else {
+			kept = append(kept, it)
+		}
+	}
+	clear(o.queue[len(kept):])
+	o.queue, o.next = kept, 0
+	o.mu.Unlock()
+	for _, it := range dropped {
+		it.port.written(0, 0)
+	}
+}
+
+// write is the writer.
+func (o *outbound) write() {
+	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
+	defer o.ping.Stop()
+	for {
+		var err error
+		switch {
+		case o.take():
+			n := 0
+			n, err = o.writeFrame(&o.item)
+			o.item.port.written(o.item.frame.To, n)
+		case len(o.batch) > 0:
+			err = o.flush()
+		default:
+			err = o.pause(nil, o.ready)
+		}
+		if err != nil {
+			o.fail(err)
+			o.drop(nil)
+			return
+		}
+	}
+}
+
+// pause waits for a signal or for the end of the session, if not nil, and pings meanwhile.
+func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
+	var over <-chan struct{}
+	if s != nil {
+		over = s.done
+	}
+	for {
+		select {
+		case <-wanted:
+			return nil
+		case <-over:
+			return nil
+		case <-o.done:
+			return o.err
+		case <-o.ping.C:
+			h := header{identity: identity{kind: kindPing, incarnation: o.mesh.options.Incarnation}}
+			if err := o.appendHeader(&h, nil, nil, 0); err != nil {
+				return err
+			}
+			if err := o.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// writeFrame writes a frame chunk by chunk, and returns how many bytes its values took if they had to be encoded. It
+// stops between chunks when the session ends; the other side drops what it has.
+func (o *outbound) writeFrame(it *item) (int, error) {
+	f, s, h := &it.frame, it.port.session, &o.header
+	*h = header{identity: identity{
+		kind: uint8(f.Kind), encoding: f.Encoding, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch,
+		superstep: uint32(f.Superstep), from: uint32(f.From), to: uint32(f.To),
+		count: uint64(f.Count), presence: uint64(len(f.Presence)),
+	}}
+	values, encoded := f.Raw, 0
+	if f.Ref != nil {
+		if failed, err := o.encode(s.codec, f); failed != nil || err != nil {
+			if failed != nil {
+				s.fail(failed)
+			}
+			return 0, err
+		}
+		values, encoded, h.form = o.packed, len(o.packed), formPacked
+	}
+	h.contents = uint64(len(values))
+	if h.payload() > uint64(o.mesh.options.MaxFrame) {
+		s.fail(fmt.Errorf("a frame of %d bytes: the limit is %d", h.payload(), o.mesh.options.MaxFrame))
+		return 0, nil
+	}
+	for first := true; first || h.offset < h.payload(); first = false {
+		if ok, err := o.room(s); err != nil || !ok {
+			return 0, err
+		}
+		n := min(uint64(o.mesh.options.Chunk), h.payload()-h.offset)
+		end := h.offset + n
+		a := f.Presence[min(h.offset, h.presence):min(end, h.presence)]
+		b := values[max(h.offset, h.presence)-h.presence : max(end, h.presence)-h.presence]
+		h.length = uint32(n)
+		if err := o.writeChunk(h, a, b); err != nil {
+			return 0, err
+		}
+		h.offset = end
+	}
+	o.mesh.counters.framesOut.Add(1)
+	if cap(o.packed) > maxChunk {
+		o.packed = nil
+	}
+	return encoded, nil
+}
+
+// encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the codec failed, and how
+// the connection did.
+func (o *outbound) encode(c Codec, f *transport.Frame) (failed, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil { // it is the program's
+				failed = fmt.Errorf("encoding messages: panic: %v", p)
+			}
+		}()
+		if o.packed, failed = c.Append(o.packed[:0], f); failed != nil {
+			failed = fmt.Errorf("encoding messages: %w", failed)
+		}
+	}()
+	err = o.pause(nil, done)
+	<-done
+	return failed, err
+}
+
+// room waits until the window has room, and reports whether the session still runs.
+func (o *outbound) room(s *Session) (bool, error) {
+	var stall *time.Timer
+	for {
+		if s.Err() != nil {
+			return false, nil
+		}
+		o.mu.Lock()
+		under := o.sent - o.consumed
+		o.mu.Unlock()
+		if under < o.window {
+			return true, nil
+		}
+		if err := o.flush(); err != nil {
+			return false, err
+		}
+		if stall == nil {
+			stall = time.AfterFunc(o.mesh.options.Stall, func() {
+				s.fail(fmt.Errorf("worker %s has made no room for frames of worker %s for %v", o.peer.Name, o.mesh.options.Name, o.mesh.options.Stall))
+			})
+			defer stall.Stop()
+		}
+		if err := o.pause(s, o.credit); err != nil {
+			return false, err
+		}
+	}
+}
+
+// writeChunk writes or batches a chunk whose payload is a and b.
+func (o *outbound) writeChunk(h *header, a, b []byte) error {
+	n := len(a) + len(b)
+	o.mu.Lock()
+	o.sent += uint64(headerSize + n)
+	o.mu.Unlock()
+	if n > small {
+		if err := o.appendHeader(h, a, b, 0); err != nil {
+			return err
+		}
+		o.buffers = append(o.vec[:0], o.batch, a, b)
+		return o.writeBuffers()
+	}
+	if err := o.appendHeader(h, a, b, n); err != nil {
+		return err
+	}
+	o.batch = append(append(o.batch, a...), b...)
+	return nil
+}
+
+// appendHeader puts the header of a chunk whose payload is a and b into the batch, and sees that so many bytes more fit.
+func (o *outbound) appendHeader(h *header, a, b []byte, more int) error {
+	if len(o.batch)+headerSize+more > cap(o.batch) {
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
+	h.sequence, h.sum = o.sequence, crc32.Update(crc32.Checksum(a, castagnoli), castagnoli, b)
+	o.sequence++
+	n := len(o.batch)
+	o.batch = o.batch[:n+headerSize]
+	h.put(o.batch[n:])
+	return nil
+}
+
+// flush writes the batch.
+func (o *outbound) flush() error {
+	if len(o.batch) == 0 {
+		return nil
+	}
+	o.buffers = append(o.vec[:0], o.batch)
+	return o.writeBuffers()
+}
+
+// writeBuffers writes the buffers, of which the batch is the first, as long as the other side takes any.
+func (o *outbound) writeBuffers() error {
+	for {
+		o.conn.SetWriteDeadline(time.Now().Add(o.mesh.options.Silence))
+		n, err := o.buffers.WriteTo(o.conn)
+		o.mesh.counters.bytesOut.Add(uint64(n))
+		if err == nil {
+			o.batch = o.batch[:0]
+			return nil
+		}
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+	}
+}
+
+// readCredits takes the credits that come back, until the connection ends.
+func (o *outbound) readCredits() {
+	var b [creditSize]byte
+	for {
+		o.conn.SetReadDeadline(time.Now().Add(o.mesh.options.Silence))
+		if _, err := io.ReadFull(o.conn, b[:]); err != nil {
+			o.fail(silent(err, o.mesh.options.Silence))
+			return
+		}
+		total, err := parseCredit(b[:])
+		o.mu.Lock()
+		if err == nil && (total < o.consumed || total > o.sent) {
+			err = fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, total, o.sent)
+		}
+		o.consumed = total
+		o.mu.Unlock()
+		if err != nil {
+			o.fail(err)
+			return
+		}
+		signal(o.credit)
+	}
+}
+
+// silent words the end of a connection.
+func silent(err error, limit time.Duration) error {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("no sign of life for %v", limit)
+	case errors.Is(err, io.EOF):
+		return errors.New("the other side closed it")
+	}
+	return err
+}

@@ -1,0 +1,346 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// Port is a partition's access to the others. Its methods are called by one goroutine.
+type Port struct {
+	session *Session
+	index   int
+	wake    chan struct{} // something came
+	wrote   chan struct{} // frames were written
+
+	mu       sync.Mutex
+	waiting  bool     // what comes takes no window
+	over     bool     // nor any more: the session has ended
+	held     []uint64 // bytes of windows that came for this partition, by worker
+	floor    uint32   // the superstep that is not over
+	boxes    [transport.Kinds][]*arrival
+	taken    []*arrival // and not released yet
+	free     []*arrival // with buffers
+	bare     []*arrival // without
+	pending  int        // frames not written yet
+	limit    int        // of these
+	sent     []transport.Tally
+	received []transport.Tally
+	account  transport.Account
+}
+
+func newPort(s *Session, i int) *Port {
+	n := len(s.layout.Owner)
+	return &Port{
+		session: s, index: i, wake: make(chan struct{}, 1), wrote: make(chan struct{}, 1),
+		held: make([]uint64, len(s.layout.Workers)), limit: 2 * n * transport.Kinds,
+		sent: make([]transport.Tally, n), received: make([]transport.Tally, n),
+	}
+}
+
+// Send hands a frame to the partition it names, without waiting for it: the frame's buffers must stay as they are until
+// End returns. Only who sends on and on without ending a superstep waits, when very many frames are to be written.
+func (p *Port) Send(f *transport.Frame) error {
+	s := p.session
+	if f.From != p.index || f.To < 0 || f.To >= len(s.ports) || int(f.Kind) >= transport.Kinds {
+		return fmt.Errorf("partition %d cannot send a %s frame from partition %d to %d of %d", p.index, kindName(uint8(f.Kind)), f.From, f.To, len(s.ports))
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	to := s.ports[f.To]
+	if to == nil && f.Ref != nil && s.codec == nil {
+		return fmt.Errorf("messages of type %T have no raw form, and no codec was given", f.Ref)
+	}
+	p.mu.Lock()
+	p.sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
+	crowded := p.pending >= p.limit
+	if to == nil && !crowded {
+		p.pending++
+	}
+	p.mu.Unlock()
+	if to != nil {
+		to.deliver(f)
+		return nil
+	}
+	if crowded {
+		if err := p.drain(context.Background(), p.limit/2); err != nil { // the writer's own deadlines end it
+			return err
+		}
+		p.mu.Lock()
+		p.pending++
+		p.mu.Unlock()
+	}
+	if err := s.outs[s.layout.Owner[f.To]].enqueue(p, f); err != nil {
+		p.mu.Lock()
+		p.pending--
+		p.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// deliver puts a frame of the same worker into the box.
+func (p *Port) deliver(f *transport.Frame) {
+	p.mu.Lock()
+	a := p.newBare()
+	a.local = f
+	p.boxes[f.Kind] = append(p.boxes[f.Kind], a)
+	p.mu.Unlock()
+	signal(p.wake)
+}
+
+// newBare returns an empty arrival without a buffer. The caller holds the lock.
+func (p *Port) newBare() *arrival {
+	n := len(p.bare)
+	if n == 0 {
+		return new(arrival)
+	}
+	a := p.bare[n-1]
+	p.bare = p.bare[:n-1]
+	return a
+}
+
+// written takes note that a frame's buffers are read no more, and how many bytes its encoded values took.
+func (p *Port) written(to, encoded int) {
+	p.mu.Lock()
+	p.pending--
+	p.sent[to].Bytes += uint64(encoded)
+	p.mu.Unlock()
+	signal(p.wrote)
+	p.session.writing.Done()
+}
+
+// Receive returns the next frame of an exchange. It is the caller's until Release or End.
+func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Frame, error) {
+	for {
+		p.mu.Lock()
+		if box := p.boxes[kind]; len(box) > 0 {
+			a := box[0]
+			p.boxes[kind] = slices.Delete(box, 0, 1)
+			p.waiting = false
+			p.credit(a)
+			p.taken = append(p.taken, a)
+			p.mu.Unlock()
+			return p.open(a)
+		}
+		p.wait()
+		p.mu.Unlock()
+		if err := p.pause(ctx, p.wake); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open returns the frame that came, its values decoded.
+func (p *Port) open(a *arrival) (*transport.Frame, error) {
+	f, bytes := &a.frame, 0
+	if a.local != nil {
+		f = a.local
+	}
+	if a.packed != nil {
+		if p.session.codec == nil {
+			return nil, fmt.Errorf("from partition %d: values without a raw form, and no codec was given", f.From)
+		}
+		if err := p.session.codec.Decode(a.packed, f); err != nil {
+			return nil, fmt.Errorf("from partition %d: decoding messages: %w", f.From, err)
+		}
+		bytes = len(a.packed)
+	}
+	p.received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes) // this goroutine's alone
+	return f, nil
+}
+
+// wait makes this a partition that takes all that comes for it, and has come. The caller holds the lock.
+func (p *Port) wait() {
+	p.waiting = true
+	for w, bytes := range p.held {
+		if bytes > 0 {
+			p.held[w] = 0
+			p.session.inbound(w).consume(bytes)
+		}
+	}
+}
+
+// end is wait for good: the window that the session's frames take is for those of others.
+func (p *Port) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	p.wait()
+}
+
+// credit gives back the window that a frame takes, unless that was done before. The caller holds the lock.
+func (p *Port) credit(a *arrival) {
+	if a.local != nil {
+		return
+	}
+	if n := min(a.size, p.held[a.worker]); n > 0 {
+		p.held[a.worker] -= n
+		a.inb.consume(n)
+	}
+}
+
+// pause waits for a signal.
+func (p *Port) pause(ctx context.Context, wanted <-chan struct{}) error {
+	select {
+	case <-wanted:
+		return nil
+	case <-p.session.done:
+		return p.session.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// drain waits until at most so many frames are yet to be written.
+func (p *Port) drain(ctx context.Context, most int) error {
+	for {
+		p.mu.Lock()
+		if p.pending <= most {
+			p.waiting = false
+			p.mu.Unlock()
+			return nil
+		}
+		p.wait()
+		p.mu.Unlock()
+		if err := p.pause(ctx, p.wrote); err != nil {
+			return err
+		}
+	}
+}
+
+// wants reports whether a superstep is not over.
+func (p *Port) wants(superstep uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return superstep >= p.floor
+}
+
+// newArrival returns an empty arrival for a payload of so many bytes, its buffer of a former one: the smallest that is large enough,
+// or the largest.
+func (p *Port) newArrival(bytes uint64) *arrival {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if bytes == 0 {
+		return p.newBare()
+	}
+	bytes += 8 // for the shift
+	best := -1
+	for i, a := range p.free {
+		if best < 0 {
+			best = i
+			continue
+		}
+		size, other := uint64(cap(a.buffer)), uint64(cap(p.free[best].buffer))
+		if size >= bytes && (other < bytes || size <= other) || size < bytes && size > other {
+			best = i // of equal ones the last to be freed: it may be in the cache still
+		}
+	}
+	if best < 0 {
+		return p.newBare()
+	}
+	a := p.free[best]
+	p.free[best] = p.free[len(p.free)-1]
+	p.free = p.free[:len(p.free)-1]
+	return a
+}
+
+// arrived takes note that a chunk of a frame came, the last of it maybe.
+func (p *Port) arrived(in *inbound, f *incoming, size uint64, last bool) {
+	a := f.arrival
+	a.size += size
+	a.inb, a.worker = in, f.worker
+	if last {
+		a.complete(&f.identity)
+	}
+	p.mu.Lock()
+	if p.waiting || p.over {
+		in.consume(size)
+	} else {
+		p.held[f.worker] += size
+	}
+	if last {
+		p.boxes[f.kind] = append(p.boxes[f.kind], a)
+	}
+	p.mu.Unlock()
+	if last {
+		signal(p.wake)
+	}
+}
+
+// recycle keeps an arrival's buffer for another.
+func (p *Port) recycle(a *arrival) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.release(a)
+}
+
+func (p *Port) release(a *arrival) {
+	*a = arrival{buffer: a.buffer}
+	if cap(a.buffer) == 0 {
+		p.bare = append(p.bare, a)
+	} else {
+		p.free = append(p.free, a)
+	}
+}
+
+// Release gives a frame that Receive returned back before the end of the superstep, so that its buffer can take another.
+func (p *Port) Release(f *transport.Frame) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, a := range p.taken {
+		if &a.frame == f || a.local == f {
+			p.taken = slices.Delete(p.taken, i, i+1)
+			p.release(a)
+			return
+		}
+	}
+}
+
+// End ends a superstep: it waits until all frames of this partition were written, gives back those it received, and
+// returns what was sent and received, to be compared by the master. Frames of this and earlier supersteps are refused from
+// then on. What it returns stays as it is until the next End.
+func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, error) {
+	if err := p.drain(ctx, 0); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.floor = uint32(superstep) + 1
+	for _, a := range p.taken {
+		p.release(a)
+	}
+	p.taken = p.taken[:0]
+	for kind, box := range p.boxes {
+		p.boxes[kind] = slices.DeleteFunc(box, p.late)
+	}
+	c := &p.account
+	c.Partition, c.Superstep = p.index, superstep
+	c.Sent, p.sent = p.sent, c.Sent
+	c.Received, p.received = p.received, c.Received
+	if n := len(p.session.ports); len(p.sent) < n {
+		p.sent, p.received = make([]transport.Tally, n), make([]transport.Tally, n)
+	}
+	clear(p.sent)
+	clear(p.received)
+	return c, nil
+}
+
+// late drops a frame of a superstep that is over, which nobody received.
+func (p *Port) late(a *arrival) bool {
+	f := &a.frame
+	if a.local != nil {
+		f = a.local
+	}
+	if uint32(f.Superstep) >= p.floor {
+		return false
+	}
+	p.session.mesh.counters.staleSuperstep.Add(1)
+	p.credit(a)
+	p.release(a)
+	return true
+}

@@ -1,0 +1,210 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// Codec encodes values that have no raw form. Its methods are called by several goroutines at once.
+type Codec interface {
+	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
+	Append(b []byte, f *transport.Frame) ([]byte, error)
+	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any bytes.
+	Decode(b []byte, f *transport.Frame) error
+}
+
+// Layout says where the partitions of a job are.
+type Layout struct {
+	Workers []Peer
+	Owner   []int // of each partition, which of the workers
+}
+
+func (l *Layout) worker(partition uint32) *Peer { return &l.Workers[l.Owner[partition]] }
+
+// validate reports what is wrong with a layout, for the worker of that name.
+func (l *Layout) validate(self Peer) error {
+	seen := map[string]bool{}
+	for _, w := range l.Workers {
+		if seen[w.Name] {
+			return fmt.Errorf("worker %s is there twice", w.Name)
+		}
+		seen[w.Name] = true
+		if w.Name == self.Name && w.Incarnation != self.Incarnation {
+			return fmt.Errorf("%w: incarnation %d of worker %s is to take part, this is %d", ErrFenced, w.Incarnation, w.Name, self.Incarnation)
+		}
+	}
+	if !seen[self.Name] {
+		return fmt.Errorf("worker %s has no part in it", self.Name)
+	}
+	for i, w := range l.Owner {
+		if w < 0 || w >= len(l.Workers) {
+			return fmt.Errorf("partition %d is at worker %d of %d", i, w, len(l.Workers))
+		}
+	}
+	return nil
+}
+
+// Session is a worker's part in an attempt at a job: the ports of its partitions. Once something failed, all waiting
+// calls return that error, and all later ones.
+type Session struct {
+	mesh   *Mesh
+	job    uint64
+	epoch  uint32
+	layout Layout
+	codec  Codec
+	ports  []*Port     // by partition; nil at other workers
+	outs   []*outbound // by worker; nil for this one
+	done   chan struct{}
+
+	writing sync.WaitGroup // frames queued or being written
+
+	mu    sync.Mutex
+	err   error
+	bound []*inbound // by worker: the connection its frames came on
+}
+
+// Open takes part in an attempt at a job, connecting to the other workers where that is yet to be done. All workers must
+// have opened it before any sends: frames of sessions that are not open are refused. Only one session is open of a job
+// and epoch. codec may be nil if all values have a raw form.
+func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec Codec) (*Session, error) {
+	failed := func(err error) (*Session, error) {
+		return nil, fmt.Errorf("opening job %d, epoch %d: %w", job, epoch, err)
+	}
+	if err := layout.validate(m.Self()); err != nil {
+		return failed(err)
+	}
+	s := &Session{
+		mesh: m, job: job, epoch: epoch, codec: codec, done: make(chan struct{}),
+		layout: Layout{slices.Clone(layout.Workers), slices.Clone(layout.Owner)},
+		ports:  make([]*Port, len(layout.Owner)), bound: make([]*inbound, len(layout.Workers)),
+	}
+	for i, w := range layout.Owner {
+		if layout.Workers[w].Name == m.options.Name {
+			s.ports[i] = newPort(s, i)
+		}
+	}
+	outs, err := m.connect(ctx, layout.Workers)
+	if err != nil {
+		return failed(err)
+	}
+	s.outs = outs
+	m.mu.Lock()
+	k := key{job, epoch}
+	switch {
+	case m.closed:
+		err = transport.ErrClosed
+	case m.sessions[k] != nil:
+		err = errors.New("it is open already")
+	default:
+		m.sessions[k] = s
+		for _, w := range layout.Workers {
+			m.newest[w.Name] = max(m.newest[w.Name], w.Incarnation)
+		}
+	}
+	m.mu.Unlock()
+	if err != nil {
+		return failed(err)
+	}
+	for _, out := range outs { // what broke before the session was known did not fail it
+		if out != nil && !out.live() {
+			s.Close()
+			return failed(out.err)
+		}
+	}
+	return s, nil
+}
+
+// Port returns the access of one of this worker's partitions to all others; it panics for another's.
+func (s *Session) Port(partition int) *Port {
+	p := s.ports[partition]
+	if p == nil {
+		panic(fmt.Sprintf("mesh: partition %d is not at worker %s", partition, s.mesh.options.Name))
+	}
+	return p
+}
+
+// Endpoint is Port as an Endpoint.
+func (s *Session) Endpoint(partition int) transport.Endpoint { return s.Port(partition) }
+
+// Done is closed when the session has failed or was closed.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Err returns why the session failed: transport.ErrClosed if it was closed, nil while it runs.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// fail ends the session with an error, the first of which stays.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	first := s.err == nil
+	if first {
+		s.err = err
+		close(s.done)
+	}
+	s.mu.Unlock()
+	if !first {
+		return
+	}
+	for _, p := range s.ports {
+		if p != nil {
+			p.end()
+		}
+	}
+}
+
+// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. When it returns no buffer of a frame
+// that was sent is read any more. It is idempotent.
+func (s *Session) Close() {
+	s.fail(transport.ErrClosed)
+	s.mesh.mu.Lock()
+	if k := (key{s.job, s.epoch}); s.mesh.sessions[k] == s {
+		delete(s.mesh.sessions, k)
+	}
+	s.mesh.mu.Unlock()
+	for _, out := range s.outs {
+		if out != nil {
+			out.drop(s)
+		}
+	}
+	s.writing.Wait() // a chunk at most is being written
+}
+
+// bind notes which connection a worker's frames come on. There may be no other later: frames may be lost between.
+func (s *Session) bind(worker int, in *inbound) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bound[worker] == nil {
+		s.bound[worker] = in
+	}
+	if s.bound[worker] != in {
+		return &BrokenError{in.peer.name, s.mesh.options.Name, errors.New("the worker connected anew")}
+	}
+	return nil
+}
+
+// inbound returns the connection a worker's frames come on.
+func (s *Session) inbound(worker int) *inbound {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bound[worker]
+}
+
+// uses reports whether the end of a connection fails the session. current says that the worker has no newer one.
+func (s *Session) uses(in *inbound, current bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, w := range s.layout.Workers {
+		if w.Name == in.peer.name && w.Incarnation == in.peer.incarnation {
+			return s.bound[i] == in || s.bound[i] == nil && current
+		}
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+// Package pack encodes messages that hold pointers (strings, slices, maps) with msgpack, and decodes them behind a guard:
+// five bytes can make a msgpack decoder ask for 16 GB. Messages without pointers travel as they are and never come here.
+package pack
+
+import (
+	"bytes"
+	"encoding"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// expansion is how many bytes of memory a byte of msgpack may stand for: a nil of one byte can be a large struct. Zero
+// structs of eight slices stand at 24.
+const expansion = 32
+
+// Messages encodes frames whose Ref is a []M. It is a mesh.Codec. Make it with New.
+type Messages[M any] struct {
+	size     int
+	encoders sync.Pool // of *encoder
+	decoders sync.Pool // of *decoder
+}
+
+type encoder struct {
+	to buffer
+	e  *msgpack.Encoder
+}
+
+type decoder struct {
+	from *bytes.Reader
+	d    *msgpack.Decoder
+}
+
+// buffer is a bytes.Buffer that gives its memory back.
+type buffer struct{ b []byte }
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.b = append(b.b, p...)
+	return len(p), nil
+}
+
+func (b *buffer) WriteByte(c byte) error {
+	b.b = append(b.b, c)
+	return nil
+}
+
+// New returns a codec for []M. It refuses types that msgpack would not carry whole: with fields that are not exported,
+// channels, functions or interfaces, unless they encode themselves.
+func New[M any]() (*Messages[M], error) {
+	t := reflect.TypeFor[M]()
+	if err := carried(t, map[reflect.Type]bool{}); err != nil {
+		return nil, fmt.Errorf("messages of type %v cannot travel between processes: %w", t, err)
+	}
+	return &Messages[M]{size: int(t.Size())}, nil
+}
+
+// Append appends the encoding of f.Ref, a []M of f.Count messages.
+func (c *Messages[M]) Append(b []byte, f *transport.Frame) ([]byte, error) {
+	messages, ok := f.Ref.([]M)
+	if !ok || len(messages) != f.Count {
+		return b, fmt.Errorf("a frame of %d messages holds a %T of another length or type", f.Count, f.Ref)
+	}
+	e, ok := c.encoders.Get().(*encoder)
+	if !ok {
+		e = new(encoder)
+		e.e = msgpack.NewEncoder(&e.to)
+		e.e.UseArrayEncodedStructs(true)
+		e.e.UseCompactInts(true)
+	}
+	defer c.encoders.Put(e)
+	e.to.b = b
+	err := e.e.EncodeArrayLen(len(messages))
+	for i := 0; i < len(messages) && err == nil; i++ {
+		err = e.e.Encode(&messages[i])
+	}
+	b, e.to.b = e.to.b, nil
+	return b, err
+}
+
+// Decode sets f.Ref to the []M of f.Count messages that b encodes.
+func (c *Messages[M]) Decode(b []byte, f *transport.Frame) error {
+	if err := Check(b); err != nil {
+		return err
+	}
+	if c.size > 0 && f.Count > (len(b)*expansion+4096)/c.size {
+		return fmt.Errorf("%w: %d messages of %d bytes in %d", ErrHostile, f.Count, c.size, len(b))
+	}
+	d, ok := c.decoders.Get().(*decoder)
+	if !ok {
+		d = &decoder{from: bytes.NewReader(nil)}
+		d.d = msgpack.NewDecoder(d.from)
+	}
+	defer c.decoders.Put(d)
+	d.from.Reset(b)
+	defer d.from.Reset(nil)
+	d.d.Reset(d.from)
+	n, err := d.d.DecodeArrayLen()
+	if err != nil {
+		return err
+	}
+	if n != f.Count {
+		return fmt.Errorf("%w: %d messages, and %d said", ErrHostile, n, f.Count)
+	}
+	messages := make([]M, n)
+	for i := range messages {
+		if err := d.d.Decode(&messages[i]); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	f.Ref = messages
+	return nil
+}
+
+var (
+	selfEncoding = []reflect.Type{
+		reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](),
+		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
+	}
+	timeType = reflect.TypeFor[time.Time]()
+)
+
+// carried reports what of a type msgpack would leave behind. seen are types being looked at.
+func carried(t reflect.Type, seen map[reflect.Type]bool) error {
+	if seen[t] || t == timeType {
+		return nil
+	}
+	seen[t] = true
+	for _, i := range selfEncoding {
+		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
+			return nil
+		}
+	}
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		return fmt.Errorf("%v is not encoded", t)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return carried(t.Elem(), seen)
+	case reflect.Map:
+		if err := carried(t.Key(), seen); err != nil {
+			return err
+		}
+		return carried(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if !f.IsExported() {
+				return fmt.Errorf("field %s of %v is not exported", f.Name, t)
+			}
+			if f.Tag.Get("msgpack") == "-" {
+				return fmt.Errorf("field %s of %v is left out", f.Name, t)
+			}
+			if err := carried(f.Type, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// stamp makes a time of day of a time since the start.
+func (s *Server) stamp(d time.Duration) *timestamppb.Timestamp {
+	return timestamppb.New(s.start.Add(d))
+}
+
+// errNoEngine is the answer to everything that needs the engine while there is none.
+var errNoEngine = connect.NewError(connect.CodeUnimplemented,
+	errors.New("this version of superstep does not run jobs on a cluster yet: superstep run without --master runs them on one machine"))
+
+// able refuses what needs the engine, and what is too large.
+func (s *Server) able(m proto.Message) error {
+	if s.options.Engine == nil {
+		return errNoEngine
+	}
+	if n := proto.Size(m); n > control.MaxSpec {
+		return invalid("found a request of %d bytes, expected at most %d", n, control.MaxSpec)
+	}
+	return nil
+}
+
+// SubmitJob puts a job into the queue.
+func (s *Server) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+	if err := s.able(r.Msg); err != nil {
+		return nil, err
+	}
+	if err := s.options.Engine.Check(r.Msg.Spec); err != nil {
+		return nil, connect.NewError(connect.CodeInvalidArgument, err)
+	}
+	return s.job(func() (*job, error) { return s.cluster.submit(s.now(), r.Msg.Spec) })
+}
+
+// job answers with a job that something was done to.
+func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], error) {
+	var j *job
+	if err := s.event(func() (err error) { j, err = do(); return err }); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connect.NewResponse(s.describe(j)), nil
+}
+
+// ListJobs lists jobs, oldest first.
+func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connect.NewResponse(&control.ListJobsResponse{Jobs: s.jobs(r.Msg.Ended)}), nil
+}
+
+func (s *Server) jobs(ended bool) []*control.Job {
+	var all []*control.Job
+	for _, id := range s.cluster.order {
+		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
+			all = append(all, s.describe(j))
+		}
+	}
+	return all
+}
+
+// GetJob says how a job is.
+func (s *Server) GetJob(_ context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+	return s.job(func() (*job, error) { return s.find(r.Msg.Id) })
+}
+
+// find finds a job. The lock is held.
+func (s *Server) find(id string) (*job, error) {
+	if j := s.cluster.jobs[id]; j != nil {
+		return j, nil
+	}
+	return nil, noJob(id)
+}
+
+// CancelJob tells a job to end.
+func (s *Server) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+	reason := r.Msg.Reason
+	if reason == "" {
+		reason = "cancelled by a client"
+	}
+	return s.job(func() (*job, error) { return s.cluster.cancel(s.now(), r.Msg.Id, reason) })
+}
+
+// WatchJob tells of a job as it happens.
+func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJobRequest], stream *connect.ServerStream[control.JobEvent]) error {
+	s.mu.Lock()
+	j := s.journals[r.Msg.Id]
+	s.mu.Unlock()
+	if j == nil {
+		return noJob(r.Msg.Id)
+	}
+	at := r.Msg.After
+	for {
+		events, changed, more := j.after(at)
+		for _, e := range events {
+			if err := stream.Send(e); err != nil {
+				return err
+			}
+			at = e.Sequence
+		}
+		if !more {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-s.ctx.Done():
+			return connect.NewError(connect.CodeUnavailable, errClosing)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// GetResult streams what a job computed.
+func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
+	s.mu.Lock()
+	j, err := s.find(r.Msg.Id)
+	state, kept := control.JobState_JOB_STATE_UNSPECIFIED, false
+	if err == nil {
+		state, kept = j.state, j.spec.KeepResult
+	}
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case state != control.JobState_JOB_STATE_DONE:
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", r.Msg.Id, state.Word()))
+	case !kept:
+		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", r.Msg.Id))
+	}
+	return s.results.read(r.Msg.Id, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+}
+
+// LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
+func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
+	if err := s.able(r.Msg); err != nil {
+		return nil, err
+	}
+	var g *graph
+	var ended chan struct{}
+	err := s.event(func() error {
+		return s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	g, ended = s.cluster.graphs[r.Msg.Name], s.loads[r.Msg.Name]
+	s.mu.Unlock()
+	if ended != nil {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g.state == control.GraphState_GRAPH_STATE_FAILED {
+		return nil, connect.NewError(connect.CodeAborted, fmt.Errorf("graph %s: %s", g.name, g.reason))
+	}
+	return connect.NewResponse(describeGraph(g)), nil
+}
+
+func describeGraph(g *graph) *control.Graph {
+	return &control.Graph{
+		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
+		Bytes: g.report.Bytes, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
+	}
+}
+
+// ListGraphs lists the catalog.
+func (s *Server) ListGraphs(context.Context, *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connect.NewResponse(&control.ListGraphsResponse{Graphs: s.graphs()}), nil
+}
+
+func (s *Server) graphs() []*control.Graph {
+	var all []*control.Graph
+	for _, name := range slices.Sorted(maps.Keys(s.cluster.graphs)) {
+		all = append(all, describeGraph(s.cluster.graphs[name]))
+	}
+	return all
+}
+
+// InspectGraph says what is known of a graph.
+func (s *Server) InspectGraph(_ context.Context, r *connect.Request[control.InspectGraphRequest]) (*connect.Response[control.Graph], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.cluster.graphs[r.Msg.Name]
+	if g == nil {
+		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", r.Msg.Name))
+	}
+	return connect.NewResponse(describeGraph(g)), nil
+}
+
+// DropGraph frees a graph.
+func (s *Server) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+	var g *graph
+	err := s.event(func() (err error) { g, err = s.cluster.dropGraph(r.Msg.Name); return err })
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(describeGraph(g)), nil
+}

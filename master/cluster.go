@@ -1,0 +1,131 @@
+package master
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// rules are the figures that the state machine goes by.
+type rules struct {
+	lease     time.Duration // a worker not heard of for longer is lost
+	grace     time.Duration // a leaving worker gets so long for what it runs
+	keep      time.Duration // workers that are gone are shown for so long
+	running   int           // jobs at a time
+	queue     int           // jobs that may wait
+	ended     int           // jobs that are remembered
+	jobPrefix string
+	programs  []*control.Program // the master's, which every worker must have
+}
+
+// cluster is the state of a cluster. It does no I/O, starts nothing and asks no clock: now is the time since the master
+// started, and never runs backwards. Its methods are the events; what they want done is in effects.
+//
+// A worker:
+//
+//	register -> registered --leave--> leaving --detach--> left
+//	                |                    |
+//	                +---- lease ---------+----> lost
+//
+// A job, which from any state but the last three may also become failed or cancelled:
+//
+//	queued -> loading -> running -> writing -> done
+//
+// Invariant: every placement of a job that runs and of a graph that is ready names a worker that is registered or
+// leaving, under its incarnation.
+type cluster struct {
+	rules
+	workers map[string]*worker
+	graphs  map[string]*graph
+	jobs    map[string]*job
+	order   []string // the jobs by age
+	queued  []string // of them, those that wait
+
+	last    uint64 // incarnation given
+	floor   uint64 // incarnations up to here have been forgotten
+	jobsEnd int    // that have ended since the start
+	number  int    // of the last job
+	refused int    // workers
+	effects []effect
+}
+
+func newCluster(r rules) *cluster {
+	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}}
+}
+
+// effect is something that the state machine wants done.
+type effect interface{ String() string }
+
+// Effects.
+type (
+	startJob  struct{ job *job }
+	stopJob   struct{ id, reason string }
+	jobTurned struct { // to another state
+		job    *job
+		state  control.JobState
+		reason string
+	}
+	startLoad struct{ graph *graph }
+	stopLoad  struct{ name, reason string }
+	dropShare struct {
+		name    string
+		workers []string
+	}
+	goodbye struct{ name string }
+	dismiss struct { // end the session of a worker that is lost
+		name, reason string
+		incarnation  uint64
+	}
+)
+
+func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
+func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
+func (e startLoad) String() string {
+	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
+}
+func (e stopLoad) String() string  { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
+func (e dropShare) String() string { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
+func (e goodbye) String() string   { return "goodbye " + e.name }
+func (e dismiss) String() string {
+	return fmt.Sprintf("lost %s incarnation %d: %s", e.name, e.incarnation, e.reason)
+}
+
+func (e jobTurned) String() string {
+	text := fmt.Sprintf("%s %s", e.job.id, e.state.Word())
+	if e.reason != "" {
+		text += ": " + e.reason
+	}
+	return text
+}
+
+func (c *cluster) turned(j *job) { c.emit(jobTurned{j, j.state, j.reason}) }
+
+func (c *cluster) emit(e effect) { c.effects = append(c.effects, e) }
+
+// take returns the effects since the last call.
+func (c *cluster) take() []effect {
+	e := c.effects
+	c.effects = nil
+	return e
+}
+
+// tick lets time pass: leases lapse, patience ends, the old is forgotten.
+func (c *cluster) tick(now time.Duration) {
+	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
+		w := c.workers[name]
+		switch {
+		case w.live() && now > w.deadline:
+			c.lose(now, w, fmt.Sprintf("not heard of for %.1f s", (now-w.heard).Seconds()))
+		case w.state == control.WorkerState_WORKER_STATE_LEAVING && now > w.leaveBy:
+			c.release(now, w, "worker "+w.name+" had to leave")
+			c.farewell(w)
+		case !w.live() && now > w.heard+c.keep:
+			c.floor = max(c.floor, w.incarnation)
+			delete(c.workers, name)
+		}
+	}
+	c.schedule(now)
+}

@@ -1,0 +1,245 @@
+package master
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+var update = flag.Bool("update", false, "write what the state machine answers into the scripts")
+
+// TestClusterScripts plays the workers, the clients and the clock: each script is the life of a cluster, its lines
+// beginning with ">" are what the state machine answers and wants done.
+//
+//	begin [lease=2.5s] [grace=25s] [keep=1m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
+//	at TIME                                   the clock, which also ticks
+//	register NAME [instance=] [incarnation=] [protocol=] [programs=]
+//	attach | heard | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
+//	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
+//	submit PROGRAM GRAPH|input:TEXT, running | writing | ended JOB [error], cancel JOB [reason]
+//	show                                      what there is
+func TestClusterScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/cluster/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(text))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(text) {
+				t.Errorf("found\n%s\nexpected\n%s", got, text)
+			}
+		})
+	}
+}
+
+// script is a cluster under the hands of a script.
+type script struct {
+	t   *testing.T
+	c   *cluster
+	now time.Duration
+	out strings.Builder
+}
+
+func play(t *testing.T, text string) string {
+	t.Helper()
+	s := &script{t: t}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, ">") {
+			continue
+		}
+		s.out.WriteString(line)
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if words[0] == "begin" {
+			s.begin(words[1:])
+			continue
+		}
+		err := s.do(words[0], words[1:])
+		for _, e := range s.c.take() {
+			s.answer("%v", e)
+		}
+		if err != nil {
+			s.answer("refused: %v", err)
+		}
+	}
+	return s.out.String()
+}
+
+func (s *script) answer(format string, args ...any) {
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	text = strings.NewReplacer("not_found: ", "", "invalid_argument: ", "", "already_exists: ", "", "failed_precondition: ", "", "resource_exhausted: ", "").Replace(text)
+	fmt.Fprintf(&s.out, "> %s\n", text)
+}
+
+func (s *script) begin(words []string) {
+	v := values(words)
+	s.c = newCluster(rules{
+		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), keep: s.duration(v, "keep", "1m"),
+		running: s.number(v, "running", 1), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
+		jobPrefix: "j", programs: programs(v["programs"]),
+	})
+	s.now = 0
+}
+
+func (s *script) do(verb string, words []string) error {
+	c, now := s.c, s.now
+	rest := func(i int) string { return strings.Join(words[min(i, len(words)):], " ") }
+	switch verb {
+	case "at":
+		d, err := time.ParseDuration(words[0])
+		if err != nil || d < s.now {
+			s.t.Fatalf("at %s: %v", words[0], err)
+		}
+		s.now = d
+		c.tick(d)
+	case "register":
+		v := values(words[1:])
+		incarnation, err := c.register(now, &control.RegisterRequest{
+			Name: words[0], Instance: v["instance"], Incarnation: uint64(s.number(v, "incarnation", 0)),
+			Protocol: uint32(s.number(v, "protocol", control.Protocol)), Version: "v1", DataAddress: words[0] + ":1", Programs: programs(v["programs"]),
+		})
+		if err == nil {
+			s.answer("incarnation %d", incarnation)
+		}
+		var r *control.RefusedError
+		if errors.As(err, &r) {
+			s.answer("%s", strings.ToLower(strings.TrimPrefix(r.Kind.String(), "KIND_")))
+		}
+		return err
+	case "attach":
+		return c.attach(now, words[0], s.incarnation(words))
+	case "heard":
+		if !c.heard(now, words[0], s.incarnation(words)) {
+			s.answer("not one of ours")
+		}
+	case "detach":
+		c.detach(now, words[0], s.incarnation(words))
+	case "leave":
+		c.leave(now, words[0], s.incarnation(words), rest(2))
+	case "suspect":
+		c.suspect(now, words[0])
+	case "load":
+		var rows, columns uint32
+		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &rows, &columns)
+		return c.loadGraph(words[0], &control.GraphSource{Input: "file"}, rows, columns)
+	case "loaded":
+		c.graphLoaded(now, c.graphs[words[0]], &control.LoadReport{Vertices: 10, Edges: 20}, failure(rest(1)))
+	case "drop":
+		_, err := c.dropGraph(words[0])
+		return err
+	case "submit":
+		spec := &control.JobSpec{Program: words[0], Graph: words[1]}
+		if input, ok := strings.CutPrefix(words[1], "input:"); ok {
+			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
+		}
+		_, err := c.submit(now, spec)
+		return err
+	case "running":
+		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_RUNNING)
+	case "writing":
+		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_WRITING)
+	case "ended":
+		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)))
+	case "cancel":
+		_, err := c.cancel(now, words[0], rest(1))
+		return err
+	case "show":
+		s.show()
+	default:
+		s.t.Fatalf("no verb %q", verb)
+	}
+	return nil
+}
+
+func (s *script) show() {
+	for _, name := range slices.Sorted(maps.Keys(s.c.workers)) {
+		w := s.c.workers[name]
+		s.answer("worker %s incarnation %d %s attached=%v %s", name, w.incarnation, w.state.Word(), w.attached, w.reason)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.c.graphs)) {
+		g := s.c.graphs[name]
+		s.answer("graph %s %s %dx%d on %v %s", name, g.state.Word(), g.rows, g.columns, g.workers(), g.reason)
+	}
+	for _, id := range s.c.order {
+		j := s.c.jobs[id]
+		s.answer("job %s %s %s", id, j.state.Word(), j.reason)
+	}
+}
+
+func failure(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(text)
+}
+
+func values(words []string) map[string]string {
+	v := map[string]string{}
+	for _, w := range words {
+		if key, value, ok := strings.Cut(w, "="); ok {
+			v[key] = value
+		}
+	}
+	return v
+}
+
+func programs(list string) []*control.Program {
+	var all []*control.Program
+	for _, p := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' }) {
+		name, print, _ := strings.Cut(p, "/")
+		all = append(all, &control.Program{Name: name, Fingerprint: print})
+	}
+	return all
+}
+
+func (s *script) incarnation(words []string) uint64 {
+	n, err := strconv.ParseUint(words[1], 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func (s *script) number(v map[string]string, key string, otherwise int) int {
+	if v[key] == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v[key])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func (s *script) duration(v map[string]string, key, otherwise string) time.Duration {
+	text := v[key]
+	if text == "" {
+		text = otherwise
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}

@@ -1,0 +1,174 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// session returns the session of the worker a placement names, if it is still that incarnation.
+func (s *Server) session(p *control.Placement) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
+		return w
+	}
+	return nil
+}
+
+// all sends a command to every worker of the run and returns their answers, in the team's order.
+func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
+	return r.each(ctx, what, func(int) *control.Command { return proto.CloneOf(c) },
+		func(int, *control.Report) error { return errors.New("more than one answer") }, fits)
+}
+
+func (r *run) each(ctx context.Context, what string, c func(i int) *control.Command, more func(i int, report *control.Report) error,
+	fits func(*control.Report) bool,
+) ([]*control.Report, error) {
+	return r.server.gather(ctx, r.team, what, func(i int) *control.Command {
+		c := c(i)
+		c.Job, c.Epoch = r.id, r.epoch
+		return c
+	}, more, fits)
+}
+
+// gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
+// returned: the cause, not what it led to.
+func (s *Server) gather(ctx context.Context, team []*control.Placement, what string, c func(i int) *control.Command,
+	more func(i int, report *control.Report) error, fits func(*control.Report) bool,
+) ([]*control.Report, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	reports := make([]*control.Report, len(team))
+	var done sync.WaitGroup
+	for i, p := range team {
+		done.Go(func() {
+			w := s.session(p)
+			if w == nil {
+				fail(fmt.Errorf("%s: worker %s has no session", what, p.Worker))
+				return
+			}
+			report, err := w.do(ctx, c(i), func(r *control.Report) error { return more(i, r) })
+			switch {
+			case err != nil:
+				fail(err)
+			case report.Failure != nil:
+				fail(&workerError{what, p.Worker, report.Failure})
+			case !fits(report):
+				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", what, p.Worker))
+			default:
+				reports[i] = report
+			}
+		})
+	}
+	done.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return reports, nil
+}
+
+// workerError is what a worker says went wrong with a command.
+type workerError struct {
+	what, worker string
+	failure      *control.Failure
+}
+
+func (e *workerError) Error() string {
+	if e.failure.Program { // it names the vertex and the superstep itself
+		return e.failure.Message
+	}
+	return fmt.Sprintf("%s: worker %s: %s", e.what, e.worker, e.failure.Message)
+}
+
+// load loads a graph of the catalog.
+func (s *Server) load(ctx context.Context, g *graph) {
+	report, err := s.loadOn(ctx, "", 0, onePerWorker(g.placements), &control.Load{
+		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
+	})
+	_ = s.event(func() error {
+		key := "graph " + g.name
+		if stop := s.stops[key]; stop != nil {
+			stop(nil)
+			delete(s.stops, key)
+		}
+		s.cluster.graphLoaded(s.now(), g, report, err)
+		s.log.Info("graph", "graph", g.name, "state", g.state.Word(), "reason", g.reason)
+		close(s.loads[g.name])
+		delete(s.loads, g.name)
+		return nil
+	})
+}
+
+// loadOn has a team load its shares of a graph and returns the figures of the whole.
+func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
+	answers, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {
+		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+	}, func(int, *control.Report) error { return errors.New("more than one answer") },
+		func(r *control.Report) bool { return r.GetLoad() != nil })
+	if err != nil {
+		return nil, err
+	}
+	sum := &control.LoadReport{}
+	for i, a := range answers {
+		share := a.GetLoad()
+		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
+			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
+				l.Source.Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
+		}
+		sum.Vertices, sum.Edges = share.Vertices, share.Edges
+		sum.Bytes += share.Bytes
+		sum.Seconds = max(sum.Seconds, share.Seconds)
+	}
+	return sum, nil
+}
+
+// collect puts the partitions' reports in order, and holds the workers to account: each partition reports once, and what
+// every one sent to every other is what arrived there.
+func collect(answers []*control.Report, partitions int, superstep uint32) ([]*control.PartitionReport, error) {
+	all := make([]*control.PartitionReport, partitions)
+	for _, a := range answers {
+		for _, p := range a.GetSuperstep().Partitions {
+			if int(p.Partition) >= partitions || all[p.Partition] != nil {
+				return nil, fmt.Errorf("superstep %d: partition %d reported twice, or does not exist", superstep, p.Partition)
+			}
+			all[p.Partition] = p
+		}
+	}
+	type pair struct{ from, to uint32 }
+	balance := map[pair][2]uint64{}
+	for i, p := range all {
+		if p == nil {
+			return nil, fmt.Errorf("superstep %d: nothing was heard of partition %d", superstep, i)
+		}
+		for _, peer := range p.Peers {
+			out, in := pair{p.Partition, peer.Partition}, pair{peer.Partition, p.Partition}
+			b := balance[out]
+			b[0] += peer.Sent
+			balance[out] = b
+			b = balance[in]
+			b[1] += peer.Received
+			balance[in] = b
+		}
+	}
+	for p, b := range balance {
+		if b[0] != b[1] {
+			return nil, fmt.Errorf("superstep %d: partition %d sent %d values to partition %d, where %d arrived", superstep, p.from, b[0], p.to, b[1])
+		}
+	}
+	return all, nil
+}
+
+// withoutAggregates copies a report but for what only the coordinator reads.
+func withoutAggregates(p *control.PartitionReport) *control.PartitionReport {
+	aggregates := p.Aggregates
+	p.Aggregates = nil
+	q := proto.CloneOf(p)
+	p.Aggregates = aggregates
+	return q
+}

@@ -1,0 +1,171 @@
+package master
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// graph is an entry of the catalog: a graph that lies on workers, for many jobs.
+type graph struct {
+	name          string
+	source        *control.GraphSource
+	rows, columns uint32
+	placements    []*control.Placement
+	state         control.GraphState
+	reason        string // why it is not there
+	report        control.LoadReport
+	due           bool // to be freed on its workers, when the runs on it have ended
+}
+
+func (g *graph) workers() []string { return workersOf(g.placements) }
+
+// maxPartitions bounds a grid.
+const maxPartitions = 1 << 12
+
+// place deals the partitions of a grid to the workers that are there, in turn; a grid of 0 is a partition each.
+func (c *cluster) place(rows, columns uint32) ([]*control.Placement, uint32, uint32, error) {
+	var there []*worker
+	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
+		if w := c.workers[name]; w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached {
+			there = append(there, w)
+		}
+	}
+	if len(there) == 0 {
+		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
+	}
+	if rows == 0 || columns == 0 {
+		rows, columns = uint32(len(there)), 1
+	}
+	if uint64(rows)*uint64(columns) > maxPartitions {
+		return nil, 0, 0, invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns, maxPartitions)
+	}
+	var all []*control.Placement
+	for i := range rows * columns {
+		w := there[int(i)%len(there)]
+		all = append(all, &control.Placement{
+			Partition: i, Worker: w.name, Address: w.about.DataAddress, Incarnation: w.incarnation, Site: w.about.Site,
+		})
+	}
+	return all, rows, columns, nil
+}
+
+func invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+// loadGraph begins to load a graph. A name may be given anew when what it names failed.
+func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, columns uint32) error {
+	if !validName(name) {
+		return invalid("found the graph's name %.150q, expected up to %d letters, digits, - _ . and :", name, maxName)
+	}
+	if source.GetInput() == "" {
+		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
+	}
+	if g := c.graphs[name]; g != nil && g.state != control.GraphState_GRAPH_STATE_FAILED {
+		return connect.NewError(connect.CodeAlreadyExists, fmt.Errorf("there is a graph %s already (%s): drop it first, or take another name", name, g.state.Word()))
+	}
+	if g := c.graphs[name]; g != nil && g.due {
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is being freed: try again", name))
+	}
+	placements, rows, columns, err := c.place(rows, columns)
+	if err != nil {
+		return err
+	}
+	g := &graph{
+		name: name, source: source, rows: rows, columns: columns, placements: placements,
+		state: control.GraphState_GRAPH_STATE_LOADING,
+	}
+	c.graphs[name] = g
+	c.emit(startLoad{g})
+	return nil
+}
+
+// graphLoaded ends a load, well or not.
+func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadReport, err error) {
+	if c.graphs[g.name] != g || g.state != control.GraphState_GRAPH_STATE_LOADING {
+		return
+	}
+	switch {
+	case g.reason != "":
+		g.state = control.GraphState_GRAPH_STATE_FAILED
+	case err != nil:
+		g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, err.Error()
+	default:
+		g.state = control.GraphState_GRAPH_STATE_READY
+		g.report.Vertices, g.report.Edges = report.Vertices, report.Edges
+		g.report.Bytes, g.report.Seconds = report.Bytes, report.Seconds
+	}
+	if g.state == control.GraphState_GRAPH_STATE_FAILED {
+		c.dropShares(g)
+	}
+	c.farewells()
+	c.schedule(now)
+}
+
+// dropDue frees what waited for runs to end.
+func (c *cluster) dropDue() {
+	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
+		if g := c.graphs[name]; g.due {
+			c.dropShares(g)
+		}
+	}
+}
+
+// dropShares frees what live workers hold of a graph, as soon as no run needs it.
+func (c *cluster) dropShares(g *graph) {
+	g.due = false
+	for _, j := range c.jobs {
+		if j.active() && j.spec.Graph == g.name {
+			g.due = true
+			return
+		}
+	}
+	var live []string
+	for _, p := range g.placements {
+		if c.current(p.Worker, p.Incarnation) != nil && !slices.Contains(live, p.Worker) {
+			live = append(live, p.Worker)
+		}
+	}
+	if len(live) > 0 {
+		c.emit(dropShare{g.name, live})
+	}
+}
+
+// failGraphs gives up the graphs of which a worker had a share.
+func (c *cluster) failGraphs(w *worker, what string) {
+	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
+		g := c.graphs[name]
+		if g.state == control.GraphState_GRAPH_STATE_READY && uses(g.placements, w.name) {
+			g.state = control.GraphState_GRAPH_STATE_FAILED
+			g.reason = fmt.Sprintf("worker %s, which held a share of it, %s: load it again", w.name, what)
+			c.dropShares(g)
+		}
+	}
+}
+
+// dropGraph frees a graph that no job needs.
+func (c *cluster) dropGraph(name string) (*graph, error) {
+	g := c.graphs[name]
+	if g == nil {
+		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %s", name))
+	}
+	if g.state == control.GraphState_GRAPH_STATE_LOADING {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is being loaded", name))
+	}
+	for _, id := range c.order {
+		if j := c.jobs[id]; !j.state.Ended() && j.spec.Graph == name {
+			return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s: job %s needs it", name, id))
+		}
+	}
+	if g.state == control.GraphState_GRAPH_STATE_READY {
+		c.dropShares(g)
+	}
+	delete(c.graphs, name)
+	return g, nil
+}

@@ -1,0 +1,195 @@
+package master
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// job is a job and how far it is.
+type job struct {
+	id         string
+	spec       *control.JobSpec
+	state      control.JobState
+	reason     string // why it waits, failed or was cancelled
+	epoch      uint32 // the attempt, from 1
+	placements []*control.Placement
+	rows       uint32 // of the grid
+	columns    uint32
+
+	submitted, started, ended time.Duration
+
+	stopping  bool // the run was told to stop, for reason
+	cancelled bool // by someone
+}
+
+// active reports whether a run of the job is under way.
+func (j *job) active() bool {
+	return j.state == control.JobState_JOB_STATE_LOADING || j.state == control.JobState_JOB_STATE_RUNNING || j.state == control.JobState_JOB_STATE_WRITING
+}
+
+func (j *job) workers() []string { return workersOf(j.placements) }
+
+// submit takes a job into the queue.
+func (c *cluster) submit(now time.Duration, spec *control.JobSpec) (*job, error) {
+	if spec.GetProgram() == "" {
+		return nil, invalid("a job names the program to run")
+	}
+	if !slices.ContainsFunc(c.programs, func(p *control.Program) bool { return p.Name == spec.Program }) {
+		return nil, invalid("there is no algorithm %.150q on this cluster", spec.Program)
+	}
+	if (spec.Graph == "") == (spec.Source.GetInput() == "") {
+		return nil, invalid("a job names a graph of the cluster, or one to load: one of the two")
+	}
+	if spec.Graph != "" && c.graphs[spec.Graph] == nil {
+		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q: superstep graphs list shows those there are", spec.Graph))
+	}
+	if len(c.queued) >= c.queue {
+		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
+	}
+	c.number++
+	j := &job{id: fmt.Sprint(c.jobPrefix, c.number), spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now}
+	c.jobs[j.id] = j
+	c.order = append(c.order, j.id)
+	c.queued = append(c.queued, j.id)
+	c.turned(j)
+	c.schedule(now)
+	return j, nil
+}
+
+// schedule starts waiting jobs, oldest first, while there is room; one whose graph is not there yet lets others pass.
+func (c *cluster) schedule(now time.Duration) {
+	running := 0
+	for _, id := range c.order {
+		if c.jobs[id].active() {
+			running++
+		}
+	}
+	for _, id := range slices.Clone(c.queued) {
+		if running >= c.running {
+			return
+		}
+		if c.start(now, c.jobs[id]) {
+			running++
+		}
+	}
+}
+
+// start begins a job's next attempt if what it needs is there, and reports whether it did.
+func (c *cluster) start(now time.Duration, j *job) bool {
+	if j.spec.Graph == "" {
+		placements, rows, columns, err := c.place(0, 0)
+		if err != nil {
+			j.reason = "waits for a worker"
+			return false
+		}
+		j.placements, j.rows, j.columns = placements, rows, columns
+	} else {
+		g := c.graphs[j.spec.Graph]
+		switch {
+		case g == nil || g.state == control.GraphState_GRAPH_STATE_FAILED:
+			reason := "it was dropped"
+			if g != nil {
+				reason = g.reason
+			}
+			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
+			return false
+		case g.state == control.GraphState_GRAPH_STATE_LOADING:
+			j.reason = "waits for graph " + g.name
+			return false
+		}
+		j.placements, j.rows, j.columns = g.placements, g.rows, g.columns
+	}
+	c.unqueue(j)
+	j.epoch++
+	j.started, j.reason = now, ""
+	j.state = control.JobState_JOB_STATE_LOADING
+	c.turned(j)
+	c.emit(startJob{j})
+	return true
+}
+
+func (c *cluster) unqueue(j *job) {
+	c.queued = slices.DeleteFunc(c.queued, func(id string) bool { return id == j.id })
+}
+
+// advance moves a running job on. A run that was told to stop, or is of an earlier attempt, moves nothing.
+func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
+	j := c.jobs[id]
+	if j == nil || !j.active() || j.epoch != epoch || j.stopping || state <= j.state {
+		return
+	}
+	j.state = state
+	c.turned(j)
+}
+
+// runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been told to stop.
+func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error) {
+	j := c.jobs[id]
+	if j == nil || !j.active() || j.epoch != epoch {
+		return
+	}
+	switch {
+	case j.cancelled:
+		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
+	case j.stopping:
+		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
+	case err != nil:
+		c.end(now, j, control.JobState_JOB_STATE_FAILED, err.Error())
+	default:
+		c.end(now, j, control.JobState_JOB_STATE_DONE, "")
+	}
+	c.dropDue()
+	c.farewells()
+	c.schedule(now)
+}
+
+// cancel ends a job because someone wants it. One that has ended stays as it is.
+func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
+	j := c.jobs[id]
+	if j == nil {
+		return nil, noJob(id)
+	}
+	switch {
+	case j.state == control.JobState_JOB_STATE_QUEUED:
+		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, reason)
+	case j.active():
+		c.stop(now, j, reason, true)
+	}
+	return j, nil
+}
+
+func noJob(id string) error {
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no job %.150q: superstep jobs --all lists those the master remembers", id))
+}
+
+// stop tells a run to end. The first reason counts: the cause, not what it led to.
+func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
+	if j.stopping {
+		return
+	}
+	j.stopping, j.cancelled, j.reason = true, cancelled, reason
+	c.emit(stopJob{j.id, reason})
+}
+
+func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
+	c.unqueue(j)
+	j.state, j.reason, j.ended, j.stopping = state, reason, now, false
+	c.jobsEnd++
+	c.turned(j)
+	remembered := 0
+	for i := len(c.order) - 1; i >= 0; i-- {
+		id := c.order[i]
+		if !c.jobs[id].state.Ended() {
+			continue
+		}
+		if remembered++; remembered > c.ended {
+			delete(c.jobs, id)
+			c.order = slices.Delete(c.order, i, i+1)
+		}
+	}
+}

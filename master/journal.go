@@ -1,0 +1,108 @@
+package master
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Bounds of what is kept of a job's events, while it runs and after.
+const (
+	keepEvents = 2000
+	keepAfter  = 200
+)
+
+// journal is what happened to a job, for those who watch it. However slow they are, it does not wait for them.
+type journal struct {
+	mu      sync.Mutex
+	events  []*control.JobEvent
+	next    uint64        // sequence
+	ended   bool          // nothing follows
+	changed chan struct{} // closed at the next event
+}
+
+func newJournal() *journal { return &journal{next: 1, changed: make(chan struct{})} }
+
+// append adds an event; last, if it is the last.
+func (j *journal) append(e *control.JobEvent, last bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ended {
+		return
+	}
+	e.Sequence = j.next
+	j.next++
+	j.events = append(j.events, e)
+	keep := keepEvents
+	if last {
+		j.ended, keep = true, keepAfter
+	}
+	if len(j.events) > keep+keep/4 || last && len(j.events) > keep {
+		j.events = append([]*control.JobEvent(nil), j.events[len(j.events)-keep:]...)
+	}
+	close(j.changed)
+	j.changed = make(chan struct{})
+}
+
+// after returns the events after a sequence number, what is closed when there are more, and whether there will be.
+func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	first := j.next - uint64(len(j.events))
+	from := uint64(0)
+	if sequence >= first {
+		from = min(sequence-first+1, uint64(len(j.events)))
+	}
+	return j.events[from:len(j.events):len(j.events)], j.changed, !j.ended
+}
+
+// note writes a job's new state down, and forgets the journals of jobs that are forgotten. The lock is held.
+func (s *Server) note(e jobTurned) {
+	j := s.journals[e.job.id]
+	if j == nil {
+		j = newJournal()
+		s.journals[e.job.id] = j
+	}
+	about := s.describe(e.job)
+	about.State, about.Reason = e.state, e.reason
+	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: about}}, e.state.Ended())
+	if !e.state.Ended() {
+		return
+	}
+	for id := range s.journals {
+		if s.cluster.jobs[id] == nil {
+			delete(s.journals, id)
+			delete(s.runs, id)
+			s.results.remove(id)
+		}
+	}
+}
+
+// append writes an event of a job down.
+func (s *Server) append(id string, e *control.JobEvent) {
+	s.mu.Lock()
+	j := s.journals[id]
+	s.mu.Unlock()
+	if j != nil {
+		j.append(e, false)
+	}
+}
+
+// describe says how a job is. The lock is held.
+func (s *Server) describe(j *job) *control.Job {
+	d := &control.Job{}
+	if r := s.runs[j.id]; r != nil {
+		proto.Merge(d, r.figures())
+	}
+	d.Id, d.Spec, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.spec, j.state, j.reason, j.epoch, j.workers()
+	d.Submitted = s.stamp(j.submitted)
+	if j.epoch > 0 {
+		d.Started = s.stamp(j.started)
+	}
+	if j.state.Ended() {
+		d.Ended = s.stamp(j.ended)
+	}
+	return d
+}

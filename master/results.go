@@ -1,0 +1,126 @@
+package master
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// results keeps what jobs computed in files, a part for each worker:
+//
+//	DATA/results/JOB/part-00000
+//
+// so that it is there when the client asks, whatever has become of the workers.
+type results struct {
+	root      *os.Root
+	dir       string
+	temporary bool
+}
+
+// newResults keeps results below a directory, or in one of its own that goes when it is closed.
+func newResults(data string) (*results, error) {
+	r := &results{dir: filepath.Join(data, "results")}
+	if data == "" {
+		dir, err := os.MkdirTemp("", "superstep-results-")
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
+		}
+		r.dir, r.temporary = dir, true
+	} else if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	r.root = root
+	return r, nil
+}
+
+func (r *results) close() {
+	_ = r.root.Close()
+	if r.temporary {
+		_ = os.RemoveAll(r.dir)
+	}
+}
+
+// remove forgets a job's result.
+func (r *results) remove(job string) { _ = r.root.RemoveAll(job) }
+
+// part is a file that a worker's share of a result goes into.
+type part struct {
+	file   *os.File
+	buffer *bufio.Writer
+	bytes  uint64
+}
+
+func (r *results) create(job string, i int) (*part, error) {
+	if err := r.root.MkdirAll(job, 0o700); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	f, err := r.root.Create(filepath.Join(job, fmt.Sprintf("part-%05d", i)))
+	if err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	return &part{file: f, buffer: bufio.NewWriterSize(f, 256<<10)}, nil
+}
+
+func (p *part) write(data []byte) error {
+	n, err := p.buffer.Write(data)
+	p.bytes += uint64(n)
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}
+
+func (p *part) close() error { return errors.Join(p.buffer.Flush(), p.file.Close()) }
+
+// read passes a job's result on, part by part.
+func (r *results) read(job string, each func(data []byte) error) error {
+	dir, err := r.root.Open(job)
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	names, err := dir.Readdirnames(-1)
+	_ = dir.Close()
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	slices.Sort(names)
+	buffer := make([]byte, control.ChunkSize)
+	for _, name := range names {
+		if err := r.readPart(filepath.Join(job, name), buffer, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *results) readPart(name string, buffer []byte, each func(data []byte) error) error {
+	f, err := r.root.Open(name)
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	defer f.Close()
+	for {
+		n, err := io.ReadFull(f, buffer)
+		if n > 0 {
+			if err := each(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("result: %w", err)
+		}
+	}
+}

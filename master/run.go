@@ -1,0 +1,253 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// run leads one attempt of a job: load, prepare, superstep after superstep, values, drop.
+type run struct {
+	server *Server
+	job    *job // its id, spec, epoch and placements, which do not change in an attempt
+	id     string
+	epoch  uint32
+	spec   *control.JobSpec
+	team   []*control.Placement // one a worker
+
+	mu    sync.Mutex
+	about control.Job // the figures
+}
+
+// newRun is called under the server's lock.
+func newRun(s *Server, j *job) *run {
+	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
+	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
+		r.about.Vertices, r.about.Edges = g.report.Vertices, g.report.Edges
+	}
+	return r
+}
+
+func onePerWorker(placements []*control.Placement) []*control.Placement {
+	var all []*control.Placement
+	seen := map[string]bool{}
+	for _, p := range placements {
+		if !seen[p.Worker] {
+			seen[p.Worker] = true
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// figures copies what is known of the run.
+func (r *run) figures() *control.Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := &r.about
+	return &control.Job{
+		Supersteps: a.Supersteps, Converged: a.Converged, Messages: a.Messages, MessagesSent: a.MessagesSent, BytesSent: a.BytesSent,
+		ResultBytes: a.ResultBytes, LoadSeconds: a.LoadSeconds, RunSeconds: a.RunSeconds, WriteSeconds: a.WriteSeconds,
+		Vertices: a.Vertices, Edges: a.Edges,
+	}
+}
+
+func (r *run) set(f func(*control.Job)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.about)
+}
+
+// lead runs the job to its end, and tells the state machine of it.
+func (r *run) lead(ctx context.Context) {
+	err := r.phases(ctx)
+	r.cleanUp(err)
+	s := r.server
+	_ = s.event(func() error {
+		if stop := s.stops[r.id]; stop != nil {
+			stop(nil)
+			delete(s.stops, r.id)
+		}
+		s.cluster.runEnded(s.now(), r.id, r.epoch, err)
+		return nil
+	})
+}
+
+func (r *run) advance(state control.JobState) {
+	s := r.server
+	_ = s.event(func() error { s.cluster.advance(r.id, r.epoch, state); return nil })
+}
+
+// ownGraph is the name that a graph has on the workers that is loaded for the job alone.
+func (r *run) ownGraph() string { return "job " + r.id }
+
+func (r *run) graph() string {
+	if r.spec.Graph != "" {
+		return r.spec.Graph
+	}
+	return r.ownGraph()
+}
+
+func (r *run) phases(ctx context.Context) error {
+	s := r.server
+	if r.spec.Graph == "" {
+		report, err := s.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
+			Graph: r.ownGraph(), Source: r.spec.Source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
+		})
+		if err != nil {
+			return err
+		}
+		r.set(func(a *control.Job) {
+			a.Vertices, a.Edges, a.LoadSeconds = report.Vertices, report.Edges, report.Seconds
+		})
+	}
+	prepared, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{
+		Graph: r.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
+	}}}, func(report *control.Report) bool { return report.GetPrepare() != nil })
+	if err != nil {
+		return err
+	}
+	reports := make([]*control.PrepareReport, len(prepared))
+	for i, p := range prepared {
+		reports[i] = p.GetPrepare()
+	}
+	r.advance(control.JobState_JOB_STATE_RUNNING)
+	if err := r.supersteps(ctx, reports); err != nil {
+		return err
+	}
+	if !r.spec.KeepResult {
+		return nil
+	}
+	r.advance(control.JobState_JOB_STATE_WRITING)
+	return r.write(ctx)
+}
+
+func (r *run) supersteps(ctx context.Context, prepared []*control.PrepareReport) error {
+	began := time.Now()
+	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
+	f := r.figures()
+	lead, err := r.server.options.Engine.Lead(Task{
+		ID: r.id, Epoch: r.epoch, Spec: r.spec, Vertices: f.Vertices, Edges: f.Edges,
+		Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
+	}, prepared)
+	if err != nil {
+		return err
+	}
+	d := lead.Begin()
+	r.tell(d.Outcome)
+	for d.Superstep != nil {
+		reports, seconds, err := r.superstep(ctx, d.Superstep)
+		if err != nil {
+			return err
+		}
+		d = lead.Next(reports, seconds)
+		r.tell(d.Outcome)
+	}
+	return nil
+}
+
+func (r *run) tell(o Outcome) {
+	r.set(func(a *control.Job) {
+		a.Converged, a.Supersteps = o.Converged, uint32(o.Supersteps)
+		a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
+	})
+}
+
+// superstep has every worker run a superstep and returns the partitions' reports, in order, and the seconds it took.
+func (r *run) superstep(ctx context.Context, step *control.Superstep) ([]*control.PartitionReport, float64, error) {
+	if limit := r.server.options.SuperstepTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("superstep %d took longer than %v", step.Superstep, limit))
+		defer cancel()
+	}
+	began := time.Now()
+	answers, err := r.all(ctx, fmt.Sprintf("superstep %d", step.Superstep), &control.Command{Body: &control.Command_Superstep{Superstep: step}},
+		func(report *control.Report) bool {
+			return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
+		})
+	seconds := time.Since(began).Seconds()
+	if err != nil {
+		return nil, 0, err
+	}
+	reports, err := collect(answers, len(r.job.placements), step.Superstep)
+	if err != nil {
+		return nil, 0, err
+	}
+	record := &control.SuperstepRecord{Superstep: step.Superstep, Scheme: step.Scheme, Seconds: seconds}
+	for _, p := range reports {
+		record.Partitions = append(record.Partitions, withoutAggregates(p))
+	}
+	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
+	return reports, seconds, nil
+}
+
+// write has every worker send its values, each into a part of its own, all at once.
+func (r *run) write(ctx context.Context) error {
+	began := time.Now()
+	results := r.server.results
+	results.remove(r.id)
+	parts := make([]*part, len(r.team))
+	var errs []error
+	for i := range parts {
+		p, err := results.create(r.id, i)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		parts[i] = p
+	}
+	if len(errs) == 0 {
+		_, err := r.each(ctx, "values", func(int) *control.Command {
+			return &control.Command{Body: &control.Command_Values{Values: &control.Values{}}}
+		}, func(i int, report *control.Report) error { return parts[i].write(report.GetValues().GetData()) },
+			func(*control.Report) bool { return true })
+		errs = append(errs, err)
+	}
+	total := uint64(0)
+	for _, p := range parts {
+		if p != nil {
+			errs = append(errs, p.close())
+			total += p.bytes
+		}
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		results.remove(r.id)
+	}
+	r.set(func(a *control.Job) { a.WriteSeconds, a.ResultBytes = time.Since(began).Seconds(), total })
+	return err
+}
+
+// cleanUp frees what the workers hold of the job; after a failure they are told to stop first.
+func (r *run) cleanUp(err error) {
+	var done sync.WaitGroup
+	for _, p := range r.team {
+		done.Go(func() {
+			ctx, cancel := context.WithTimeout(r.server.ctx, cleanUp)
+			defer cancel()
+			w := r.server.session(p)
+			if w == nil {
+				return
+			}
+			var commands []*control.Command
+			if err != nil {
+				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: err.Error()}}})
+			}
+			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
+			if r.spec.Graph == "" {
+				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.ownGraph()}}})
+			}
+			for _, c := range commands {
+				c.Job, c.Epoch = r.id, r.epoch
+				if _, err := w.do(ctx, c, func(*control.Report) error { return nil }); err != nil {
+					return
+				}
+			}
+		})
+	}
+	done.Wait()
+}

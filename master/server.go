@@ -1,0 +1,333 @@
+package master
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/membership"
+)
+
+// Options say how a master works. The zero value keeps workers, on loopback, and runs nothing.
+type Options struct {
+	// Token is what workers and clients must know; needed where others can reach the master.
+	Token control.Token
+	// Data is the directory where results are kept; by default one that is removed at the end.
+	Data string
+	// Version is told to workers and clients.
+	Version string
+	// Programs are those of this binary: a worker must have the same.
+	Programs []*control.Program
+	// Engine leads jobs; nil refuses them.
+	Engine Engine
+	// Lease is how long a worker may be silent; default control.Lease, with which a loss is seen within 3 s.
+	Lease time.Duration
+	// Grace is how long a leaving worker may finish what it runs, default 25 s.
+	Grace time.Duration
+	// Running is how many jobs run at a time, default 1: each takes all the cores.
+	Running int
+	// SuperstepTimeout ends a job whose superstep takes longer; 0 is no limit, and a worker's lease bounds the wait for one
+	// that is gone.
+	SuperstepTimeout time.Duration
+	// Group hints at the death of workers, or is nil. GossipAddress is where workers join it.
+	Group         membership.Group
+	GossipAddress string
+	// Log gets what happens, or is nil.
+	Log *slog.Logger
+	// Now and Random are the clock and the source of names; default the system's.
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// Other bounds.
+const (
+	maxQueue    = 1000
+	maxEnded    = 1000
+	keepGone    = 10 * time.Minute
+	ticks       = 20 // in a lease
+	cleanUp     = 5 * time.Second
+	shutdownFor = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
+)
+
+// Server is a master: the I/O around a cluster's state machine. Make it with New, run it with Serve.
+type Server struct {
+	UnimplementedServices
+	options Options
+	id      string // of this run
+	log     *slog.Logger
+	start   time.Time
+	results *results
+
+	ctx  context.Context // of everything the server started
+	end  context.CancelCauseFunc
+	work sync.WaitGroup // runs, loads, drops
+
+	mu       sync.Mutex
+	cluster  *cluster
+	sessions map[string]*session
+	stops    map[string]context.CancelCauseFunc // of runs and loads
+	runs     map[string]*run
+	journals map[string]*journal
+	loads    map[string]chan struct{} // closed when a load has ended
+	turned   int                      // clients with a wrong token
+	stale    int                      // messages of a time gone by
+}
+
+// UnimplementedServices makes calls that a later version adds fail cleanly.
+type UnimplementedServices struct {
+	control.UnimplementedWorkersHandler
+	control.UnimplementedClusterHandler
+}
+
+// New makes a master.
+func New(o Options) (*Server, error) {
+	if o.Lease == 0 {
+		o.Lease = control.Lease
+	}
+	if o.Grace == 0 {
+		o.Grace = 25 * time.Second
+	}
+	if o.Running == 0 {
+		o.Running = 1
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	var id [4]byte
+	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
+		return nil, fmt.Errorf("a name for the master: %w", err)
+	}
+	s := &Server{
+		options: o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
+		sessions: map[string]*session{}, stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
+		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
+	}
+	s.cluster = newCluster(rules{
+		lease: o.Lease, grace: o.Grace, keep: keepGone, running: o.Running, queue: maxQueue, ended: maxEnded,
+		jobPrefix: s.id[:4] + "-", programs: o.Programs,
+	})
+	// A later run of the master gives larger incarnations, so that names change hands in order.
+	s.cluster.last = uint64(max(s.start.Unix(), 0)) << 16
+	var err error
+	if s.results, err = newResults(o.Data); err != nil {
+		return nil, err
+	}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	return s, nil
+}
+
+// now is the time since the master started; it does not jump with the wall clock.
+func (s *Server) now() time.Duration { return s.options.Now().Sub(s.start) }
+
+// errClosing is why everything ends with the master.
+var errClosing = errors.New("the master is stopping")
+
+// Serve answers on a listener until ctx ends, and returns when everything it started has ended. It is called once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	defer s.results.close()
+	defer s.end(errClosing)
+	if err := control.CheckListen(l.Addr().String(), s.options.Token); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	mux := http.NewServeMux()
+	options := control.HandlerOptions(s.options.Token, s.turnAway)
+	mux.Handle(control.NewWorkersHandler(s, options...))
+	mux.Handle(control.NewClusterHandler(s, options...))
+	mux.HandleFunc("GET /debug/status", s.statusPage)
+	server := control.NewHTTPServer(mux, s.ctx)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	s.work.Add(1)
+	go s.tick()
+	if s.options.Group != nil {
+		s.work.Add(1)
+		go s.hints()
+	}
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	s.end(errClosing) // under the lock: nothing is started any more
+	s.mu.Unlock()
+	s.work.Wait()
+	bounded, cancel := context.WithTimeout(context.Background(), shutdownFor)
+	defer cancel()
+	if server.Shutdown(bounded) != nil {
+		_ = server.Close()
+	}
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("master: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) turnAway() {
+	_ = s.event(func() error { s.turned++; return nil })
+}
+
+// tick lets time pass in the state machine.
+func (s *Server) tick() {
+	defer s.work.Done()
+	t := time.NewTicker(s.options.Lease / ticks)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			_ = s.event(func() error { s.cluster.tick(s.now()); return nil })
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// hints passes on what gossip takes for dead.
+func (s *Server) hints() {
+	defer s.work.Done()
+	for {
+		select {
+		case e, ok := <-s.options.Group.Events():
+			if !ok {
+				return
+			}
+			if e.Kind == membership.Gone && e.Member.Role == membership.Worker {
+				_ = s.event(func() error { s.cluster.suspect(s.now(), e.Member.Name); return nil })
+			}
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// event lets something happen to the state, and does what the state machine wants done. None of that waits.
+func (s *Server) event(happen func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := happen()
+	for _, e := range s.cluster.take() {
+		s.effect(e)
+	}
+	return err
+}
+
+func (s *Server) effect(e effect) {
+	switch e := e.(type) {
+	case startJob:
+		ctx, stop := context.WithCancelCause(s.ctx)
+		s.stops[e.job.id] = stop
+		r := newRun(s, e.job)
+		s.runs[e.job.id] = r
+		s.spawn(func() { r.lead(ctx) })
+	case stopJob:
+		if stop := s.stops[e.id]; stop != nil {
+			stop(errors.New(e.reason))
+		}
+	case jobTurned:
+		s.log.Info("job", "job", e.job.id, "state", e.state.Word(), "reason", e.reason)
+		s.note(e)
+	case startLoad:
+		ctx, stop := context.WithCancelCause(s.ctx)
+		s.stops["graph "+e.graph.name] = stop
+		s.loads[e.graph.name] = make(chan struct{})
+		s.spawn(func() { s.load(ctx, e.graph) })
+	case stopLoad:
+		if stop := s.stops["graph "+e.name]; stop != nil {
+			stop(errors.New(e.reason))
+		}
+	case dropShare:
+		for _, name := range e.workers {
+			if w := s.sessions[name]; w != nil {
+				s.tell(w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: e.name}}})
+			}
+		}
+	case goodbye:
+		s.log.Info("worker may go", "worker", e.name)
+		if w := s.sessions[e.name]; w != nil {
+			s.spawn(func() {
+				select {
+				case w.out <- &control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}}:
+				case <-w.ctx.Done():
+				case <-s.ctx.Done():
+				}
+			})
+		}
+	case dismiss:
+		s.log.Warn("worker lost", "worker", e.name, "incarnation", e.incarnation, "reason", e.reason)
+		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
+			w.end(lapsed(e.name, e.incarnation))
+		}
+	}
+}
+
+// tell sends a command, before any that comes later, whose answer only matters to the log.
+func (s *Server) tell(w *session, c *control.Command) {
+	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
+	k := w.begin(ctx, c)
+	sent := false
+	select {
+	case w.out <- k.message:
+		sent = true
+	default:
+	}
+	s.spawn(func() {
+		defer cancel()
+		defer w.forget(c)
+		if !sent {
+			select {
+			case w.out <- k.message:
+			case <-w.ctx.Done():
+			case <-ctx.Done():
+			}
+		}
+		r, err := w.wait(ctx, k, func(*control.Report) error { return nil })
+		if err == nil && r.Failure != nil {
+			err = errors.New(r.Failure.Message)
+		}
+		if err != nil && s.ctx.Err() == nil {
+			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
+		}
+	})
+}
+
+// spawn starts what Serve waits for. The lock is held; a server that stops starts nothing.
+func (s *Server) spawn(f func()) {
+	if s.ctx.Err() == nil {
+		s.work.Go(f)
+	}
+}
+
+// Register makes a worker known.
+func (s *Server) Register(_ context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
+	var incarnation uint64
+	err := s.event(func() (err error) {
+		incarnation, err = s.cluster.register(s.now(), r.Msg)
+		return err
+	})
+	if err != nil {
+		s.log.Warn("worker refused", "worker", r.Msg.Name, "from", r.Peer().Addr, "reason", err)
+		return nil, control.Wire(err)
+	}
+	return connect.NewResponse(&control.RegisterResponse{
+		Incarnation: incarnation, Master: s.id, Version: s.options.Version, GossipAddress: s.options.GossipAddress,
+		LeaseMilliseconds:     uint32(s.options.Lease.Milliseconds()),
+		HeartbeatMilliseconds: uint32((s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
+	}), nil
+}

@@ -1,0 +1,236 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// session is the connection over which a worker is commanded.
+type session struct {
+	name        string
+	incarnation uint64
+	out         chan *control.ToWorker
+	ctx         context.Context
+	end         context.CancelCauseFunc
+
+	mu    sync.Mutex
+	last  uint64 // command
+	calls map[uint64]*call
+}
+
+// call is a command that was not answered yet.
+type call struct {
+	message *control.ToWorker
+	job     string
+	epoch   uint32
+	reports chan *control.Report
+	done    <-chan struct{} // nobody waits any more
+}
+
+// outgoing bounds the commands that wait to be sent to a worker.
+const outgoing = 64
+
+func newSession(ctx context.Context, name string, incarnation uint64) *session {
+	ctx, end := context.WithCancelCause(ctx)
+	return &session{
+		name: name, incarnation: incarnation, out: make(chan *control.ToWorker, outgoing), ctx: ctx, end: end, calls: map[uint64]*call{},
+	}
+}
+
+// do sends a command and waits for the last of its reports; those before it go to each. The error is of the session or of
+// ctx; what went wrong with the command is in the report.
+func (s *session) do(ctx context.Context, c *control.Command, each func(*control.Report) error) (*control.Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k := s.begin(ctx, c)
+	defer s.forget(c)
+	select {
+	case s.out <- k.message:
+	case <-s.ctx.Done():
+		return nil, s.broken()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return s.wait(ctx, k, each)
+}
+
+// begin numbers a command and makes ready for its reports, which are not waited for once ctx has ended.
+func (s *session) begin(ctx context.Context, c *control.Command) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	c.Id = s.last
+	k := &call{
+		message: &control.ToWorker{Body: &control.ToWorker_Command{Command: c}},
+		job:     c.Job, epoch: c.Epoch, reports: make(chan *control.Report, 4), done: ctx.Done(),
+	}
+	s.calls[c.Id] = k
+	return k
+}
+
+func (s *session) forget(c *control.Command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, c.Id)
+}
+
+func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) error) (*control.Report, error) {
+	for {
+		select {
+		case r := <-k.reports:
+			if !r.More {
+				return r, nil
+			}
+			if err := each(r); err != nil {
+				return nil, err
+			}
+		case <-s.ctx.Done():
+			return nil, s.broken()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) broken() error {
+	return fmt.Errorf("worker %s: %w", s.name, context.Cause(s.ctx))
+}
+
+// answered hands a report to who waits for it, and reports whether someone does: else it is stale.
+func (s *session) answered(r *control.Report) bool {
+	s.mu.Lock()
+	k := s.calls[r.Id]
+	s.mu.Unlock()
+	if k == nil || k.job != r.Job || k.epoch != r.Epoch {
+		return false
+	}
+	select {
+	case k.reports <- r:
+		return true
+	case <-k.done:
+		return false
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// errSessionBroke is why commands under way fail when a worker's connection does.
+var errSessionBroke = errors.New("its session broke")
+
+// Session leads a worker's session: a goroutine reads, this one writes.
+func (s *Server) Session(ctx context.Context, stream *connect.BidiStream[control.FromWorker, control.ToWorker]) error {
+	first, err := stream.Receive()
+	if err != nil {
+		return err
+	}
+	a := first.GetAttach()
+	if a == nil {
+		return control.Wire(control.Refuse(control.Refusal_KIND_INVALID, "a session begins with attach"))
+	}
+	if a.Master != s.id {
+		return control.Wire(control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s is registered with another run of the master", a.Name))
+	}
+	w := newSession(ctx, a.Name, first.Incarnation)
+	defer w.end(errSessionBroke)
+	if err := s.attach(w); err != nil {
+		return control.Wire(err)
+	}
+	defer s.detach(w)
+	if err := stream.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: &control.Attached{}}}); err != nil {
+		return err
+	}
+	go func() {
+		for {
+			m, err := stream.Receive()
+			if err != nil {
+				w.end(errSessionBroke)
+				return
+			}
+			if !s.hear(w, m) {
+				w.end(lapsed(w.name, w.incarnation))
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case m := <-w.out:
+			if err := stream.Send(m); err != nil {
+				return err
+			}
+		case <-w.ctx.Done():
+			return control.Wire(context.Cause(w.ctx))
+		}
+	}
+}
+
+// attach makes a session the worker's, and ends one it had before.
+func (s *Server) attach(w *session) error {
+	return s.event(func() error {
+		if err := s.cluster.attach(s.now(), w.name, w.incarnation); err != nil {
+			return err
+		}
+		if old := s.sessions[w.name]; old != nil {
+			old.end(errors.New("it began another session"))
+		}
+		s.sessions[w.name] = w
+		s.log.Info("worker is there", "worker", w.name, "incarnation", w.incarnation)
+		return nil
+	})
+}
+
+func (s *Server) detach(w *session) {
+	_ = s.event(func() error {
+		if s.sessions[w.name] == w {
+			delete(s.sessions, w.name)
+			s.cluster.detach(s.now(), w.name, w.incarnation)
+			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", context.Cause(w.ctx))
+		}
+		return nil
+	})
+}
+
+// hear takes what a worker says, and reports whether it is still one of the cluster's.
+func (s *Server) hear(w *session, m *control.FromWorker) bool {
+	known := false
+	_ = s.event(func() error {
+		if m.Incarnation != w.incarnation {
+			s.stale++
+			return nil
+		}
+		if known = s.cluster.heard(s.now(), w.name, w.incarnation); !known {
+			return nil
+		}
+		switch body := m.Body.(type) {
+		case *control.FromWorker_Heartbeat:
+			s.cluster.workers[w.name].used = body.Heartbeat.MemoryUsed
+		case *control.FromWorker_Leave:
+			s.cluster.leave(s.now(), w.name, w.incarnation, body.Leave.Reason)
+		}
+		return nil
+	})
+	if !known {
+		return false
+	}
+	switch body := m.Body.(type) {
+	case *control.FromWorker_Heartbeat:
+		select {
+		case w.out <- &control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}}:
+		default: // other messages wait, which tell the worker as much
+		}
+	case *control.FromWorker_Report:
+		if !w.answered(body.Report) {
+			_ = s.event(func() error { s.stale++; return nil })
+		}
+	case *control.FromWorker_Log:
+		body.Log.Worker = w.name
+		s.append(body.Log.Job, &control.JobEvent{Body: &control.JobEvent_Log{Log: body.Log}})
+	}
+	return true
+}

@@ -1,0 +1,58 @@
+package master
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// ListWorkers lists the workers by name, those that are gone too.
+func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return connect.NewResponse(&control.ListWorkersResponse{Workers: s.workers()}), nil
+}
+
+func (s *Server) workers() []*control.Worker {
+	var all []*control.Worker
+	for _, name := range slices.Sorted(maps.Keys(s.cluster.workers)) {
+		w := s.cluster.workers[name]
+		all = append(all, &control.Worker{
+			Name: name, State: w.state, Reason: w.reason, Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
+			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site, Attached: w.attached,
+			Suspected: w.suspected, HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used,
+		})
+	}
+	return all
+}
+
+// Status says how the cluster is.
+func (s *Server) Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
+	return connect.NewResponse(s.status()), nil
+}
+
+func (s *Server) status() *control.StatusResponse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &control.StatusResponse{
+		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: s.workers(), Graphs: s.graphs(),
+		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
+	}
+}
+
+// statusPage is the status for people with curl.
+func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
+	if !s.options.Token.Allows(r.Header) {
+		s.turnAway()
+		http.Error(w, "a token is missing or wrong: curl -H \"Authorization: Bearer $(cat FILE)\"", http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write([]byte(control.StatusText(s.status())))
+}

@@ -1,0 +1,267 @@
+package master
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// worker is what the master knows of a worker.
+type worker struct {
+	name, instance string
+	incarnation    uint64
+	state          control.WorkerState
+	reason         string // why it is leaving, left or lost
+	attached       bool   // has a session
+	suspected      bool   // by gossip
+	told           bool   // goodbye
+	heard          time.Duration
+	deadline       time.Duration // lost after it
+	leaveBy        time.Duration
+	used           uint64 // bytes of memory
+	about          *control.RegisterRequest
+}
+
+func (w *worker) live() bool {
+	return w.state == control.WorkerState_WORKER_STATE_REGISTERED || w.state == control.WorkerState_WORKER_STATE_LEAVING
+}
+
+// maxName bounds the names of workers and graphs.
+const maxName = 128
+
+// validName reports whether a name can be shown anywhere as it is.
+func validName(name string) bool {
+	for _, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '-' && c != '_' && c != '.' && c != ':' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}
+
+// register takes a worker in, or back, and returns its incarnation.
+//
+// A name belongs to the process that has it until its lease lapses. Then the next to ask gets it, under a larger
+// incarnation, and the one before is fenced. A process with an incarnation that this master never gave is from before
+// the master's restart, and keeps it.
+func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint64, error) {
+	if err := c.acceptable(r); err != nil {
+		c.refused++
+		return 0, err
+	}
+	w := c.workers[r.Name]
+	incarnation := r.Incarnation
+	switch {
+	case w != nil && w.live() && w.instance == r.Instance && (incarnation == 0 || incarnation == w.incarnation):
+		c.heardOf(now, w)
+		return w.incarnation, nil
+	case w != nil && incarnation != 0 && incarnation < w.incarnation:
+		c.refused++
+		return 0, fenced(r.Name, incarnation, w.incarnation)
+	case w != nil && w.live() && w.attached:
+		c.refused++
+		return 0, control.Refuse(control.Refusal_KIND_DUPLICATE, "there is a worker %s already%s: give this one another --name", r.Name, w.place())
+	case w != nil && w.live():
+		return 0, control.Refuse(control.Refusal_KIND_HELD, "the name %s is held for %.1f s more by a worker that lost its session", r.Name, (w.deadline - now).Seconds())
+	case incarnation != 0 && (incarnation <= c.floor || w != nil && incarnation == w.incarnation):
+		return 0, lapsed(r.Name, incarnation)
+	case incarnation == 0:
+		c.last++
+		incarnation = c.last
+	}
+	c.last = max(c.last, incarnation)
+	c.workers[r.Name] = &worker{
+		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
+		heard: now, deadline: now + c.lease, about: r,
+	}
+	return incarnation, nil
+}
+
+func (w *worker) place() string {
+	if w.about.DataAddress == "" {
+		return ""
+	}
+	return " at " + w.about.DataAddress
+}
+
+func fenced(name string, old, newer uint64) error {
+	return control.Refuse(control.Refusal_KIND_FENCED, "worker %s, incarnation %d, is fenced: incarnation %d has taken its place", name, old, newer)
+}
+
+func lapsed(name string, incarnation uint64) error {
+	return control.Refuse(control.Refusal_KIND_LAPSED, "the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name, incarnation)
+}
+
+// acceptable refuses what can be no worker of this cluster, whoever has its name.
+func (c *cluster) acceptable(r *control.RegisterRequest) error {
+	if r.Protocol != control.Protocol {
+		return control.Refuse(control.Refusal_KIND_VERSION, "worker %s speaks version %d of the control protocol (superstep %s), this master version %d",
+			r.Name, r.Protocol, r.Version, control.Protocol)
+	}
+	if !validName(r.Name) {
+		return control.Refuse(control.Refusal_KIND_INVALID, "found the worker's name %.150q, expected up to %d letters, digits, - _ . and :", r.Name, maxName)
+	}
+	for _, p := range c.programs {
+		i := slices.IndexFunc(r.Programs, func(q *control.Program) bool { return q.Name == p.Name })
+		switch {
+		case i < 0:
+			return control.Refuse(control.Refusal_KIND_PROGRAMS, "the binary of worker %s has no program %s: start the same binary as the master's", r.Name, p.Name)
+		case r.Programs[i].Fingerprint != p.Fingerprint:
+			return control.Refuse(control.Refusal_KIND_PROGRAMS, "the binary of worker %s has another version of program %s (%.12s, the master's %.12s): start the same binary as the master's",
+				r.Name, p.Name, r.Programs[i].Fingerprint, p.Fingerprint)
+		}
+	}
+	return nil
+}
+
+// attach begins a registered worker's session; one it had before is over.
+func (c *cluster) attach(now time.Duration, name string, incarnation uint64) error {
+	w := c.workers[name]
+	switch {
+	case w != nil && incarnation < w.incarnation:
+		c.refused++
+		return fenced(name, incarnation, w.incarnation)
+	case w != nil && incarnation == w.incarnation && w.state == control.WorkerState_WORKER_STATE_LOST,
+		w == nil && incarnation <= c.floor:
+		return lapsed(name, incarnation)
+	case w == nil || incarnation > w.incarnation || !w.live():
+		return control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s, incarnation %d, is not registered", name, incarnation)
+	}
+	w.attached = true
+	c.heardOf(now, w)
+	c.schedule(now)
+	return nil
+}
+
+// current returns the worker, if this is its incarnation and it is not gone.
+func (c *cluster) current(name string, incarnation uint64) *worker {
+	w := c.workers[name]
+	if w == nil || w.incarnation != incarnation || !w.live() {
+		return nil
+	}
+	return w
+}
+
+// heard notes that a worker lives, and reports whether it is still one of the cluster's.
+func (c *cluster) heard(now time.Duration, name string, incarnation uint64) bool {
+	w := c.current(name, incarnation)
+	if w == nil {
+		return false
+	}
+	c.heardOf(now, w)
+	return true
+}
+
+func (c *cluster) heardOf(now time.Duration, w *worker) {
+	w.heard, w.deadline, w.suspected = now, now+c.lease, false
+}
+
+// suspect takes gossip's hint that a worker is dead: unless it is heard of soon, its lease ends early.
+func (c *cluster) suspect(now time.Duration, name string) {
+	w := c.workers[name]
+	if w == nil || !w.live() {
+		return
+	}
+	w.suspected = true
+	w.deadline = min(w.deadline, now+2*c.lease/control.HeartbeatsPerLease)
+}
+
+// detach notes the end of a session. A worker that was told to go is gone; another has until its lease ends to come back.
+func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
+	w := c.current(name, incarnation)
+	if w == nil {
+		return
+	}
+	w.attached = false
+	if w.told {
+		w.state = control.WorkerState_WORKER_STATE_LEFT
+		w.heard = now
+	}
+}
+
+// leave is a worker's wish to go: it gets no more work, and goes when what it runs has ended or its grace is over.
+func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reason string) {
+	w := c.current(name, incarnation)
+	if w == nil || w.state == control.WorkerState_WORKER_STATE_LEAVING {
+		return
+	}
+	w.state, w.reason, w.leaveBy = control.WorkerState_WORKER_STATE_LEAVING, reason, now+c.grace
+	c.farewells()
+}
+
+// farewells lets leaving workers go that no job needs.
+func (c *cluster) farewells() {
+	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
+		w := c.workers[name]
+		if w.state == control.WorkerState_WORKER_STATE_LEAVING && !c.busy(name) {
+			c.farewell(w)
+		}
+	}
+}
+
+func (c *cluster) farewell(w *worker) {
+	if w.told {
+		return
+	}
+	w.told = true
+	c.failGraphs(w, "left")
+	c.emit(goodbye{w.name})
+}
+
+// lose gives a worker up, and with it everything that needs it.
+func (c *cluster) lose(now time.Duration, w *worker, reason string) {
+	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason, false, false
+	w.heard = now
+	c.emit(dismiss{w.name, reason, w.incarnation})
+	c.release(now, w, "worker "+w.name+" was lost: "+reason)
+	c.failGraphs(w, "was lost")
+}
+
+// release fails what runs on a worker.
+func (c *cluster) release(now time.Duration, w *worker, reason string) {
+	for _, id := range c.order {
+		if j := c.jobs[id]; j.active() && uses(j.placements, w.name) {
+			c.stop(now, j, reason, false)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
+		g := c.graphs[name]
+		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) && g.reason == "" {
+			g.reason = reason
+			c.emit(stopLoad{g.name, reason})
+		}
+	}
+}
+
+// busy reports whether a worker is needed for something that ends by itself.
+func (c *cluster) busy(name string) bool {
+	for _, j := range c.jobs {
+		if j.active() && uses(j.placements, name) {
+			return true
+		}
+	}
+	for _, g := range c.graphs {
+		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func uses(placements []*control.Placement, worker string) bool {
+	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker })
+}
+
+// workersOf returns the workers of placements, each once.
+func workersOf(placements []*control.Placement) []string {
+	var names []string
+	for _, p := range placements {
+		if !slices.Contains(names, p.Worker) {
+			names = append(names, p.Worker)
+		}
+	}
+	return names
+}

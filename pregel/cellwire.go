@@ -1,0 +1,53 @@
+package pregel
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
+
+// Encode returns the cell's value as bytes, for the coordinator in another process: little-endian if the type has a
+// fixed size, as JSON otherwise, of exported fields alone. A sum that must be exact travels with all its parts.
+func (c *cell[T]) Encode() ([]byte, error) {
+	var exact []float64
+	if c.parts != nil {
+		exact = append([]float64{c.parts.special}, c.parts.parts...)
+	}
+	data := binary.LittleEndian.AppendUint32(nil, uint32(len(exact)))
+	data, err := binary.Append(data, binary.LittleEndian, exact)
+	if err != nil {
+		return nil, err
+	}
+	if binary.Size(c.value) >= 0 {
+		return binary.Append(data, binary.LittleEndian, c.value)
+	}
+	text, err := json.Marshal(&c.value)
+	return append(data, text...), err
+}
+
+// Decode sets the cell to what Encode wrote.
+func (c *cell[T]) Decode(data []byte) error {
+	if len(data) < 4 {
+		return fmt.Errorf("an aggregate of %d bytes", len(data))
+	}
+	n := int(binary.LittleEndian.Uint32(data))
+	if data = data[4:]; n > len(data)/8 || (n > 0) != (c.parts != nil) {
+		return fmt.Errorf("an aggregate with %d parts in %d bytes", n, len(data))
+	}
+	if c.parts != nil {
+		exact := make([]float64, n)
+		if _, err := binary.Decode(data, binary.LittleEndian, exact); err != nil {
+			return err
+		}
+		c.parts.special, c.parts.parts = exact[0], exact[1:]
+	}
+	data = data[8*n:]
+	if size := binary.Size(c.value); size >= 0 {
+		if size != len(data) {
+			return fmt.Errorf("an aggregate of %d bytes, expected %d", len(data), size)
+		}
+		_, err := binary.Decode(data, binary.LittleEndian, &c.value)
+		return err
+	}
+	return json.Unmarshal(data, &c.value)
+}

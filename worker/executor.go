@@ -1,0 +1,53 @@
+// Package worker is a worker of a cluster: it registers with the master, keeps the session with it, has its commands done
+// by an [Executor], and leaves.
+//
+//	start -> register --ok--> session --goodbye--> end
+//	           ^  |  \           |  \
+//	           |  |   refused    |   fenced --> end, with an error
+//	           +--+-- lapsed: forget everything
+//	           +----- broken: again, with the same incarnation
+package worker
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Executor does the work. Commands of one job come one after the other, those of several jobs at once; loads and drops of
+// one graph of the catalog as well. A context that ends says that the job was cancelled or the session is over: what is
+// returned then goes nowhere.
+type Executor interface {
+	// Load loads this worker's partitions of a graph, together with the other workers.
+	Load(ctx context.Context, t Task, l *control.Load) (*control.LoadReport, error)
+	// Prepare makes ready to run a program on a graph that is loaded.
+	Prepare(ctx context.Context, t Task, p *control.Prepare) (*control.PrepareReport, error)
+	// Superstep runs a superstep of all this worker's partitions.
+	Superstep(ctx context.Context, t Task, s *control.Superstep) (*control.SuperstepReport, error)
+	// Values passes the lines of the result to emit, in pieces of any size.
+	Values(ctx context.Context, t Task, emit func(data []byte) error) error
+	// Cancel makes the job's command end soon, if one is under way. It may come at any time.
+	Cancel(t Task, reason string)
+	// Drop frees a graph, or with no name what the job holds. What is not there is no error.
+	Drop(ctx context.Context, t Task, graph string) error
+	// Reset forgets all jobs and graphs: the cluster goes on without what this worker held. No command is under way.
+	Reset()
+}
+
+// Task says for whom a command is.
+type Task struct {
+	Job   string
+	Epoch uint32
+	// Self is the incarnation of this worker, and Log takes lines for those who watch the job; it does not wait.
+	Self uint64
+	Log  func(line string)
+}
+
+// ProgramError is an error that the user's program is to blame for.
+type ProgramError struct {
+	Text  string // naming the vertex and the superstep
+	Stack string
+}
+
+// Error is the text.
+func (e *ProgramError) Error() string { return e.Text }

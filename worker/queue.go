@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+func stamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
+
+// queue has the commands of a session done: those of a job, or for a graph of the catalog, one after the other, and each
+// job's beside the others'.
+type queue struct {
+	*session
+	mu    sync.Mutex
+	jobs  map[string]*serial
+	ended bool
+}
+
+// serial is the commands of one job.
+type serial struct {
+	epoch   uint32
+	waiting []*control.Command
+	running bool
+	stop    context.CancelCauseFunc // of the command under way
+}
+
+// key is what commands are ordered by.
+func key(c *control.Command) string {
+	if c.Job != "" {
+		return "job " + c.Job
+	}
+	if l := c.GetLoad(); l != nil {
+		return "graph " + l.Graph
+	}
+	return "graph " + c.GetDrop().GetGraph()
+}
+
+// add takes a command in. It does not wait for it.
+func (q *queue) add(ctx context.Context, c *control.Command) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
+		return
+	}
+	k := key(c)
+	s := q.jobs[k]
+	if s == nil {
+		s = &serial{}
+		q.jobs[k] = s
+	}
+	switch {
+	case c.Epoch < s.epoch:
+		newer := s.epoch
+		q.commands.Go(func() { q.answer(ctx, c, nil, stale(c, newer)) })
+		return
+	case c.Epoch > s.epoch:
+		s.epoch = c.Epoch
+	}
+	if cancel := c.GetCancel(); cancel != nil {
+		if s.stop != nil {
+			s.stop(errors.New(cancel.Reason))
+		}
+		q.commands.Go(func() {
+			q.Executor.Cancel(q.task(c), cancel.Reason)
+			q.answer(ctx, c, nil, nil)
+		})
+		return
+	}
+	s.waiting = append(s.waiting, c)
+	if !s.running {
+		s.running = true
+		q.commands.Go(func() { q.work(ctx, k, s) })
+	}
+}
+
+// work does the commands of one job while there are some.
+func (q *queue) work(ctx context.Context, k string, s *serial) {
+	for {
+		q.mu.Lock()
+		if len(s.waiting) == 0 || q.ended {
+			s.running = false
+			if q.jobs[k] == s {
+				delete(q.jobs, k)
+			}
+			q.mu.Unlock()
+			return
+		}
+		c := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		own, stop := context.WithCancelCause(ctx)
+		s.stop = stop
+		q.mu.Unlock()
+		report, err := q.do(own, c)
+		q.mu.Lock()
+		s.stop = nil
+		q.mu.Unlock()
+		stop(nil)
+		q.answer(ctx, c, report, err)
+	}
+}
+
+// end forgets what waits; what is under way ends with the session's context.
+func (q *queue) end(error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+}
+
+func (q *queue) task(c *control.Command) Task {
+	return Task{Job: c.Job, Epoch: c.Epoch, Self: q.incarnation, Log: func(line string) { q.log(c.Job, line) }}
+}
+
+// do has a command done. A panic is the worker's fault, and fails the command alone.
+func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a bug in superstep: %v\n%s", v, debug.Stack())
+		}
+	}()
+	t := q.task(c)
+	r = &control.Report{}
+	switch body := c.Body.(type) {
+	case *control.Command_Load:
+		var l *control.LoadReport
+		l, err = q.Executor.Load(ctx, t, body.Load)
+		r.Body = &control.Report_Load{Load: l}
+	case *control.Command_Prepare:
+		var p *control.PrepareReport
+		p, err = q.Executor.Prepare(ctx, t, body.Prepare)
+		r.Body = &control.Report_Prepare{Prepare: p}
+	case *control.Command_Superstep:
+		var s *control.SuperstepReport
+		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
+		r.Body = &control.Report_Superstep{Superstep: s}
+	case *control.Command_Values:
+		err = q.values(ctx, t, c)
+	case *control.Command_Drop:
+		err = q.Executor.Drop(ctx, t, body.Drop.Graph)
+	default:
+		err = errors.New("the master wants something that this version does not know")
+	}
+	return r, err
+}
+
+// values sends a job's result in pieces that fit into messages.
+func (q *queue) values(ctx context.Context, t Task, c *control.Command) error {
+	return q.Executor.Values(ctx, t, func(data []byte) error {
+		for len(data) > 0 {
+			n := min(len(data), control.ChunkSize)
+			piece := &control.ValuesChunk{Data: append([]byte(nil), data[:n]...)}
+			r := &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, More: true, Body: &control.Report_Values{Values: piece}}
+			if err := q.report(ctx, r); err != nil {
+				return err
+			}
+			data = data[n:]
+		}
+		return nil
+	})
+}
+
+// answer sends the last report of a command.
+func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Report, err error) {
+	if r == nil || err != nil {
+		r = &control.Report{}
+	}
+	r.Id, r.Job, r.Epoch = c.Id, c.Job, c.Epoch
+	var program *ProgramError
+	switch {
+	case errors.As(err, &program):
+		r.Failure = &control.Failure{Message: bounded(program.Text), Stack: bounded(program.Stack), Program: true}
+	case err != nil:
+		r.Failure = &control.Failure{Message: bounded(err.Error())}
+	}
+	_ = q.report(ctx, r) // it fails only when the session is over
+}
+
+// maxText bounds what an error may say, so that it fits into a message.
+const maxText = 64 << 10
+
+func bounded(s string) string {
+	if len(s) > maxText {
+		return s[:maxText] + "..."
+	}
+	return s
+}

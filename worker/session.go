@@ -1,0 +1,175 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// session is a connection to the master: one goroutine reads, one writes, and each job that is worked for has one.
+type session struct {
+	*worker
+	out   chan *control.FromWorker
+	heard atomic.Int64 // when the master was, in nanoseconds since began
+	began time.Time
+	queue *queue
+}
+
+// outgoing is how many reports may wait to be sent.
+const outgoing = 64
+
+func newSession(w *worker) *session {
+	s := &session{worker: w, out: make(chan *control.FromWorker, outgoing), began: w.Now()}
+	s.queue = &queue{session: s, jobs: map[string]*serial{}}
+	return s
+}
+
+// Why a session ends.
+var (
+	errGoodbye = errors.New("goodbye")
+	errSilent  = errors.New("the master is silent")
+	errGrace   = errors.New("the master did not let the worker go in time")
+)
+
+type stream = connect.BidiStreamForClient[control.FromWorker, control.ToWorker]
+
+// keep attaches and stays until the session ends; nil is goodbye. When leave ends it asks to go.
+func (s *session) keep(leave context.Context, client control.WorkersClient) error {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(leave))
+	defer end(nil)
+	stream := client.Session(ctx)
+	defer func() { _ = stream.CloseResponse() }()
+	s.hear()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		end(s.read(ctx, stream))
+	}()
+	err := s.write(ctx, leave, stream)
+	end(err)
+	err = context.Cause(ctx)  // the first: what ended the other goroutine is a consequence
+	_ = stream.CloseRequest() // before that a read does not notice that its context has ended
+	<-read
+	s.queue.end(err)
+	if errors.Is(err, errGoodbye) || errors.Is(err, errGrace) {
+		return nil
+	}
+	return err
+}
+
+func (s *session) hear() { s.heard.Store(int64(s.Now().Sub(s.began))) }
+
+func (s *session) silence() time.Duration {
+	return s.Now().Sub(s.began) - time.Duration(s.heard.Load())
+}
+
+// write sends what is to be sent, and heartbeats, and watches whether the master lives.
+func (s *session) write(ctx, leave context.Context, stream *stream) error {
+	send := func(m *control.FromWorker) error {
+		m.Incarnation = s.incarnation
+		return stream.Send(m)
+	}
+	if err := send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: s.About.Name, Master: s.master}}}); err != nil {
+		return s.reason(ctx, err)
+	}
+	beat := time.NewTicker(s.heartbeat)
+	defer beat.Stop()
+	var grace <-chan time.Time
+	going := leave.Done()
+	for {
+		var m *control.FromWorker
+		select {
+		case m = <-s.out:
+		case <-beat.C:
+			if s.silence() > s.lease {
+				return errSilent
+			}
+			m = &control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: &control.Heartbeat{MemoryUsed: memoryUsed()}}}
+		case <-going:
+			s.Log.Info("asking to leave")
+			going = nil
+			t := time.NewTimer(s.Grace)
+			defer t.Stop()
+			grace = t.C
+			m = &control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}
+		case <-grace:
+			return errGrace
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := send(m); err != nil {
+			return s.reason(ctx, err)
+		}
+	}
+}
+
+// reason is why a send failed: who reads learns more of it than who writes, and a moment later.
+func (s *session) reason(ctx context.Context, err error) error {
+	t := time.NewTimer(s.heartbeat)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return err
+	}
+}
+
+func (s *session) read(ctx context.Context, stream *stream) error {
+	for {
+		m, err := stream.Receive()
+		if err != nil {
+			return err
+		}
+		s.hear()
+		switch body := m.Body.(type) {
+		case *control.ToWorker_Attached:
+			s.Log.Info("session", "incarnation", s.incarnation)
+		case *control.ToWorker_Command:
+			s.queue.add(ctx, body.Command)
+		case *control.ToWorker_Goodbye:
+			return errGoodbye
+		}
+	}
+}
+
+// report hands a report to the writer; while many wait, whoever has one more waits too.
+func (s *session) report(ctx context.Context, r *control.Report) error {
+	select {
+	case s.out <- &control.FromWorker{Body: &control.FromWorker_Report{Report: r}}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// log sends a line to those who watch a job, unless too many wait.
+func (s *session) log(job, line string) {
+	if len(line) > maxLine {
+		line = line[:maxLine] + "..."
+	}
+	select {
+	case s.out <- &control.FromWorker{Body: &control.FromWorker_Log{Log: &control.LogLine{Time: stamp(s.Now()), Job: job, Text: line}}}:
+	default:
+	}
+}
+
+const maxLine = 4 << 10
+
+func memoryUsed() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Sys
+}
+
+// stale is what commands of an attempt that is over are answered.
+func stale(c *control.Command, newer uint32) error {
+	return fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job, c.Epoch, newer)
+}

@@ -1,0 +1,224 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/membership"
+)
+
+// Options say who a worker is and whom it works for.
+type Options struct {
+	// Master is where it is, HOST:PORT; Token is what it wants to hear.
+	Master string
+	Token  control.Token
+	// About is what the worker tells of itself; the name is needed.
+	About *control.RegisterRequest
+	// Executor does the work; nil answers every command that there is nobody to do it.
+	Executor Executor
+	// Patience is how long to look for a master that does not answer, default 60 s.
+	Patience time.Duration
+	// Grace is how long to wait for the master's leave to go, default 27 s.
+	Grace time.Duration
+	// Group is joined where the master says, and asked where the master is; or nil.
+	Group membership.Group
+	// Dial makes connections; default TCP.
+	Dial control.Dialer
+	// Log gets what happens, or is nil. Now and Random are the clock and chance; default the system's.
+	Log    *slog.Logger
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// Backoff between tries to register.
+const (
+	firstWait   = 50 * time.Millisecond
+	longestWait = 2 * time.Second
+	callTimeout = 3 * time.Second
+)
+
+type worker struct {
+	Options
+	instance    string
+	incarnation uint64
+	master      string // the run of the master that is registered with
+	lease       time.Duration
+	heartbeat   time.Duration
+	commands    sync.WaitGroup
+}
+
+// Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an error when the master
+// refuses or fences the worker, or is not to be found. When it returns everything it started has ended.
+func Run(ctx context.Context, o Options) error {
+	w := &worker{Options: o}
+	w.defaults()
+	if err := w.rename(); err != nil {
+		return err
+	}
+	defer w.commands.Wait()
+	last := w.Now() // when the master was heard of
+	for wait := firstWait; ; {
+		address := w.address(w.Now().Sub(last) > longestWait)
+		registered, err := w.try(ctx, address)
+		switch {
+		case err == nil: // goodbye
+			return nil
+		case ctx.Err() != nil && !registered:
+			return nil // it was nobody's
+		case control.Final(err):
+			return fmt.Errorf("the master at %s refuses this worker: %w", address, control.Explain(address, err))
+		}
+		w.Log.Warn("no session", "master", address, "error", control.Explain(address, err))
+		if control.RefusalOf(err) == control.Refusal_KIND_LAPSED {
+			if err := w.begin(); err != nil {
+				return err
+			}
+		}
+		switch now := w.Now(); {
+		case registered || control.RefusalOf(err) != control.Refusal_KIND_UNSPECIFIED:
+			last = now
+			wait = firstWait
+		case now.Sub(last) > w.Patience:
+			return fmt.Errorf("no master for %v: %w", w.Patience, control.Explain(address, err))
+		}
+		if !w.pause(ctx, wait) {
+			return nil
+		}
+		wait = min(2*wait, longestWait)
+	}
+}
+
+func (w *worker) defaults() {
+	if w.Patience == 0 {
+		w.Patience = time.Minute
+	}
+	if w.Grace == 0 {
+		w.Grace = 27 * time.Second
+	}
+	if w.Now == nil {
+		w.Now = time.Now
+	}
+	if w.Random == nil {
+		w.Random = rand.Reader
+	}
+	if w.Log == nil {
+		w.Log = slog.New(slog.DiscardHandler)
+	}
+	if w.Executor == nil {
+		w.Executor = nobody{}
+	}
+}
+
+// rename makes this process a new one in the master's eyes.
+func (w *worker) rename() error {
+	var id [8]byte
+	if _, err := io.ReadFull(w.Random, id[:]); err != nil {
+		return fmt.Errorf("a name for the process: %w", err)
+	}
+	w.instance, w.incarnation, w.master = hex.EncodeToString(id[:]), 0, ""
+	return nil
+}
+
+// begin forgets everything and begins anew.
+func (w *worker) begin() error {
+	w.commands.Wait()
+	w.Executor.Reset()
+	return w.rename()
+}
+
+// address is where to look for the master: where it was said to be or, when it is not there, where gossip has one.
+func (w *worker) address(elsewhere bool) string {
+	if w.Master == "" || elsewhere {
+		if found := membership.FindMaster(w.Group); found != "" {
+			return found
+		}
+	}
+	return w.Master
+}
+
+// pause waits, more or less, so that not all workers come at once; it reports false when ctx ended.
+func (w *worker) pause(ctx context.Context, d time.Duration) bool {
+	var random [2]byte
+	_, _ = io.ReadFull(w.Random, random[:])
+	d = d/2 + d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far as a session.
+func (w *worker) try(ctx context.Context, address string) (bool, error) {
+	if address == "" {
+		return false, errors.New("no master is known yet")
+	}
+	c, err := control.Connect(address, w.Token, w.Dial)
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	request := &control.RegisterRequest{
+		Name: w.About.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: w.About.Protocol, Version: w.About.Version,
+		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, Site: w.About.Site, Programs: w.About.Programs,
+	}
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	response, err := c.Workers.Register(bounded, connect.NewRequest(request))
+	cancel()
+	if err != nil {
+		return false, err
+	}
+	r := response.Msg
+	if w.master != "" && w.master != r.Master {
+		// The master was started anew and knows nothing of what this worker holds.
+		w.commands.Wait()
+		w.Executor.Reset()
+	}
+	w.incarnation, w.master = r.Incarnation, r.Master
+	w.lease = time.Duration(r.LeaseMilliseconds) * time.Millisecond
+	w.heartbeat = time.Duration(r.HeartbeatMilliseconds) * time.Millisecond
+	if w.lease <= 0 || w.heartbeat <= 0 {
+		return false, errors.New("the master gave a lease of no time")
+	}
+	if w.Group != nil && r.GossipAddress != "" {
+		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
+	}
+	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
+	s := newSession(w)
+	return true, s.keep(ctx, c.Workers)
+}
+
+// nobody executes nothing.
+type nobody struct{}
+
+var errNobody = errors.New("this version of superstep does not run jobs on a cluster yet")
+
+func (nobody) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
+	return nil, errNobody
+}
+
+func (nobody) Prepare(context.Context, Task, *control.Prepare) (*control.PrepareReport, error) {
+	return nil, errNobody
+}
+
+func (nobody) Superstep(context.Context, Task, *control.Superstep) (*control.SuperstepReport, error) {
+	return nil, errNobody
+}
+func (nobody) Values(context.Context, Task, func([]byte) error) error { return errNobody }
+func (nobody) Cancel(Task, string)                                    {}
+func (nobody) Drop(context.Context, Task, string) error               { return nil }
+func (nobody) Reset()                                                 {}
