@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +43,43 @@ func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) 
 	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr}).main(args)
 }
 
+// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
+const patience = 3 * time.Second
+
+// checked is standard output, whose errors must not be lost.
+type checked struct {
+	io.Writer
+	err error
+}
+
+func (c *checked) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
 func (a *app) main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	done := make(chan struct{})
+	defer close(done)
+	context.AfterFunc(ctx, func() {
+		stop()
+		select {
+		case <-done:
+		case <-time.After(patience):
+			fmt.Fprintln(a.err, "superstep: interrupted")
+			os.Exit(exitFailed)
+		}
+	})
+	out := &checked{Writer: a.out}
+	a.out = out
 	err := a.execute(ctx, args)
+	if err == nil {
+		err = out.err
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -73,7 +106,13 @@ func (a *app) main(args []string) int {
 // error: that there is no memory, or that superstep is at fault.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	defer func() {
-		switch v := recover().(type) {
+		v := recover()
+		var program *engine.ProgramError
+		if e, ok := v.(error); ok && errors.As(e, &program) {
+			err = program
+			return
+		}
+		switch v := v.(type) {
 		case nil:
 		case *parallel.Panic:
 			err = &bugError{v.Value, v.Stack}

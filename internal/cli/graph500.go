@@ -67,6 +67,9 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := apart("", "--json", g.run.json, "--trace", g.run.trace); err != nil {
+		return err
+	}
 	if g.roots < 1 {
 		return usagef("--roots: found %d, expected 1 or more", g.roots)
 	}

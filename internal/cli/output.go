@@ -42,6 +42,27 @@ func (a *app) text(paths ...string) io.Writer {
 	return a.out
 }
 
+// apart refuses files that would overwrite each other or the graph; names are those of the flags, by turns with paths.
+func apart(graph string, flags ...string) error {
+	seen := map[string]string{}
+	for i := 0; i < len(flags); i += 2 {
+		flag, path := flags[i], flags[i+1]
+		if path == "" {
+			continue
+		}
+		if flag == "--trace" && path == "-" {
+			return usagef("--trace -: expected the name of a file")
+		}
+		if other, ok := seen[path]; ok {
+			return usagef("%s and %s are both %s", other, flag, path)
+		}
+		if seen[path] = flag; path == graph {
+			return usagef("%s %s would replace the graph", flag, path)
+		}
+	}
+	return nil
+}
+
 // writable tells before long work whether the files that are named can be written.
 func writable(paths ...string) error {
 	for _, path := range paths {

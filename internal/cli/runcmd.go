@@ -41,7 +41,8 @@ func (a *app) runProgram() *cobra.Command {
 
 Files: edge lists (.txt, .el, .wel), Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), plain or
 compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
-and their parameters; "superstep generate --help" lists the generators.`,
+and their parameters; "superstep generate --help" lists the generators, whose edges have random weights, uniform in [0,1),
+for a program that wants some (--unit-weights makes them 1).`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
@@ -113,6 +114,9 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	}
 	if r.verify && e.certificate == nil {
 		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
+	}
+	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+		return err
 	}
 	parts, grid, err := r.run.partitions()
 	if err != nil {

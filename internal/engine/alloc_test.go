@@ -128,7 +128,7 @@ func blockMany() {
 }
 
 func TestNoSuperstepAllocates(t *testing.T) {
-	if invariants.Enabled || raced {
+	if raced || invariants.Enabled {
 		t.Skip("the checks allocate, and the race detector shares work unevenly; without them this test runs")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept

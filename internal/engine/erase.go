@@ -109,9 +109,21 @@ func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
 func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
 	v := j.Value(id)
 	if j.methods.output != nil {
-		return j.methods.output.Output(dst, v)
+		return j.output(dst, v, id)
 	}
 	return j.appendValue(dst, v)
+}
+
+// output is the program's Output. Its panic goes on, as the program's.
+func (j *Job[V, M]) output(dst []byte, v V, id pregel.VertexID) []byte {
+	defer func() {
+		if p := recover(); p != nil {
+			e := newProgramError(j.name, p, noSuperstep)
+			e.Vertex, e.Known, e.Method = j.graph.Label(id), true, "Output"
+			panic(e)
+		}
+	}()
+	return j.methods.output.Output(dst, v)
 }
 
 func (j *Job[V, M]) appendValue(dst []byte, v any) []byte {

@@ -21,12 +21,15 @@ type ProgramError struct {
 	// Vertex is the input id of the vertex that ran, if Known.
 	Vertex uint64
 	Known  bool
+	Method string // that panicked, if it runs in no superstep
 	Value  any    // what it panicked with
 	Stack  string // where
 }
 
 func (e *ProgramError) Error() string {
 	switch {
+	case e.Method != "" && e.Known:
+		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
 	case e.Known:
 		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
 	case e.Superstep < 0:

@@ -45,7 +45,7 @@ type Progress struct {
 func (o Options) validate() error {
 	var errs []error
 	if o.MaxSupersteps < 0 {
-		errs = append(errs, fmt.Errorf("at most %d supersteps", o.MaxSupersteps))
+		errs = append(errs, fmt.Errorf("a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps))
 	}
 	if o.Uncombined && (o.Delivery == delivery.ChoosePull || o.Delivery == delivery.ChooseMirrored) {
 		errs = append(errs, fmt.Errorf("uncombined messages are pushed: not with delivery %v", o.Delivery))

@@ -172,7 +172,7 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 		copied = copied.Elem()
 	}
 	if p, ok := copied.Interface().(pregel.Validating); ok {
-		if err := p.Validate(); err != nil {
+		if err := validated(p, Name(inner)); err != nil {
 			return nil, err
 		}
 	}
@@ -180,4 +180,10 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 		return pregel.List(copied.Interface().(pregel.ListProgram[V, M])), nil
 	}
 	return copied.Interface().(pregel.Program[V, M]), nil
+}
+
+// validated asks a program whether its parameters make sense.
+func validated(p pregel.Validating, name string) (err error) {
+	defer caught(&err, name, &noSuperstep)
+	return p.Validate()
 }

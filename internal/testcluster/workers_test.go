@@ -17,7 +17,10 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A probe that memberlist has under way when it is shut down ends by its own timeout.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
+}
 
 func TestFourWorkersRegister(t *testing.T) {
 	c := Start(t, 4, master.Options{Version: "test"}, worker.Options{})
