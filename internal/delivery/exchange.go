@@ -47,7 +47,7 @@ type peer[M any] struct {
 	positions []uint32
 	messages  []M
 	combined  []M
-	ordered   []sent[M]
+	joins     []join
 }
 
 // NewExchange makes partition p's part. With more than one partition it must be connected before it is used.

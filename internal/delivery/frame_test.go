@@ -40,6 +40,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(All), listed, 1, 0, []byte{}, make([]byte, 4*listed))
 	f.Add(uint8(Sparse), 1, 1, 0, []byte{0, 0, 0, 0, 3, 0}, []byte{1, 2, 3, 4})
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{5, 0, 0, 0}, []byte{1, 2, 3, 4})
+	f.Add(uint8(Pairs), 1, 1, 0, []byte{9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, encoding uint8, count, from, superstep int, presence, raw []byte) {
 		k, err := combiners.Sum[uint32]().Kernel(pregel.Binding{Sources: &p.In.Slots, Capacity: p.Slots})
 		if err != nil {
@@ -69,7 +70,8 @@ func FuzzFrames(f *testing.F) {
 		err2 := x.Fold(t.Context(), p.Out, k, inbox, 0, false)
 		err3 := x.Uncombined(t.Context(), p.Out, nil, sink, 0, false)
 		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
-		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil) {
+		err5 := x.SendInOrder(t.Context(), outbox, sink, 0)
+		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil || err5 == nil) {
 			t.Fatalf("taken for a column and for pairs: %v", forged)
 		}
 		if err1 == nil && bitmap.Count(frontier.Words) != count || (err3 == nil || err4 == nil) && got < count {

@@ -142,48 +142,77 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 
 // sent is a message to a single vertex, with its sender.
 type sent[M any] struct {
-	to   uint32
+	join
+	msg M
+}
+
+// join says from whom to which vertex of a partition a message goes.
+type join struct {
 	from pregel.VertexID
-	msg  M
+	to   uint32
+	_    uint32
 }
 
 // SendInOrder is Send for outboxes that keep senders: nothing is combined on the way, and every vertex's messages reach
 // the sink in the order of their senders, whatever partitions these are in.
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
+	x.ordered = x.ordered[:0]
 	for q := range x.sends {
 		to := &x.sends[q]
-		to.ordered = to.ordered[:0]
+		to.joins, to.messages = to.joins[:0], to.messages[:0]
 		for _, o := range outboxes {
 			for i, local := range o.To[q] {
-				to.ordered = append(to.ordered, sent[M]{local, o.From[q][i], o.Msg[q][i]})
+				to.joins = append(to.joins, join{from: o.From[q][i], to: local})
 			}
+			to.messages = append(to.messages, o.Msg[q]...)
 		}
 		if q == p.Index {
+			x.order(to.joins, to.messages)
 			continue
 		}
-		to.frame = transport.Frame{To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.ordered), Ref: &to.ordered}
+		to.frame = transport.Frame{
+			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins), Presence: wire.Bytes(to.joins),
+		}
+		x.values(to)
 		if err := x.send(&to.frame, superstep); err != nil {
 			return err
 		}
 	}
-	all := append(x.ordered[:0], x.sends[p.Index].ordered...)
 	for range p.Of - 1 {
 		in, err := x.receive(ctx, transport.Sends, superstep)
 		if err != nil {
 			return err
 		}
-		all = append(all, *in.Ref.(*[]sent[M])...)
+		joins := wire.Slice[join](in.Presence)
+		messages, err := x.messagesOf(in)
+		if err != nil {
+			return err
+		}
+		if Encoding(in.Encoding) != Pairs || len(joins) != in.Count {
+			return fmt.Errorf("from partition %d: %d messages, and %d receivers", in.From, in.Count, len(joins))
+		}
+		for _, j := range joins {
+			if int(j.to) >= p.Owned {
+				return fmt.Errorf("from partition %d: vertex %d of %d", in.From, j.to, p.Owned)
+			}
+		}
+		x.order(joins, messages)
 	}
-	x.ordered = all
-	slices.SortStableFunc(all, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
+	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]
-	for _, s := range all {
+	for _, s := range x.ordered {
 		x.to = append(x.to, s.to)
 		x.messages = append(x.messages, s.msg)
 	}
 	sink(x.to, x.messages)
 	return nil
+}
+
+func (x *Exchange[M]) order(joins []join, messages []M) {
+	for i, j := range joins {
+		x.ordered = append(x.ordered, sent[M]{j, messages[i]})
+	}
 }
 
 // combine reduces the messages to each receiver to one. It returns keys, the memory it sorts in, maybe grown.

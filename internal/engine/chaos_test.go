@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -176,7 +178,28 @@ func compareWithToy[M any](
 		if o.Supersteps != want.outcome.Supersteps || o.Messages != want.outcome.Messages || !o.Converged {
 			t.Fatalf("%s: %+v, want %+v", where, o, want.outcome)
 		}
+		if s.parts > 1 {
+			compareShares(t, where, g, p, s.o, want)
+		}
 		g.Close()
+	}
+}
+
+// compareShares runs a program as two processes would, one of which has the first partition.
+func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.Program[uint64, M], o engine.Options, want *toy[uint64, M]) {
+	t.Helper()
+	owners := [][]int{{0}, nil}
+	for i := range len(g.Parts) - 1 {
+		owners[1] = append(owners[1], i+1)
+	}
+	got, outcome := inShares(t, g, p, o, owners)
+	for v, text := range got {
+		if text != fmt.Sprint(want.values[v]) {
+			t.Fatalf("%s, in shares: vertex %d is %s, want %d", where, v, text, want.values[v])
+		}
+	}
+	if outcome.Supersteps != want.outcome.Supersteps || outcome.Messages != want.outcome.Messages {
+		t.Fatalf("%s, in shares: %+v, want %+v", where, outcome, want.outcome)
 	}
 }
 
