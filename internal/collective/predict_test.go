@@ -51,10 +51,10 @@ func TestPredictionIsTheSimulatedTime(t *testing.T) {
 							}
 							got := simulate(t, model, c, a, n, root)
 							// Headers of messages of several blocks are not predicted, and ranks that come to a trunk at the
-							// same time may go in another order.
+							// same time may go in another order: what waits for the last of them then ends a transfer later.
 							tolerance := .01
 							if model.Trunk > 0 {
-								tolerance = .1
+								tolerance = .3
 							}
 							if math.Abs(got-want) > tolerance*want+50e-6 {
 								t.Errorf("%s %s of %d bytes: %.6f s, predicted %.6f", c, a, n, got, want)
