@@ -162,7 +162,7 @@ func (w *Network) remove(space string) {
 		if out, err = exec.Command("ip", "netns", "del", space).CombinedOutput(); err == nil || strings.Contains(string(out), "No such file") {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		<-time.After(50 * time.Millisecond)
 	}
 	w.t.Errorf("ip netns del %s: %s", space, strings.TrimSpace(string(out)))
 }

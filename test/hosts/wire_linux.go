@@ -109,7 +109,7 @@ func (w *wire) read(tap *os.File, line chan<- sized, random *rand.Rand) {
 func (w *wire) write(tap *os.File, line <-chan sized) {
 	for f := range line {
 		if wait := time.Until(f.due); wait > 0 {
-			time.Sleep(wait)
+			<-time.After(wait)
 		}
 		_, _ = tap.Write(f.data) // a device that is down takes nothing: lost
 	}
