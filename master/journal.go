@@ -67,7 +67,7 @@ func (s *Server) note(e jobTurned) {
 	}
 	about := s.describe(e.job)
 	about.State, about.Reason = e.state, e.reason
-	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: about}}, e.state.Ended())
+	j.append(&control.JobEvent{Time: s.stamp(s.now()), Body: &control.JobEvent_Job{Job: about}}, e.state.Ended())
 	if !e.state.Ended() {
 		return
 	}
@@ -86,6 +86,7 @@ func (s *Server) append(id string, e *control.JobEvent) {
 	j := s.journals[id]
 	s.mu.Unlock()
 	if j != nil {
+		e.Time = s.stamp(s.now())
 		j.append(e, false)
 	}
 }

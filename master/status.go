@@ -41,7 +41,7 @@ func (s *Server) status() *control.StatusResponse {
 	defer s.mu.Unlock()
 	return &control.StatusResponse{
 		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: s.workers(), Graphs: s.graphs(),
-		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
+		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned), Now: s.stamp(s.now()),
 	}
 }
 

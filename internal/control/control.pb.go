@@ -3259,6 +3259,7 @@ func (x *ListJobsRequest) GetEnded() bool {
 type ListJobsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Jobs          []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"` // oldest first
+	Now           *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3296,6 +3297,13 @@ func (*ListJobsResponse) Descriptor() ([]byte, []int) {
 func (x *ListJobsResponse) GetJobs() []*Job {
 	if x != nil {
 		return x.Jobs
+	}
+	return nil
+}
+
+func (x *ListJobsResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
 	}
 	return nil
 }
@@ -3413,7 +3421,8 @@ type JobEvent struct {
 	//	*JobEvent_Record
 	//	*JobEvent_Log
 	//	*JobEvent_Progress
-	Body          isJobEvent_Body `protobuf_oneof:"body"`
+	Body          isJobEvent_Body        `protobuf_oneof:"body"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3494,6 +3503,13 @@ func (x *JobEvent) GetProgress() *Progress {
 		if x, ok := x.Body.(*JobEvent_Progress); ok {
 			return x.Progress
 		}
+	}
+	return nil
+}
+
+func (x *JobEvent) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
 	}
 	return nil
 }
@@ -4400,6 +4416,7 @@ type StatusResponse struct {
 	Jobs          []*Job                 `protobuf:"bytes,6,rep,name=jobs,proto3" json:"jobs,omitempty"` // that have not ended
 	JobsEnded     uint64                 `protobuf:"varint,7,opt,name=jobs_ended,json=jobsEnded,proto3" json:"jobs_ended,omitempty"`
 	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"` // workers and clients refused since the start
+	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4488,6 +4505,13 @@ func (x *StatusResponse) GetRefused() uint64 {
 		return x.Refused
 	}
 	return 0
+}
+
+func (x *StatusResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -4766,21 +4790,23 @@ const file_control_proto_rawDesc = "" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\bR\x05ended\"A\n" +
+	"\x05ended\x18\x01 \x01(\bR\x05ended\"o\n" +
 	"\x10ListJobsResponse\x12-\n" +
-	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\"\x1f\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12,\n" +
+	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x1f\n" +
 	"\rGetJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"K\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
-	"\x04past\x18\x03 \x01(\bR\x04past\"\x8f\x02\n" +
+	"\x04past\x18\x03 \x01(\bR\x04past\"\xbf\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
 	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
-	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
+	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12.\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
 	"\x04body\"\xd2\x02\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
@@ -4850,7 +4876,7 @@ const file_control_proto_rawDesc = "" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\xbe\x02\n" +
+	"\rStatusRequest\"\xec\x02\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -4860,7 +4886,8 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x06 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12\x1d\n" +
 	"\n" +
 	"jobs_ended\x18\a \x01(\x04R\tjobsEnded\x12\x18\n" +
-	"\arefused\x18\b \x01(\x04R\arefused*\xc3\x01\n" +
+	"\arefused\x18\b \x01(\x04R\arefused\x12,\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +
@@ -5023,55 +5050,58 @@ var file_control_proto_depIdxs = []int32{
 	63, // 39: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	37, // 40: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
 	38, // 41: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	38, // 42: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	45, // 43: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	36, // 44: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,  // 45: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	29, // 46: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	62, // 47: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21, // 48: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21, // 49: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 50: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20, // 51: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	50, // 52: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 53: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	55, // 54: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	55, // 55: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	50, // 56: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	38, // 57: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	4,  // 58: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 59: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	39, // 60: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	40, // 61: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	42, // 62: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	43, // 63: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	46, // 64: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	47, // 65: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	49, // 66: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	51, // 67: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	53, // 68: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	54, // 69: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	56, // 70: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	58, // 71: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 72: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13, // 73: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	38, // 74: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	41, // 75: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	38, // 76: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	44, // 77: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	38, // 78: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	48, // 79: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	50, // 80: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	52, // 81: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	50, // 82: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	50, // 83: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	57, // 84: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	59, // 85: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	72, // [72:86] is the sub-list for method output_type
-	58, // [58:72] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	63, // 42: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	38, // 43: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	45, // 44: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	36, // 45: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,  // 46: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	63, // 47: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	29, // 48: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	62, // 49: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21, // 50: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21, // 51: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,  // 52: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20, // 53: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	50, // 54: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,  // 55: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	55, // 56: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	55, // 57: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	50, // 58: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	38, // 59: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	63, // 60: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,  // 61: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,  // 62: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	39, // 63: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	40, // 64: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	42, // 65: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	43, // 66: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	46, // 67: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	47, // 68: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	49, // 69: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	51, // 70: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	53, // 71: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	54, // 72: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	56, // 73: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	58, // 74: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,  // 75: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13, // 76: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	38, // 77: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	41, // 78: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	38, // 79: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	44, // 80: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	38, // 81: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	48, // 82: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	50, // 83: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	52, // 84: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	50, // 85: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	50, // 86: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	57, // 87: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	59, // 88: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	75, // [75:89] is the sub-list for method output_type
+	61, // [61:75] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of it.
+type followed struct {
+	client  *client.Client
+	display *display
+	id      string
+	sink    trace.Sink // or nil
+
+	mu     sync.Mutex
+	job    *control.Job
+	last   uint64    // event
+	missed uint64    // events that were no longer kept
+	times  []float64 // of supersteps
+}
+
+// follow watches the job until it has ended, and returns how.
+func (f *followed) follow(ctx context.Context) (*control.Job, error) {
+	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
+		return nil, err
+	}
+	if f.missed > 0 {
+		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
+	}
+	// The stack of a program that failed is in no event.
+	job, err := f.client.Job(ctx, f.id)
+	if err != nil {
+		return nil, err
+	}
+	if !job.State.Ended() {
+		return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", f.id, job.State.Word())
+	}
+	return job, nil
+}
+
+// state is the job as it was last heard of.
+func (f *followed) state() *control.Job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.job
+}
+
+func (f *followed) event(e *control.JobEvent) error {
+	if p := e.GetProgress(); p != nil {
+		f.display.stage(p.Stage, int64(p.Done), int64(p.Total))
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.missed += e.Sequence - f.last - 1
+	f.last = e.Sequence
+	switch body := e.Body.(type) {
+	case *control.JobEvent_Job:
+		f.job = body.Job
+		f.show(body.Job)
+	case *control.JobEvent_Log:
+		f.display.log(body.Log.Text)
+	case *control.JobEvent_Record:
+		r := body.Record
+		scheme, active, senders := schemeOf(r.Scheme), uint64(0), uint64(0)
+		for _, p := range r.Partitions {
+			active += p.Active
+			senders += p.Senders
+		}
+		f.times = append(f.times, r.Seconds)
+		f.display.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", r.Superstep, scheme, counted(active), counted(senders)))
+		if f.sink != nil {
+			return record(f.sink, f.id, r)
+		}
+	}
+	return nil
+}
+
+// show says what the job is doing.
+func (f *followed) show(j *control.Job) {
+	switch j.State {
+	case control.JobState_JOB_STATE_QUEUED:
+		f.display.stage("job "+f.id+" waits", 0, 0)
+		f.display.note(j.Reason)
+	case control.JobState_JOB_STATE_LOADING:
+		f.display.stage("loading "+graphOf(j.Spec), 0, 0)
+	case control.JobState_JOB_STATE_RUNNING:
+		f.display.stage("running "+j.Spec.GetProgram(), 0, 0)
+	case control.JobState_JOB_STATE_WRITING:
+		f.display.stage("gathering the result", 0, 0)
+	}
+}
+
+// graphOf names the graph of a job as --graph does.
+func graphOf(spec *control.JobSpec) string {
+	if name := spec.GetGraph(); name != "" {
+		return catalogPrefix + name
+	}
+	return spec.GetSource().GetInput()
+}
+
+// superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.
+func (f *followed) superstepTimes(supersteps uint32) []float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.times[:min(len(f.times), int(supersteps))]
+}
+
+// schemeOf reads a scheme; what a later version has is none.
+func schemeOf(n uint32) delivery.Scheme {
+	if n > uint32(delivery.Pull) {
+		return delivery.None
+	}
+	return delivery.Scheme(n)
+}
+
+// record writes what the partitions did in a superstep, as a local run does.
+func record(to trace.Sink, job string, r *control.SuperstepRecord) error {
+	scheme := schemeOf(r.Scheme)
+	for _, p := range r.Partitions {
+		t := p.Times
+		if t == nil {
+			t = &control.Times{}
+		}
+		record := &trace.Record{
+			Job: job, Superstep: int(r.Superstep), Partition: int(p.Partition), Scheme: scheme.String(), Delivery: scheme.Direction(),
+			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
+			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Predicted: r.Predicted, Reason: r.Reason,
+			Times: trace.Seconds{
+				Expand: t.Expand, Traverse: t.Traverse, Fold: t.Fold, Compute: t.Compute, Wait: max(0, r.Seconds-t.Total),
+			},
+		}
+		for _, q := range p.Peers {
+			record.Peers = append(record.Peers, trace.Peer{
+				Partition: int(q.Partition), Encoding: q.Encoding, Messages: int(q.Sent), Bytes: int(q.Bytes),
+			})
+		}
+		if err := to.Record(record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jobError is a job that ended otherwise than done.
+type jobError struct {
+	job   *control.Job
+	stack bool // is to be shown
+}
+
+func (e *jobError) Error() string {
+	text := fmt.Sprintf("job %s %s: %s", e.job.Id, map[bool]string{true: "was cancelled", false: "failed"}[e.cancelled()], e.job.Reason)
+	if e.job.Stack != "" && !e.stack {
+		text += fmt.Sprintf(" (superstep watch %s --stack shows the program's stack)", e.job.Id)
+	}
+	return text
+}
+
+func (e *jobError) cancelled() bool { return e.job.State == control.JobState_JOB_STATE_CANCELLED }
+
+// outcome is the error of a job that did not end well.
+func outcome(j *control.Job, stack bool) error {
+	if j.State == control.JobState_JOB_STATE_DONE {
+		return nil
+	}
+	return &jobError{j, stack}
+}
