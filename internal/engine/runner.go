@@ -39,9 +39,9 @@ type runner[V, M any] struct {
 
 	layout     graph.Layout // of the program's direction
 	pull       []pregel.Pull
-	outDegrees    []uint32
-	inDegrees     []uint32
-	columns       []any
+	outDegrees []uint32
+	inDegrees  []uint32
+	columns    []any
 
 	threads  []*thread[V, M]
 	outboxes []*pregel.Outbox[M] // the threads'
@@ -49,7 +49,7 @@ type runner[V, M any] struct {
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
 	pushing  pregel.Push
-	through  *graph.Block // that is pushed through
+	through  *graph.Block     // that is pushed through
 	bins     parallel.Counter // bins being folded
 	emitted  []*pregel.Bins[M]
 	sinking  delivery.Sink[M]
