@@ -27,7 +27,7 @@ const (
 func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
 	for i, a := range r.pushes {
 		r.pushing = pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}
-		stop := r.timed(&r.report.Times.Traverse)
+		phase := r.timed(&r.report.Times.Traverse)
 		var err error
 		if r.uncombined() {
 			err = r.emit(a.Chunks)
@@ -35,18 +35,18 @@ func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
 			r.makeInbox()
 			err = r.push(a.Chunks, r.delivering.edges)
 		}
-		stop()
+		phase.end()
 		if err != nil {
 			return err
 		}
-		stop = r.timed(&r.report.Times.Fold)
+		phase = r.timed(&r.report.Times.Fold)
 		if r.uncombined() {
 			err = r.exchange.Uncombined(ctx, a, r.allBins(), r.sinking, c.Superstep, i > 0)
 			r.resetBins()
 		} else {
 			err = r.exchange.Fold(ctx, a, r.kernel, &r.inbox, c.Superstep, i > 0)
 		}
-		stop()
+		phase.end()
 		if err != nil {
 			return fmt.Errorf("fold: %w", err)
 		}
@@ -62,7 +62,7 @@ func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
 	if err := r.expand(ctx, c); err != nil {
 		return err
 	}
-	defer r.timed(&r.report.Times.Traverse)()
+	defer r.timed(&r.report.Times.Traverse).end()
 	if r.mirrors == nil {
 		mirrors := make([]*graph.Sender, len(r.pulls))
 		for i, a := range r.pulls {
