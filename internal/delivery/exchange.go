@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -38,6 +39,8 @@ type Exchange[M any] struct {
 	Sent     int
 	Received int // values that came
 	Bytes    int
+	// Waited is how long the partition waited for frames, and for a turn to go on, in all supersteps so far.
+	Waited time.Duration
 }
 
 // peer is the buffers of what goes to one other partition.
@@ -135,9 +138,11 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 
 // receive returns the next frame of an exchange with a line of partitions.
 func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
+	start := time.Now()
 	<-x.gate
 	in, err := x.end.Receive(ctx, kind)
 	x.gate <- struct{}{}
+	x.Waited += time.Since(start)
 	if err != nil {
 		return nil, err
 	}
