@@ -75,6 +75,14 @@ func (c *Client) Cluster() control.ClusterClient { return c.conn.Cluster }
 // Explain words an error of a call for people.
 func (c *Client) Explain(err error) error { return control.Explain(c.Address, err) }
 
+// loss words why a connection was lost.
+func (c *Client) loss(err error) error {
+	if connect.CodeOf(err) == connect.CodeCanceled {
+		return fmt.Errorf("the master at %s closed the connection", c.Address)
+	}
+	return c.Explain(err)
+}
+
 // LostError says that the master was not to be reached for as long as the client had patience.
 type LostError struct {
 	Address string
@@ -91,22 +99,20 @@ func (e *LostError) Unwrap() error { return e.Cause }
 // passing reports whether an error may pass by itself: the connection's, or that of a master that is stopping.
 func passing(err error) bool {
 	var e *connect.Error
-	if !errors.As(err, &e) || errors.Is(err, context.Canceled) {
+	if !errors.As(err, &e) {
 		return false
 	}
 	switch e.Code() {
-	case connect.CodeUnavailable, connect.CodeDeadlineExceeded:
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled: // not by this end's context, which is asked before
 		return true
-	case connect.CodeCanceled:
-		return false
 	}
 	return !connect.IsWireError(err) && !control.Foreign(err)
 }
 
-// unreached reports whether a call never got to anyone.
+// unreached reports whether a call never got to anyone, or to nobody who answers.
 func unreached(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && op.Op == "dial" || connect.CodeOf(err) == connect.CodeDeadlineExceeded
 }
 
 // once makes a call that is answered at once.
@@ -139,7 +145,7 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			return final.error
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !passing(err), !c.met.Load() && unreached(err):
+		case !passing(err), !c.met.Load() && (unreached(err) || control.Foreign(err)):
 			return c.Explain(err)
 		}
 		now := time.Now()
@@ -148,10 +154,10 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			if got {
 				lost = now
 			}
-			c.Lost(c.Explain(err), c.Patience)
+			c.Lost(c.loss(err), c.Patience)
 		}
 		if now.Sub(lost) >= c.Patience {
-			return &LostError{c.Address, c.Patience, c.Explain(err)}
+			return &LostError{c.Address, c.Patience, c.loss(err)}
 		}
 		t := time.NewTimer(min(wait, c.Patience-now.Sub(lost)))
 		select {

@@ -112,7 +112,12 @@ func Foreign(err error) bool {
 	case connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound:
 		return true // an HTTP status, without a message of ours
 	}
-	return strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "looked like an HTTP/1.1 header") || strings.Contains(err.Error(), "invalid content-type")
+	for _, text := range []string{"malformed HTTP", "looked like an HTTP/1.1 header", "http2: client conn could not be established", "invalid content-type"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // innermost is the text of the last error in a chain, which names what the system said.
