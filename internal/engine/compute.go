@@ -81,12 +81,12 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 
 // start runs superstep 0: Init, or Compute without messages, on every vertex or on the sources alone.
 func (r *runner[V, M]) start() error {
-	defer r.timed(&r.report.Times.Compute)()
+	defer r.timed(&r.report.Times.Compute).end()
 	if r.job.methods.initial != nil {
 		return r.startSources()
 	}
 	r.write.All = true
-	return r.run(r.team.Size() > 1, r.pulls[0].Chunks, r.tasks.start)
+	return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.start)
 }
 
 func (r *runner[V, M]) startTask(worker int) {

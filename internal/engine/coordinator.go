@@ -38,11 +38,16 @@ type Report struct {
 
 	Times Times
 	Peers []trace.Peer
-	Cells []pregel.Cell `json:"-"` // this superstep's aggregates, to be reset by who merges them
+	// Of the process that has the partition; see trace.Record. The Lead's side knows its name.
+	Worker  string        `json:",omitempty"`
+	Memory  int64         `json:",omitempty"`
+	GCPause float64       `json:",omitempty"`
+	Cells   []pregel.Cell `json:"-"` // this superstep's aggregates, to be reset by who merges them
 }
 
-// Times are the seconds of a superstep's phases.
-type Times struct{ Expand, Traverse, Fold, Compute, Total float64 }
+// Times are the seconds of a superstep's phases. Wait is for frames of others, and for a turn to go on after them; the
+// phases do not have it.
+type Times struct{ Expand, Traverse, Fold, Compute, Wait, Total float64 }
 
 // begin forgets what belongs to one superstep alone.
 func (p *Report) begin() {
@@ -138,7 +143,7 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	took := 0.0
 	for _, p := range reports {
 		t := &p.Times
-		took = max(took, t.Expand+t.Traverse+t.Fold)
+		took = max(took, t.Expand+t.Traverse+t.Fold+t.Wait)
 	}
 	return took
 }

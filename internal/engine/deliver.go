@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -26,22 +27,17 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 		return r.pullAndCompute(ctx, c)
 	}
 	r.write.Clear()
-	var err error
-	switch c.Scheme {
-	case delivery.Naive:
-		err = r.pushNaive(ctx, c)
-	case delivery.Mirrored:
-		err = r.pushMirrored(ctx, c)
-	}
-	if err != nil {
-		return err
+	if c.Scheme != delivery.None {
+		if err := r.pushBlocks(ctx, c); err != nil {
+			return err
+		}
 	}
 	return r.computeInbox(c)
 }
 
 // sends exchanges the messages to single vertices, into the inbox or the lists.
 func (r *runner[V, M]) sends(ctx context.Context, c *Command) error {
-	defer r.timed(&r.report.Times.Fold)()
+	defer r.timed(&r.report.Times.Fold).end()
 	var err error
 	if r.outboxes[0].KeepSenders {
 		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking, c.Superstep)
@@ -67,33 +63,36 @@ func (r *runner[V, M]) sink(to []uint32, msg []M) {
 // makeInbox makes the inbox over destination slots at its first use.
 func (r *runner[V, M]) makeInbox() {
 	if r.inbox.Has == nil {
-		r.inbox.Msg = mem.Make[M](r.job.arena, r.part.Slots)
-		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, bitmap.Words(r.part.Slots)))
+		r.inbox.Msg = mem.Make[M](r.job.arena, r.layout.Count)
+		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, bitmap.Words(r.layout.Count)))
 	}
 }
 
-// expand sends the frontier to the partitions that walk its edges, and takes in theirs.
-func (r *runner[V, M]) expand(ctx context.Context, c *Command) error {
-	defer r.timed(&r.report.Times.Expand)()
-	all := r.delivering.edges == r.outEdges
-	for i, a := range r.pulls {
-		full, err := r.exchange.Expand(ctx, a, r.kernel, r.read, c.Superstep, i > 0)
-		if err != nil {
-			return fmt.Errorf("expand: %w", err)
-		}
-		r.pull[i].Present = r.read.Words
-		r.pull[i].All = full && all
+// expand sends the frontier to the partitions that walk its edges in the block, and takes in theirs. It reports whether
+// every sender of the block is present.
+func (r *runner[V, M]) expand(ctx context.Context, c *Command, b *graph.Block, back bool) (all bool, err error) {
+	defer r.timed(&r.report.Times.Expand).end()
+	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, back)
+	if err != nil {
+		return false, fmt.Errorf("expand: %w", err)
 	}
-	return nil
+	return full && r.delivering.edges == r.outEdges, nil
 }
+
+// ownChunks are the borders of runs of owned vertices with about as many in-edges each.
+func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
 // pullAndCompute expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
 func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
-	if err := r.expand(ctx, c); err != nil {
-		return err
+	for i, ways := range r.layout.Blocks {
+		all, err := r.expand(ctx, c, ways.Pull, i > 0)
+		if err != nil {
+			return err
+		}
+		r.pull[i].Present, r.pull[i].All = r.read.Words, all
 	}
-	defer r.timed(&r.report.Times.Traverse)()
+	defer r.timed(&r.report.Times.Traverse).end()
 	r.write.All = true // every word of the owned is written below, and expand writes the ghosts'
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
@@ -102,7 +101,7 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
 		defer r.inbox.Has.Clear()
 	}
 	many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
-	return r.run(many, r.pulls[0].Chunks, r.tasks.pull)
+	return r.run(many, r.ownChunks(), r.tasks.pull)
 }
 
 func (r *runner[V, M]) pullTask(worker int) {
@@ -154,11 +153,11 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 
 // computeInbox runs the vertices that have a message in the inbox, or are awake.
 func (r *runner[V, M]) computeInbox(c *Command) error {
-	defer r.timed(&r.report.Times.Compute)()
+	defer r.timed(&r.report.Times.Compute).end()
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
 		r.write.All = true
-		return r.run(r.team.Size() > 1, r.pulls[0].Chunks, r.tasks.lists)
+		return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.lists)
 	}
 	r.makeInbox()
 	defer r.inbox.Has.Clear()
@@ -166,8 +165,22 @@ func (r *runner[V, M]) computeInbox(c *Command) error {
 	return r.run(many, nil, r.tasks.inbox)
 }
 
-// timed adds the time until the returned function is called.
-func (r *runner[V, M]) timed(to *float64) func() {
-	start := time.Now()
-	return func() { *to += time.Since(start).Seconds() }
+// lap is a phase being timed.
+type lap struct {
+	report *Report
+	to     *float64
+	waited *time.Duration // by the exchange, so far
+	start  time.Time
+	before time.Duration // waited at the start
+}
+
+// timed begins a phase; its end adds its time, but for what was spent waiting for others.
+func (r *runner[V, M]) timed(to *float64) lap {
+	return lap{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
+}
+
+func (l lap) end() {
+	waited := *l.waited - l.before
+	*l.to += (time.Since(l.start) - waited).Seconds()
+	l.report.Times.Wait += waited.Seconds()
 }
