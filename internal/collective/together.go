@@ -59,7 +59,6 @@ type jury struct {
 	mu       sync.Mutex
 	verdicts []verdict
 	texts    []string
-	ended    bool // do has returned here
 }
 
 func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(ctx context.Context) error) error {
