@@ -77,6 +77,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins [
 			x.to = append(x.to, uint32(locals[position]))
 		}
 		sink(x.to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -136,6 +137,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			return err
 		}
 		sink(to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -198,6 +200,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 			}
 		}
 		x.order(joins, messages)
+		x.end.Release(in)
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]
