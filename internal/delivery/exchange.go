@@ -32,10 +32,10 @@ type Exchange[M any] struct {
 	ordered  []sent[M]
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
-	Tracing  bool
-	Peers []trace.Peer
-	Sent  int
-	Bytes int
+	Tracing bool
+	Peers   []trace.Peer
+	Sent    int
+	Bytes   int
 }
 
 // peer is the buffers of what goes to one other partition.
