@@ -1080,6 +1080,7 @@ type Command struct {
 	//	*Command_Values
 	//	*Command_Cancel
 	//	*Command_Drop
+	//	*Command_Locate
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1197,6 +1198,15 @@ func (x *Command) GetDrop() *Drop {
 	return nil
 }
 
+func (x *Command) GetLocate() *Locate {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Locate); ok {
+			return x.Locate
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1225,6 +1235,10 @@ type Command_Drop struct {
 	Drop *Drop `protobuf:"bytes,9,opt,name=drop,proto3,oneof"`
 }
 
+type Command_Locate struct {
+	Locate *Locate `protobuf:"bytes,12,opt,name=locate,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1236,6 +1250,8 @@ func (*Command_Values) isCommand_Body() {}
 func (*Command_Cancel) isCommand_Body() {}
 
 func (*Command_Drop) isCommand_Body() {}
+
+func (*Command_Locate) isCommand_Body() {}
 
 // Report answers a command; those to values come in several, all but the last with `more`.
 type Report struct {
@@ -1251,6 +1267,7 @@ type Report struct {
 	//	*Report_Prepare
 	//	*Report_Superstep
 	//	*Report_Values
+	//	*Report_Located
 	Body          isReport_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1364,6 +1381,15 @@ func (x *Report) GetValues() *ValuesChunk {
 	return nil
 }
 
+func (x *Report) GetLocated() *Located {
+	if x != nil {
+		if x, ok := x.Body.(*Report_Located); ok {
+			return x.Located
+		}
+	}
+	return nil
+}
+
 type isReport_Body interface {
 	isReport_Body()
 }
@@ -1384,6 +1410,10 @@ type Report_Values struct {
 	Values *ValuesChunk `protobuf:"bytes,9,opt,name=values,proto3,oneof"`
 }
 
+type Report_Located struct {
+	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
+}
+
 func (*Report_Load) isReport_Body() {}
 
 func (*Report_Prepare) isReport_Body() {}
@@ -1392,12 +1422,15 @@ func (*Report_Superstep) isReport_Body() {}
 
 func (*Report_Values) isReport_Body() {}
 
+func (*Report_Located) isReport_Body() {}
+
 // Failure is why a command was not done. Of a program that panicked it has the vertex and the stack.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	Stack         string                 `protobuf:"bytes,2,opt,name=stack,proto3" json:"stack,omitempty"`
 	Program       bool                   `protobuf:"varint,3,opt,name=program,proto3" json:"program,omitempty"` // the user's program is at fault, not the worker
+	Lost          string                 `protobuf:"bytes,4,opt,name=lost,proto3" json:"lost,omitempty"`        // the failure follows from the loss of the connection to this worker
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1451,6 +1484,13 @@ func (x *Failure) GetProgram() bool {
 		return x.Program
 	}
 	return false
+}
+
+func (x *Failure) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
 }
 
 // Placement says who has a partition.
@@ -1539,7 +1579,7 @@ type GraphSource struct {
 	Duplicates    string                 `protobuf:"bytes,4,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
 	DropLoops     bool                   `protobuf:"varint,5,opt,name=drop_loops,json=dropLoops,proto3" json:"drop_loops,omitempty"`
 	UnitWeights   bool                   `protobuf:"varint,6,opt,name=unit_weights,json=unitWeights,proto3" json:"unit_weights,omitempty"`
-	Weights       string                 `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"` // "", float32, float64
+	Weights       string                 `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"` // none, float32, float64; empty: what the job's program wants, else those there are
 	MaxExpand     uint64                 `protobuf:"varint,8,opt,name=max_expand,json=maxExpand,proto3" json:"max_expand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1783,6 +1823,7 @@ type RunOptions struct {
 	Uncombined    bool                   `protobuf:"varint,3,opt,name=uncombined,proto3" json:"uncombined,omitempty"`
 	Deterministic bool                   `protobuf:"varint,4,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
 	MaxSupersteps uint32                 `protobuf:"varint,5,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`
+	Trace         bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"` // tell of every exchange in the records of supersteps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1852,6 +1893,164 @@ func (x *RunOptions) GetMaxSupersteps() uint32 {
 	return 0
 }
 
+func (x *RunOptions) GetTrace() bool {
+	if x != nil {
+		return x.Trace
+	}
+	return false
+}
+
+// Locate asks for the vertices of a graph with these input ids.
+type Locate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Labels        []uint64               `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Locate) Reset() {
+	*x = Locate{}
+	mi := &file_control_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Locate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Locate) ProtoMessage() {}
+
+func (x *Locate) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Locate.ProtoReflect.Descriptor instead.
+func (*Locate) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Locate) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
+}
+
+func (x *Locate) GetLabels() []uint64 {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// Located has those of them that the worker knows.
+type Located struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vertices      []*Vertex              `protobuf:"bytes,1,rep,name=vertices,proto3" json:"vertices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Located) Reset() {
+	*x = Located{}
+	mi := &file_control_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Located) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Located) ProtoMessage() {}
+
+func (x *Located) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Located.ProtoReflect.Descriptor instead.
+func (*Located) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Located) GetVertices() []*Vertex {
+	if x != nil {
+		return x.Vertices
+	}
+	return nil
+}
+
+// Vertex is a vertex by its input id, and by its number.
+type Vertex struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Label         uint64                 `protobuf:"varint,1,opt,name=label,proto3" json:"label,omitempty"`
+	Id            uint64                 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Vertex) Reset() {
+	*x = Vertex{}
+	mi := &file_control_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Vertex) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Vertex) ProtoMessage() {}
+
+func (x *Vertex) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
+func (*Vertex) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Vertex) GetLabel() uint64 {
+	if x != nil {
+		return x.Label
+	}
+	return 0
+}
+
+func (x *Vertex) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
 type Prepare struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
@@ -1859,13 +2058,14 @@ type Prepare struct {
 	Parameters    map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Options       *RunOptions            `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	Vertices      []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +2077,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +2090,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -1928,18 +2128,25 @@ func (x *Prepare) GetPlacements() []*Placement {
 	return nil
 }
 
+func (x *Prepare) GetVertices() []*Vertex {
+	if x != nil {
+		return x.Vertices
+	}
+	return nil
+}
+
 type PrepareReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// rates are what the worker measured for the model of delivery, as the engine writes them.
-	Rates         []byte `protobuf:"bytes,2,opt,name=rates,proto3" json:"rates,omitempty"`
+	// facts are what the coordinator must know of the worker's partitions, as the engine writes them.
+	Facts         []byte `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1951,7 +2158,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1964,7 +2171,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -1974,9 +2181,9 @@ func (x *PrepareReport) GetSeconds() float64 {
 	return 0
 }
 
-func (x *PrepareReport) GetRates() []byte {
+func (x *PrepareReport) GetFacts() []byte {
 	if x != nil {
-		return x.Rates
+		return x.Facts
 	}
 	return nil
 }
@@ -1995,7 +2202,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +2214,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +2227,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2075,7 +2282,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2087,7 +2294,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2100,7 +2307,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2125,7 +2332,6 @@ type PartitionReport struct {
 	Receivers       uint64                 `protobuf:"varint,3,opt,name=receivers,proto3" json:"receivers,omitempty"`
 	Walked          uint64                 `protobuf:"varint,4,opt,name=walked,proto3" json:"walked,omitempty"`
 	Sent            uint64                 `protobuf:"varint,5,opt,name=sent,proto3" json:"sent,omitempty"`
-	Received        uint64                 `protobuf:"varint,6,opt,name=received,proto3" json:"received,omitempty"`
 	Bytes           uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Senders         uint64                 `protobuf:"varint,8,opt,name=senders,proto3" json:"senders,omitempty"`
 	SenderEdges     uint64                 `protobuf:"varint,9,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
@@ -2134,15 +2340,17 @@ type PartitionReport struct {
 	Unfinished      uint64                 `protobuf:"varint,12,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
 	UnfinishedEdges uint64                 `protobuf:"varint,13,opt,name=unfinished_edges,json=unfinishedEdges,proto3" json:"unfinished_edges,omitempty"`
 	Times           *Times                 `protobuf:"bytes,14,opt,name=times,proto3" json:"times,omitempty"`
-	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"`
+	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"` // its account with the others
 	Aggregates      []byte                 `protobuf:"bytes,16,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
+	Delivered       uint64                 `protobuf:"varint,17,opt,name=delivered,proto3" json:"delivered,omitempty"` // senders whose messages to all neighbours were delivered
+	Exchanges       []*Exchange            `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`  // what it sent, if records tell of that
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2154,7 +2362,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,7 +2375,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -2201,13 +2409,6 @@ func (x *PartitionReport) GetWalked() uint64 {
 func (x *PartitionReport) GetSent() uint64 {
 	if x != nil {
 		return x.Sent
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetReceived() uint64 {
-	if x != nil {
-		return x.Received
 	}
 	return 0
 }
@@ -2282,6 +2483,20 @@ func (x *PartitionReport) GetAggregates() []byte {
 	return nil
 }
 
+func (x *PartitionReport) GetDelivered() uint64 {
+	if x != nil {
+		return x.Delivered
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetExchanges() []*Exchange {
+	if x != nil {
+		return x.Exchanges
+	}
+	return nil
+}
+
 // Times are seconds.
 type Times struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2296,7 +2511,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2308,7 +2523,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2321,7 +2536,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -2366,14 +2581,14 @@ type Peer struct {
 	Sent          uint64                 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`         // values
 	Received      uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"` // values
 	Bytes         uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`       // sent
-	Encoding      string                 `protobuf:"bytes,5,opt,name=encoding,proto3" json:"encoding,omitempty"`
+	ReceivedBytes uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2600,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2613,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -2429,23 +2644,101 @@ func (x *Peer) GetBytes() uint64 {
 	return 0
 }
 
-func (x *Peer) GetEncoding() string {
+func (x *Peer) GetReceivedBytes() uint64 {
+	if x != nil {
+		return x.ReceivedBytes
+	}
+	return 0
+}
+
+// Exchange is what a partition sent to another in one exchange of a superstep.
+type Exchange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Exchange      string                 `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	Encoding      string                 `protobuf:"bytes,3,opt,name=encoding,proto3" json:"encoding,omitempty"`
+	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Exchange) Reset() {
+	*x = Exchange{}
+	mi := &file_control_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Exchange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Exchange) ProtoMessage() {}
+
+func (x *Exchange) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
+func (*Exchange) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Exchange) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *Exchange) GetExchange() string {
+	if x != nil {
+		return x.Exchange
+	}
+	return ""
+}
+
+func (x *Exchange) GetEncoding() string {
 	if x != nil {
 		return x.Encoding
 	}
 	return ""
 }
 
-// Values asks for the result's lines.
+func (x *Exchange) GetMessages() uint64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Exchange) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// Values asks for the result's lines, an input id and a value each.
 type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sorted        bool                   `protobuf:"varint,1,opt,name=sorted,proto3" json:"sorted,omitempty"` // by rising id; else as is fastest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2457,7 +2750,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2470,7 +2763,14 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Values) GetSorted() bool {
+	if x != nil {
+		return x.Sorted
+	}
+	return false
 }
 
 type ValuesChunk struct {
@@ -2482,7 +2782,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2494,7 +2794,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2507,7 +2807,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -2527,7 +2827,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2539,7 +2839,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2552,7 +2852,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Cancel) GetReason() string {
@@ -2572,7 +2872,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2884,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2897,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Drop) GetGraph() string {
@@ -2619,7 +2919,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2631,7 +2931,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2644,7 +2944,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -2689,7 +2989,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +3001,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +3014,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -2787,7 +3087,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +3099,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +3112,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Job) GetId() string {
@@ -2964,7 +3264,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3276,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3289,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -3008,7 +3308,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3020,7 +3320,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3033,7 +3333,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -3052,7 +3352,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3064,7 +3364,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3077,7 +3377,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -3096,7 +3396,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3108,7 +3408,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3121,7 +3421,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -3141,7 +3441,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3153,7 +3453,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3166,7 +3466,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -3198,7 +3498,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3210,7 +3510,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3223,7 +3523,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -3294,14 +3594,16 @@ type SuperstepRecord struct {
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
 	Scheme        uint32                 `protobuf:"varint,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Partitions    []*PartitionReport     `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty"` // without aggregates
+	Partitions    []*PartitionReport     `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty"`                                                                           // without aggregates
+	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                                                                                   // why the scheme was chosen
+	Predicted     map[string]float64     `protobuf:"bytes,6,rep,name=predicted,proto3" json:"predicted,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // seconds, by scheme
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3615,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3628,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -3357,6 +3659,20 @@ func (x *SuperstepRecord) GetPartitions() []*PartitionReport {
 	return nil
 }
 
+func (x *SuperstepRecord) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SuperstepRecord) GetPredicted() map[string]float64 {
+	if x != nil {
+		return x.Predicted
+	}
+	return nil
+}
+
 type CancelJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3367,7 +3683,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3379,7 +3695,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3392,7 +3708,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -3418,7 +3734,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +3746,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +3759,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -3462,7 +3778,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3474,7 +3790,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3487,7 +3803,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -3509,7 +3825,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3521,7 +3837,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3534,7 +3850,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -3584,7 +3900,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3596,7 +3912,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3609,7 +3925,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Graph) GetName() string {
@@ -3697,7 +4013,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +4025,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +4038,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 type ListGraphsResponse struct {
@@ -3734,7 +4050,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3746,7 +4062,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3759,7 +4075,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -3778,7 +4094,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3790,7 +4106,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3803,7 +4119,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -3822,7 +4138,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3834,7 +4150,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3847,7 +4163,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -3878,7 +4194,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3890,7 +4206,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3903,7 +4219,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Worker) GetName() string {
@@ -4005,7 +4321,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4017,7 +4333,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4030,7 +4346,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 type ListWorkersResponse struct {
@@ -4042,7 +4358,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4054,7 +4370,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4067,7 +4383,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -4085,7 +4401,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4097,7 +4413,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4110,7 +4426,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 type StatusResponse struct {
@@ -4129,7 +4445,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4141,7 +4457,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,7 +4470,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -4278,7 +4594,7 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"\bAttached\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\x99\x03\n" +
+	"\aGoodbye\"\xd1\x03\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4288,8 +4604,9 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x06 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06values\x18\a \x01(\v2\x1c.superstep.control.v1.ValuesH\x00R\x06values\x126\n" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
-	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04dropB\x06\n" +
-	"\x04body\"\x92\x03\n" +
+	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
+	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locateB\x06\n" +
+	"\x04body\"\xcd\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4299,12 +4616,14 @@ const file_control_proto_rawDesc = "" +
 	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x12?\n" +
 	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
 	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x12;\n" +
-	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06valuesB\x06\n" +
-	"\x04body\"S\n" +
+	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06values\x129\n" +
+	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocatedB\x06\n" +
+	"\x04body\"g\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
 	"\x05stack\x18\x02 \x01(\tR\x05stack\x12\x18\n" +
-	"\aprogram\x18\x03 \x01(\bR\aprogram\"\x91\x01\n" +
+	"\aprogram\x18\x03 \x01(\bR\aprogram\x12\x12\n" +
+	"\x04lost\x18\x04 \x01(\tR\x04lost\"\x91\x01\n" +
 	"\tPlacement\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
@@ -4338,7 +4657,7 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
 	"\x05edges\x18\x02 \x01(\x04R\x05edges\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x18\n" +
-	"\aseconds\x18\x04 \x01(\x01R\aseconds\"\xb1\x01\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\"\xc7\x01\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -4347,7 +4666,17 @@ const file_control_proto_rawDesc = "" +
 	"uncombined\x18\x03 \x01(\bR\n" +
 	"uncombined\x12$\n" +
 	"\rdeterministic\x18\x04 \x01(\bR\rdeterministic\x12%\n" +
-	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\"\xc4\x02\n" +
+	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12\x14\n" +
+	"\x05trace\x18\n" +
+	" \x01(\bR\x05trace\"6\n" +
+	"\x06Locate\x12\x14\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
+	"\x06labels\x18\x02 \x03(\x04R\x06labels\"C\n" +
+	"\aLocated\x128\n" +
+	"\bvertices\x18\x01 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\".\n" +
+	"\x06Vertex\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xfe\x02\n" +
 	"\aPrepare\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
@@ -4357,13 +4686,14 @@ const file_control_proto_rawDesc = "" +
 	"\aoptions\x18\x04 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\x12?\n" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\x1a=\n" +
+	"placements\x128\n" +
+	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05rates\x18\x02 \x01(\fR\x05rates\"\xa8\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xa8\x01\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -4375,14 +4705,13 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\x82\x04\n" +
+	"partitions\"\xc2\x04\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
 	"\treceivers\x18\x03 \x01(\x04R\treceivers\x12\x16\n" +
 	"\x06walked\x18\x04 \x01(\x04R\x06walked\x12\x12\n" +
-	"\x04sent\x18\x05 \x01(\x04R\x04sent\x12\x1a\n" +
-	"\breceived\x18\x06 \x01(\x04R\breceived\x12\x14\n" +
+	"\x04sent\x18\x05 \x01(\x04R\x04sent\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x18\n" +
 	"\asenders\x18\b \x01(\x04R\asenders\x12!\n" +
 	"\fsender_edges\x18\t \x01(\x04R\vsenderEdges\x12\x14\n" +
@@ -4397,20 +4726,29 @@ const file_control_proto_rawDesc = "" +
 	"\x05peers\x18\x0f \x03(\v2\x1a.superstep.control.v1.PeerR\x05peers\x12\x1e\n" +
 	"\n" +
 	"aggregates\x18\x10 \x01(\fR\n" +
-	"aggregates\"\x7f\n" +
+	"aggregates\x12\x1c\n" +
+	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\x12<\n" +
+	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\"\x7f\n" +
 	"\x05Times\x12\x16\n" +
 	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
 	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
 	"\x04fold\x18\x03 \x01(\x01R\x04fold\x12\x18\n" +
 	"\acompute\x18\x04 \x01(\x01R\acompute\x12\x14\n" +
-	"\x05total\x18\x05 \x01(\x01R\x05total\"\x86\x01\n" +
+	"\x05total\x18\x05 \x01(\x01R\x05total\"\x91\x01\n" +
 	"\x04Peer\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x04R\x04sent\x12\x1a\n" +
 	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x14\n" +
-	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12\x1a\n" +
-	"\bencoding\x18\x05 \x01(\tR\bencoding\"\b\n" +
-	"\x06Values\"!\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12%\n" +
+	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\"\x92\x01\n" +
+	"\bExchange\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
+	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
+	"\bencoding\x18\x03 \x01(\tR\bencoding\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\" \n" +
+	"\x06Values\x12\x16\n" +
+	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"!\n" +
 	"\vValuesChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\" \n" +
 	"\x06Cancel\x12\x16\n" +
@@ -4477,14 +4815,19 @@ const file_control_proto_rawDesc = "" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
 	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03logB\x06\n" +
-	"\x04body\"\xa8\x01\n" +
+	"\x04body\"\xd2\x02\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
 	"\x06scheme\x18\x02 \x01(\rR\x06scheme\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
 	"\n" +
 	"partitions\x18\x04 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\":\n" +
+	"partitions\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12R\n" +
+	"\tpredicted\x18\x06 \x03(\v24.superstep.control.v1.SuperstepRecord.PredictedEntryR\tpredicted\x1a<\n" +
+	"\x0ePredictedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\":\n" +
 	"\x10CancelJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\"\n" +
@@ -4601,7 +4944,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -4627,44 +4970,49 @@ var file_control_proto_goTypes = []any{
 	(*Load)(nil),                  // 21: superstep.control.v1.Load
 	(*LoadReport)(nil),            // 22: superstep.control.v1.LoadReport
 	(*RunOptions)(nil),            // 23: superstep.control.v1.RunOptions
-	(*Prepare)(nil),               // 24: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 25: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 26: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 27: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 28: superstep.control.v1.PartitionReport
-	(*Times)(nil),                 // 29: superstep.control.v1.Times
-	(*Peer)(nil),                  // 30: superstep.control.v1.Peer
-	(*Values)(nil),                // 31: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 32: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 33: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 34: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 35: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 36: superstep.control.v1.JobSpec
-	(*Job)(nil),                   // 37: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 38: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 39: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 40: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 41: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 42: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 43: superstep.control.v1.JobEvent
-	(*SuperstepRecord)(nil),       // 44: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 45: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 46: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 47: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 48: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 49: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 50: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 51: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 52: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 53: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 54: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 55: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 56: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 57: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 58: superstep.control.v1.StatusResponse
-	nil,                           // 59: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 60: superstep.control.v1.JobSpec.ParametersEntry
-	(*timestamppb.Timestamp)(nil), // 61: google.protobuf.Timestamp
+	(*Locate)(nil),                // 24: superstep.control.v1.Locate
+	(*Located)(nil),               // 25: superstep.control.v1.Located
+	(*Vertex)(nil),                // 26: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 27: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 28: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 29: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 30: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 31: superstep.control.v1.PartitionReport
+	(*Times)(nil),                 // 32: superstep.control.v1.Times
+	(*Peer)(nil),                  // 33: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 34: superstep.control.v1.Exchange
+	(*Values)(nil),                // 35: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 36: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 37: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 38: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 39: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 40: superstep.control.v1.JobSpec
+	(*Job)(nil),                   // 41: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 42: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 43: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 44: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 45: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 46: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 47: superstep.control.v1.JobEvent
+	(*SuperstepRecord)(nil),       // 48: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 49: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 50: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 51: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 52: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 53: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 54: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 55: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 56: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 57: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 58: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 59: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 60: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 61: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 62: superstep.control.v1.StatusResponse
+	nil,                           // 63: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 64: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 65: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 66: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,  // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -4673,88 +5021,94 @@ var file_control_proto_depIdxs = []int32{
 	10, // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	17, // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	11, // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	35, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	39, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	13, // 7: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	14, // 8: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
 	16, // 9: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
 	15, // 10: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	21, // 11: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	24, // 12: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	26, // 13: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	31, // 14: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	33, // 15: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	34, // 16: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	18, // 17: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	22, // 18: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	25, // 19: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	27, // 20: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	32, // 21: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	20, // 22: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	19, // 23: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	59, // 24: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	23, // 25: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	19, // 26: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	28, // 27: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	29, // 28: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	30, // 29: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	61, // 30: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	60, // 31: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	20, // 32: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	23, // 33: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	36, // 34: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,  // 35: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	61, // 36: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	61, // 37: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	61, // 38: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	36, // 39: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	37, // 40: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	37, // 41: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	44, // 42: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	35, // 43: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	28, // 44: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	20, // 45: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	20, // 46: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 47: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	19, // 48: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	49, // 49: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 50: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	54, // 51: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	54, // 52: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	49, // 53: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	37, // 54: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	4,  // 55: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 56: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	38, // 57: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	39, // 58: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	41, // 59: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	42, // 60: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	45, // 61: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	46, // 62: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	48, // 63: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	50, // 64: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	52, // 65: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	53, // 66: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	55, // 67: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	57, // 68: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 69: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	12, // 70: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	37, // 71: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	40, // 72: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	37, // 73: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	43, // 74: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	37, // 75: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	47, // 76: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	49, // 77: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	51, // 78: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	49, // 79: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	49, // 80: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	56, // 81: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	58, // 82: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	69, // [69:83] is the sub-list for method output_type
-	55, // [55:69] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	27, // 12: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	29, // 13: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	35, // 14: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	37, // 15: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	38, // 16: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	24, // 17: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	18, // 18: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	22, // 19: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	28, // 20: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	30, // 21: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	36, // 22: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	25, // 23: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	20, // 24: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	19, // 25: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	26, // 26: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	63, // 27: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	23, // 28: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	19, // 29: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	26, // 30: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	31, // 31: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	32, // 32: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	33, // 33: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	34, // 34: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	66, // 35: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	64, // 36: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	20, // 37: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	23, // 38: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	40, // 39: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,  // 40: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	66, // 41: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	66, // 42: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	66, // 43: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	40, // 44: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	41, // 45: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	41, // 46: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	48, // 47: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	39, // 48: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	31, // 49: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	65, // 50: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	20, // 51: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	20, // 52: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,  // 53: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	19, // 54: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	53, // 55: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,  // 56: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	58, // 57: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	58, // 58: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	53, // 59: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	41, // 60: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	4,  // 61: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,  // 62: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	42, // 63: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	43, // 64: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	45, // 65: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	46, // 66: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	49, // 67: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	50, // 68: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	52, // 69: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	54, // 70: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	56, // 71: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	57, // 72: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	59, // 73: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	61, // 74: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,  // 75: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	12, // 76: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	41, // 77: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	44, // 78: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	41, // 79: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	47, // 80: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	41, // 81: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	51, // 82: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	53, // 83: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	55, // 84: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	53, // 85: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	53, // 86: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	60, // 87: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	62, // 88: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	75, // [75:89] is the sub-list for method output_type
+	61, // [61:75] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -4782,15 +5136,17 @@ func file_control_proto_init() {
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
 		(*Command_Drop)(nil),
+		(*Command_Locate)(nil),
 	}
 	file_control_proto_msgTypes[13].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Superstep)(nil),
 		(*Report_Values)(nil),
+		(*Report_Located)(nil),
 	}
 	file_control_proto_msgTypes[16].OneofWrappers = []any{}
-	file_control_proto_msgTypes[39].OneofWrappers = []any{
+	file_control_proto_msgTypes[43].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -4801,7 +5157,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   57,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
