@@ -231,6 +231,6 @@ func (nobody) Locate(context.Context, Task, *control.Locate) (*control.Located, 
 func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
 	return errNobody
 }
-func (nobody) Cancel(Task, string)                                    {}
-func (nobody) Drop(context.Context, Task, string) error               { return nil }
-func (nobody) Reset()                                                 {}
+func (nobody) Cancel(Task, string)                      {}
+func (nobody) Drop(context.Context, Task, string) error { return nil }
+func (nobody) Reset()                                   {}

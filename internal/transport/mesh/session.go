@@ -133,6 +133,9 @@ func (s *Session) Err() error {
 	return s.err
 }
 
+// Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier failure.
+func (s *Session) Fail(err error) { s.fail(err) }
+
 // fail ends the session with an error, the first of which stays.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
