@@ -187,14 +187,28 @@ func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
 }
 
 // one returns the options given, or none.
-func one[T any](options []T) (o T, err error) {
+func one[T interface{ validate() error }](options []T) (o T, err error) {
 	if len(options) > 1 {
 		return o, errors.New("superstep: at most one options struct")
 	}
 	if len(options) == 1 {
 		o = options[0]
 	}
-	return o, nil
+	return o, o.validate()
+}
+
+func (o LoadOptions) validate() error {
+	if o.Partitions < 0 {
+		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
+	}
+	return validThreads("LoadOptions", o.Threads)
+}
+
+func validThreads(of string, threads int) error {
+	if threads < 0 {
+		return fmt.Errorf("superstep: %s.Threads: found %d, expected 0, for one each processor, or more", of, threads)
+	}
+	return nil
 }
 
 func newTeam(threads int) *parallel.Team {
@@ -241,6 +255,9 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	defer mem.Recover(&err)
 	if g.closed() {
 		return nil, errClosed
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	if o.Kind != AsInput {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")

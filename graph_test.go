@@ -209,3 +209,24 @@ func TestClose(t *testing.T) {
 	for range res.All() {
 	}
 }
+
+func TestNegativeOptions(t *testing.T) {
+	ctx := context.Background()
+	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Partitions: -1}); err == nil || !strings.Contains(err.Error(), "Partitions: found -1") {
+		t.Errorf("-1 partitions: %v", err)
+	}
+	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
+		t.Errorf("-1 threads: %v", err)
+	}
+	g, err := superstep.Generate(ctx, "path:vertices=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := g.Repartition(ctx, superstep.LoadOptions{Partitions: -2}); err == nil {
+		t.Error("Repartition took -2 partitions")
+	}
+	if _, err := superstep.Run(ctx, g, algorithms.WCC{}, superstep.Options{Threads: -2}); err == nil {
+		t.Error("Run took -2 threads")
+	}
+}

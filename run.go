@@ -59,6 +59,8 @@ type Options struct {
 	Log func(line string)
 }
 
+func (o Options) validate() error { return validThreads("Options", o.Threads) }
+
 // Progress is how far a run is.
 type Progress = engine.Progress
 

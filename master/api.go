@@ -43,18 +43,27 @@ func (s *Server) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJ
 	if err := s.options.Engine.Check(r.Msg.Spec); err != nil {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	return s.job(func() (*job, error) { return s.cluster.submit(s.now(), r.Msg.Spec) })
+	return s.job(func() (*job, error) { return s.cluster.submit(s.now(), r.Msg.Spec, r.Msg.Key) })
 }
 
 // job answers with a job that something was done to.
 func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], error) {
-	var j *job
-	if err := s.event(func() (err error) { j, err = do(); return err }); err != nil {
+	var about *control.Job
+	err := s.event(func() error {
+		j, err := do()
+		if err != nil {
+			return err
+		}
+		about = s.describe(j)
+		if r := s.runs[j.id]; r != nil {
+			about.Stack = r.stack()
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return connect.NewResponse(s.describe(j)), nil
+	return connect.NewResponse(about), nil
 }
 
 // ListJobs lists jobs, oldest first.
@@ -113,7 +122,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 			}
 			at = e.Sequence
 		}
-		if !more {
+		if !more || r.Msg.Past {
 			return nil
 		}
 		select {
@@ -130,9 +139,9 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
 	s.mu.Lock()
 	j, err := s.find(r.Msg.Id)
-	state, kept := control.JobState_JOB_STATE_UNSPECIFIED, false
+	state, kept, sorted := control.JobState_JOB_STATE_UNSPECIFIED, false, false
 	if err == nil {
-		state, kept = j.state, j.spec.KeepResult
+		state, kept, sorted = j.state, j.spec.KeepResult, !j.spec.Unsorted
 	}
 	s.mu.Unlock()
 	switch {
@@ -143,7 +152,7 @@ func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResu
 	case !kept:
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", r.Msg.Id))
 	}
-	return s.results.read(r.Msg.Id, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+	return s.results.read(r.Msg.Id, sorted, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
@@ -180,7 +189,7 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
-		Bytes: g.report.Bytes, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
+		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
 	}
 }
 

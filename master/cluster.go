@@ -41,8 +41,9 @@ type cluster struct {
 	workers map[string]*worker
 	graphs  map[string]*graph
 	jobs    map[string]*job
-	order   []string // the jobs by age
-	queued  []string // of them, those that wait
+	order   []string          // the jobs by age
+	queued  []string          // of them, those that wait
+	keys    map[string]string // of submissions: the jobs they made
 
 	last    uint64 // incarnation given
 	floor   uint64 // incarnations up to here have been forgotten
@@ -53,7 +54,7 @@ type cluster struct {
 }
 
 func newCluster(r rules) *cluster {
-	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}}
+	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}}
 }
 
 // effect is something that the state machine wants done.

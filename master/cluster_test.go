@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=]
 //	attach | heard | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
-//	submit PROGRAM GRAPH|input:TEXT, running | writing | ended JOB [error], cancel JOB [reason]
+//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC], running | writing | ended JOB [error], cancel JOB [reason]
 //	show                                      what there is
 func TestClusterScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/cluster/*.txt")
@@ -153,7 +153,11 @@ func (s *script) do(verb string, words []string) error {
 		if input, ok := strings.CutPrefix(words[1], "input:"); ok {
 			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
 		}
-		_, err := c.submit(now, spec)
+		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
+		j, err := c.submit(now, spec, values(words)["key"])
+		if values(words)["key"] != "" && err == nil {
+			s.answer("job %s", j.id)
+		}
 		return err
 	case "running":
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_RUNNING)

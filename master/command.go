@@ -33,11 +33,15 @@ func (r *run) all(ctx context.Context, what string, c *control.Command, fits fun
 func (r *run) each(ctx context.Context, what string, c func(i int) *control.Command, more func(i int, report *control.Report) error,
 	fits func(*control.Report) bool,
 ) ([]*control.Report, error) {
-	return r.server.gather(ctx, r.team, what, func(i int) *control.Command {
+	reports, err := r.server.gather(ctx, r.team, what, func(i int) *control.Command {
 		c := c(i)
 		c.Job, c.Epoch = r.id, r.epoch
 		return c
 	}, more, fits)
+	for i, report := range reports {
+		r.saw(i, report)
+	}
+	return reports, err
 }
 
 // gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
@@ -105,10 +109,14 @@ func (e *workerError) Error() string {
 
 // load loads a graph of the catalog.
 func (s *Server) load(ctx context.Context, g *graph) {
-	report, err := s.loadOn(ctx, "", 0, onePerWorker(g.placements), &control.Load{
+	team := onePerWorker(g.placements)
+	report, err := s.loadOn(ctx, "", 0, team, &control.Load{
 		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
-	})
+	}, func(int, *control.Report) {})
 	_ = s.event(func() error {
+		if err != nil {
+			s.stopLoading(g.name, team, err)
+		}
 		key := "graph " + g.name
 		if stop := s.stops[key]; stop != nil {
 			stop(nil)
@@ -122,8 +130,19 @@ func (s *Server) load(ctx context.Context, g *graph) {
 	})
 }
 
+// stopLoading ends what workers still do for a load that failed. The lock is held.
+func (s *Server) stopLoading(name string, team []*control.Placement, err error) {
+	for _, p := range team {
+		if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
+			s.tell(w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: err.Error()}}})
+		}
+	}
+}
+
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
-func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) (*control.LoadReport, error) {
+func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
+	seen func(i int, r *control.Report),
+) (*control.LoadReport, error) {
 	answers, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {
 		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
 	}, func(int, *control.Report) error { return errors.New("more than one answer") },
@@ -133,6 +152,7 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 	}
 	sum := &control.LoadReport{}
 	for i, a := range answers {
+		seen(i, a)
 		share := a.GetLoad()
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
 			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
@@ -141,6 +161,7 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 		sum.Vertices, sum.Edges = share.Vertices, share.Edges
 		sum.Bytes += share.Bytes
 		sum.Seconds = max(sum.Seconds, share.Seconds)
+		sum.Directed, sum.Weighted = share.Directed, share.Weighted
 	}
 	return sum, nil
 }

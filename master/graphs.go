@@ -21,6 +21,7 @@ type graph struct {
 	reason        string // why it is not there
 	report        control.LoadReport
 	due           bool // to be freed on its workers, when the runs on it have ended
+	dropped       bool // while it was being loaded: to be forgotten when that has ended
 }
 
 func (g *graph) workers() []string { return workersOf(g.placements) }
@@ -39,11 +40,8 @@ func (c *cluster) place(rows, columns uint32) ([]*control.Placement, uint32, uin
 	if len(there) == 0 {
 		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
 	}
-	if rows == 0 || columns == 0 {
+	if rows == 0 {
 		rows, columns = uint32(len(there)), 1
-	}
-	if uint64(rows)*uint64(columns) > maxPartitions {
-		return nil, 0, 0, invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns, maxPartitions)
 	}
 	var all []*control.Placement
 	for i := range rows * columns {
@@ -53,6 +51,17 @@ func (c *cluster) place(rows, columns uint32) ([]*control.Placement, uint32, uin
 		})
 	}
 	return all, rows, columns, nil
+}
+
+// checkGrid refuses a grid that cannot be; 0 by 0 is the master's choice.
+func checkGrid(rows, columns uint32) error {
+	if uint64(rows)*uint64(columns) > maxPartitions {
+		return invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns, maxPartitions)
+	}
+	if (rows == 0) != (columns == 0) {
+		return invalid("found a grid of %dx%d, expected both sides to be 1 or more", rows, columns)
+	}
+	return nil
 }
 
 func invalid(format string, args ...any) error {
@@ -67,11 +76,14 @@ func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, colu
 	if source.GetInput() == "" {
 		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
 	}
+	if g := c.graphs[name]; g != nil && (g.due || g.dropped) {
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is being freed: try again", name))
+	}
 	if g := c.graphs[name]; g != nil && g.state != control.GraphState_GRAPH_STATE_FAILED {
 		return connect.NewError(connect.CodeAlreadyExists, fmt.Errorf("there is a graph %s already (%s): drop it first, or take another name", name, g.state.Word()))
 	}
-	if g := c.graphs[name]; g != nil && g.due {
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is being freed: try again", name))
+	if err := checkGrid(rows, columns); err != nil {
+		return err
 	}
 	placements, rows, columns, err := c.place(rows, columns)
 	if err != nil {
@@ -100,9 +112,13 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 		g.state = control.GraphState_GRAPH_STATE_READY
 		g.report.Vertices, g.report.Edges = report.Vertices, report.Edges
 		g.report.Bytes, g.report.Seconds = report.Bytes, report.Seconds
+		g.report.Directed, g.report.Weighted = report.Directed, report.Weighted
 	}
 	if g.state == control.GraphState_GRAPH_STATE_FAILED {
 		c.dropShares(g)
+	}
+	if g.dropped {
+		delete(c.graphs, g.name)
 	}
 	c.farewells()
 	c.schedule(now)
@@ -149,22 +165,28 @@ func (c *cluster) failGraphs(w *worker, what string) {
 	}
 }
 
-// dropGraph frees a graph that no job needs.
+// dropGraph frees a graph that no job needs. One that is being loaded is forgotten when its load, which is told to stop, has
+// ended.
 func (c *cluster) dropGraph(name string) (*graph, error) {
 	g := c.graphs[name]
 	if g == nil {
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %s", name))
-	}
-	if g.state == control.GraphState_GRAPH_STATE_LOADING {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is being loaded", name))
 	}
 	for _, id := range c.order {
 		if j := c.jobs[id]; !j.state.Ended() && j.spec.Graph == name {
 			return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s: job %s needs it", name, id))
 		}
 	}
-	if g.state == control.GraphState_GRAPH_STATE_READY {
+	switch g.state {
+	case control.GraphState_GRAPH_STATE_READY:
 		c.dropShares(g)
+	case control.GraphState_GRAPH_STATE_LOADING:
+		g.dropped = true
+		if g.reason == "" {
+			g.reason = "it was dropped"
+			c.emit(stopLoad{g.name, g.reason})
+		}
+		return g, nil
 	}
 	delete(c.graphs, name)
 	return g, nil

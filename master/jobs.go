@@ -13,6 +13,7 @@ import (
 // job is a job and how far it is.
 type job struct {
 	id         string
+	key        string // of the call that made it
 	spec       *control.JobSpec
 	state      control.JobState
 	reason     string // why it waits, failed or was cancelled
@@ -20,6 +21,7 @@ type job struct {
 	placements []*control.Placement
 	rows       uint32 // of the grid
 	columns    uint32
+	threads    uint32 // of its workers
 
 	submitted, started, ended time.Duration
 
@@ -34,8 +36,17 @@ func (j *job) active() bool {
 
 func (j *job) workers() []string { return workersOf(j.placements) }
 
-// submit takes a job into the queue.
-func (c *cluster) submit(now time.Duration, spec *control.JobSpec) (*job, error) {
+// maxKey bounds the keys of submissions.
+const maxKey = 64
+
+// submit takes a job into the queue. A key that has made a job finds it again: the client did not hear the answer.
+func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (*job, error) {
+	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
+		return j, nil
+	}
+	if len(key) > maxKey {
+		return nil, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
+	}
 	if spec.GetProgram() == "" {
 		return nil, invalid("a job names the program to run")
 	}
@@ -45,6 +56,12 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec) (*job, error)
 	if (spec.Graph == "") == (spec.Source.GetInput() == "") {
 		return nil, invalid("a job names a graph of the cluster, or one to load: one of the two")
 	}
+	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
+		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
+	}
+	if err := checkGrid(spec.Rows, spec.Columns); err != nil {
+		return nil, err
+	}
 	if spec.Graph != "" && c.graphs[spec.Graph] == nil {
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q: superstep graphs list shows those there are", spec.Graph))
 	}
@@ -52,8 +69,11 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec) (*job, error)
 		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
 	}
 	c.number++
-	j := &job{id: fmt.Sprint(c.jobPrefix, c.number), spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now}
+	j := &job{id: fmt.Sprint(c.jobPrefix, c.number), key: key, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now}
 	c.jobs[j.id] = j
+	if key != "" {
+		c.keys[key] = j.id
+	}
 	c.order = append(c.order, j.id)
 	c.queued = append(c.queued, j.id)
 	c.turned(j)
@@ -82,9 +102,9 @@ func (c *cluster) schedule(now time.Duration) {
 // start begins a job's next attempt if what it needs is there, and reports whether it did.
 func (c *cluster) start(now time.Duration, j *job) bool {
 	if j.spec.Graph == "" {
-		placements, rows, columns, err := c.place(0, 0)
+		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns)
 		if err != nil {
-			j.reason = "waits for a worker"
+			c.wait(j, "waits for a worker")
 			return false
 		}
 		j.placements, j.rows, j.columns = placements, rows, columns
@@ -99,7 +119,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
 			return false
 		case g.state == control.GraphState_GRAPH_STATE_LOADING:
-			j.reason = "waits for graph " + g.name
+			c.wait(j, "waits for graph "+g.name)
 			return false
 		}
 		j.placements, j.rows, j.columns = g.placements, g.rows, g.columns
@@ -107,10 +127,24 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	c.unqueue(j)
 	j.epoch++
 	j.started, j.reason = now, ""
+	j.threads = 0
+	for _, name := range j.workers() {
+		if w := c.workers[name]; w != nil {
+			j.threads += w.about.Cores
+		}
+	}
 	j.state = control.JobState_JOB_STATE_LOADING
 	c.turned(j)
 	c.emit(startJob{j})
 	return true
+}
+
+// wait says why a queued job does, once.
+func (c *cluster) wait(j *job, reason string) {
+	if j.reason != reason {
+		j.reason = reason
+		c.turned(j)
+	}
 }
 
 func (c *cluster) unqueue(j *job) {
@@ -188,6 +222,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 			continue
 		}
 		if remembered++; remembered > c.ended {
+			delete(c.keys, c.jobs[id].key)
 			delete(c.jobs, id)
 			c.order = slices.Delete(c.order, i, i+1)
 		}

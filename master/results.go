@@ -2,6 +2,7 @@ package master
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -82,8 +83,9 @@ func (p *part) write(data []byte) error {
 
 func (p *part) close() error { return errors.Join(p.buffer.Flush(), p.file.Close()) }
 
-// read passes a job's result on, part by part.
-func (r *results) read(job string, each func(data []byte) error) error {
+// read passes a job's result on, but for the first bytes: part after part, or, where each part is sorted by the ids that its
+// lines begin with, merged by them.
+func (r *results) read(job string, sorted bool, offset uint64, each func(data []byte) error) error {
 	dir, err := r.root.Open(job)
 	if err != nil {
 		return fmt.Errorf("result: %w", err)
@@ -94,33 +96,39 @@ func (r *results) read(job string, each func(data []byte) error) error {
 		return fmt.Errorf("result: %w", err)
 	}
 	slices.Sort(names)
-	buffer := make([]byte, control.ChunkSize)
+	var parts []io.Reader
 	for _, name := range names {
-		if err := r.readPart(filepath.Join(job, name), buffer, each); err != nil {
-			return err
+		f, err := r.root.Open(filepath.Join(job, name))
+		if err != nil {
+			return fmt.Errorf("result: %w", err)
 		}
+		defer f.Close()
+		parts = append(parts, f)
+	}
+	w := bufio.NewWriterSize(&rest{skip: offset, each: each}, control.ChunkSize)
+	if sorted && len(parts) > 1 {
+		err = mergeLines(w, parts)
+	} else {
+		_, err = io.CopyBuffer(struct{ io.Writer }{w}, io.MultiReader(parts...), make([]byte, control.ChunkSize))
+	}
+	if err = cmp.Or(err, w.Flush()); err != nil {
+		return fmt.Errorf("result: %w", err)
 	}
 	return nil
 }
 
-func (r *results) readPart(name string, buffer []byte, each func(data []byte) error) error {
-	f, err := r.root.Open(name)
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
+// rest passes on what comes after the first bytes.
+type rest struct {
+	skip uint64
+	each func(data []byte) error
+}
+
+func (r *rest) Write(data []byte) (int, error) {
+	n := uint64(len(data))
+	gone := min(r.skip, n)
+	r.skip -= gone
+	if gone == n {
+		return int(n), nil
 	}
-	defer f.Close()
-	for {
-		n, err := io.ReadFull(f, buffer)
-		if n > 0 {
-			if err := each(buffer[:n]); err != nil {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("result: %w", err)
-		}
-	}
+	return int(n), r.each(data[gone:])
 }

@@ -21,13 +21,15 @@ type run struct {
 
 	mu    sync.Mutex
 	about control.Job // the figures
+	peaks []uint64    // of the memory of each worker of the team
 }
 
 // newRun is called under the server's lock.
 func newRun(s *Server, j *job) *run {
 	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
+	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
-		r.about.Vertices, r.about.Edges = g.report.Vertices, g.report.Edges
+		r.about.Vertices, r.about.Edges, r.about.Directed = g.report.Vertices, g.report.Edges, g.report.Directed
 	}
 	return r
 }
@@ -52,8 +54,26 @@ func (r *run) figures() *control.Job {
 	return &control.Job{
 		Supersteps: a.Supersteps, Converged: a.Converged, Messages: a.Messages, MessagesSent: a.MessagesSent, BytesSent: a.BytesSent,
 		ResultBytes: a.ResultBytes, LoadSeconds: a.LoadSeconds, RunSeconds: a.RunSeconds, WriteSeconds: a.WriteSeconds,
-		Vertices: a.Vertices, Edges: a.Edges,
+		Vertices: a.Vertices, Edges: a.Edges, Directed: a.Directed, PeakMemory: a.PeakMemory,
 	}
+}
+
+// stack is of the program that panicked, if one did.
+func (r *run) stack() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.about.Stack
+}
+
+// saw notes the memory that a worker of the team has used.
+func (r *run) saw(i int, report *control.Report) {
+	if report == nil || report.PeakMemory <= r.peaks[i] {
+		return
+	}
+	r.set(func(a *control.Job) {
+		a.PeakMemory += report.PeakMemory - r.peaks[i]
+		r.peaks[i] = report.PeakMemory
+	})
 }
 
 func (r *run) set(f func(*control.Job)) {
@@ -65,6 +85,10 @@ func (r *run) set(f func(*control.Job)) {
 // lead runs the job to its end, and tells the state machine of it.
 func (r *run) lead(ctx context.Context) {
 	err := r.phases(ctx)
+	var failed *workerError
+	if errors.As(err, &failed) {
+		r.set(func(a *control.Job) { a.Stack = failed.failure.Stack })
+	}
 	r.cleanUp(err)
 	s := r.server
 	_ = s.event(func() error {
@@ -101,12 +125,12 @@ func (r *run) phases(ctx context.Context) error {
 		}
 		report, err := s.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
 			Graph: r.ownGraph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
-		})
+		}, r.saw)
 		if err != nil {
 			return err
 		}
 		r.set(func(a *control.Job) {
-			a.Vertices, a.Edges, a.LoadSeconds = report.Vertices, report.Edges, report.Seconds
+			a.Vertices, a.Edges, a.Directed, a.LoadSeconds = report.Vertices, report.Edges, report.Directed, report.Seconds
 		})
 	}
 	vertices, err := r.locate(ctx)
@@ -243,7 +267,7 @@ func (r *run) write(ctx context.Context) error {
 	}
 	if len(errs) == 0 {
 		_, err := r.each(ctx, "values", func(int) *control.Command {
-			return &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: true}}}
+			return &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted}}}
 		}, func(i int, report *control.Report) error { return parts[i].write(report.GetValues().GetData()) },
 			func(*control.Report) bool { return true })
 		errs = append(errs, err)
@@ -266,7 +290,7 @@ func (r *run) write(ctx context.Context) error {
 // cleanUp frees what the workers hold of the job; after a failure they are told to stop first.
 func (r *run) cleanUp(err error) {
 	var done sync.WaitGroup
-	for _, p := range r.team {
+	for i, p := range r.team {
 		done.Go(func() {
 			ctx, cancel := context.WithTimeout(r.server.ctx, cleanUp)
 			defer cancel()
@@ -284,9 +308,11 @@ func (r *run) cleanUp(err error) {
 			}
 			for _, c := range commands {
 				c.Job, c.Epoch = r.id, r.epoch
-				if _, err := w.do(ctx, c, func(*control.Report) error { return nil }); err != nil {
+				report, err := w.do(ctx, c, func(*control.Report) error { return nil })
+				if err != nil {
 					return
 				}
+				r.saw(i, report)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 func stamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
@@ -38,6 +39,9 @@ func key(c *control.Command) string {
 		return "job " + c.Job
 	}
 	if l := c.GetLoad(); l != nil {
+		return "graph " + l.Graph
+	}
+	if l := c.GetCancel(); l != nil {
 		return "graph " + l.Graph
 	}
 	return "graph " + c.GetDrop().GetGraph()
@@ -69,7 +73,9 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 			s.stop(errors.New(cancel.Reason))
 		}
 		q.commands.Go(func() {
-			q.Executor.Cancel(q.task(c), cancel.Reason)
+			if c.Job != "" {
+				q.Executor.Cancel(q.task(c), cancel.Reason)
+			}
 			q.answer(ctx, c, nil, nil)
 		})
 		return
@@ -176,6 +182,9 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 		r = &control.Report{}
 	}
 	r.Id, r.Job, r.Epoch = c.Id, c.Job, c.Epoch
+	if c.GetSuperstep() == nil {
+		r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
+	}
 	var program *ProgramError
 	var lost *LostError
 	switch {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
@@ -147,7 +148,8 @@ func (x *Executor) Load(ctx context.Context, _ worker.Task, l *control.Load) (*c
 		x.drop(old)
 	}
 	return &control.LoadReport{
-		Vertices: uint64(s.N), Edges: uint64(s.edges), Bytes: uint64(s.Bytes()), Seconds: time.Since(began).Seconds(),
+		Vertices: uint64(s.N), Edges: uint64(s.edges), Bytes: uint64(s.Bytes()), Directed: s.Directed,
+		Weighted: s.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 	}, nil
 }
 

@@ -573,6 +573,7 @@ type FromWorker struct {
 	//	*FromWorker_Report
 	//	*FromWorker_Leave
 	//	*FromWorker_Log
+	//	*FromWorker_Progress
 	Body          isFromWorker_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -667,6 +668,15 @@ func (x *FromWorker) GetLog() *LogLine {
 	return nil
 }
 
+func (x *FromWorker) GetProgress() *Progress {
+	if x != nil {
+		if x, ok := x.Body.(*FromWorker_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
 type isFromWorker_Body interface {
 	isFromWorker_Body()
 }
@@ -691,6 +701,10 @@ type FromWorker_Log struct {
 	Log *LogLine `protobuf:"bytes,6,opt,name=log,proto3,oneof"`
 }
 
+type FromWorker_Progress struct {
+	Progress *Progress `protobuf:"bytes,7,opt,name=progress,proto3,oneof"`
+}
+
 func (*FromWorker_Attach) isFromWorker_Body() {}
 
 func (*FromWorker_Heartbeat) isFromWorker_Body() {}
@@ -700,6 +714,77 @@ func (*FromWorker_Report) isFromWorker_Body() {}
 func (*FromWorker_Leave) isFromWorker_Body() {}
 
 func (*FromWorker_Log) isFromWorker_Body() {}
+
+func (*FromWorker_Progress) isFromWorker_Body() {}
+
+// Progress is how far a worker is with something long: a load. It is not kept.
+type Progress struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Stage         string                 `protobuf:"bytes,2,opt,name=stage,proto3" json:"stage,omitempty"`
+	Done          uint64                 `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"`
+	Total         uint64                 `protobuf:"varint,4,opt,name=total,proto3" json:"total,omitempty"` // 0: not known
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_control_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Progress) ProtoMessage() {}
+
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Progress) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *Progress) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *Progress) GetDone() uint64 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *Progress) GetTotal() uint64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
 
 type Attach struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -711,7 +796,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +808,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +821,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{5}
+	return file_control_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Attach) GetName() string {
@@ -762,7 +847,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -774,7 +859,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -787,7 +872,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{6}
+	return file_control_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -807,7 +892,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +904,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +917,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{7}
+	return file_control_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Leave) GetReason() string {
@@ -857,7 +942,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +954,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +967,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{8}
+	return file_control_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -964,7 +1049,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1061,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1074,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{9}
+	return file_control_proto_rawDescGZIP(), []int{10}
 }
 
 // Beat answers a heartbeat.
@@ -1001,7 +1086,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1098,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1111,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 // Goodbye lets a worker go.
@@ -1038,7 +1123,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1135,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1148,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -1088,7 +1173,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1185,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1198,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Command) GetId() uint64 {
@@ -1269,13 +1354,14 @@ type Report struct {
 	//	*Report_Values
 	//	*Report_Located
 	Body          isReport_Body `protobuf_oneof:"body"`
+	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; not in reports of supersteps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1373,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1386,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Report) GetId() uint64 {
@@ -1390,6 +1476,13 @@ func (x *Report) GetLocated() *Located {
 	return nil
 }
 
+func (x *Report) GetPeakMemory() uint64 {
+	if x != nil {
+		return x.PeakMemory
+	}
+	return 0
+}
+
 type isReport_Body interface {
 	isReport_Body()
 }
@@ -1437,7 +1530,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1542,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1555,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Failure) GetMessage() string {
@@ -1507,7 +1600,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1612,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1625,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -1587,7 +1680,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1692,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1705,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -1684,7 +1777,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1789,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1802,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Load) GetGraph() string {
@@ -1753,13 +1846,15 @@ type LoadReport struct {
 	Edges         uint64                 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`       // of the whole graph
 	Bytes         uint64                 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`       // of this worker's share in memory
 	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Directed      bool                   `protobuf:"varint,5,opt,name=directed,proto3" json:"directed,omitempty"`
+	Weighted      bool                   `protobuf:"varint,6,opt,name=weighted,proto3" json:"weighted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1866,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1879,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -1815,6 +1910,20 @@ func (x *LoadReport) GetSeconds() float64 {
 	return 0
 }
 
+func (x *LoadReport) GetDirected() bool {
+	if x != nil {
+		return x.Directed
+	}
+	return false
+}
+
+func (x *LoadReport) GetWeighted() bool {
+	if x != nil {
+		return x.Weighted
+	}
+	return false
+}
+
 // RunOptions say how a program is run; empty fields are the defaults of the command line.
 type RunOptions struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1830,7 +1939,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +1951,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +1964,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -1911,7 +2020,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1923,7 +2032,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1936,7 +2045,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Locate) GetGraph() string {
@@ -1963,7 +2072,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2084,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2097,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2009,7 +2118,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2130,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2143,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2065,7 +2174,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2186,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2199,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2146,7 +2255,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2267,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2280,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2202,7 +2311,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2323,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2336,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2282,7 +2391,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2294,7 +2403,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2307,7 +2416,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2350,7 +2459,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2362,7 +2471,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2375,7 +2484,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -2511,7 +2620,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +2632,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +2645,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -2588,7 +2697,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2709,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2722,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -2665,7 +2774,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2677,7 +2786,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2690,7 +2799,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -2738,7 +2847,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2859,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2872,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Values) GetSorted() bool {
@@ -2782,7 +2891,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2794,7 +2903,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2807,7 +2916,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -2821,13 +2930,14 @@ func (x *ValuesChunk) GetData() []byte {
 type Cancel struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Graph         string                 `protobuf:"bytes,2,opt,name=graph,proto3" json:"graph,omitempty"` // of the catalog, whose load to stop; empty: the job's commands
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +2949,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,12 +2962,19 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Cancel) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *Cancel) GetGraph() string {
+	if x != nil {
+		return x.Graph
 	}
 	return ""
 }
@@ -2872,7 +2989,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +3001,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +3014,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Drop) GetGraph() string {
@@ -2919,7 +3036,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2931,7 +3048,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2944,7 +3061,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -2983,13 +3100,16 @@ type JobSpec struct {
 	Source        *GraphSource           `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"` // or a graph of its own, loaded for the job and dropped after it
 	Options       *RunOptions            `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
 	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"` // for GetResult
+	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                       // the result need not be by rising id
+	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
+	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3001,7 +3121,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3014,7 +3134,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -3059,6 +3179,27 @@ func (x *JobSpec) GetKeepResult() bool {
 	return false
 }
 
+func (x *JobSpec) GetUnsorted() bool {
+	if x != nil {
+		return x.Unsorted
+	}
+	return false
+}
+
+func (x *JobSpec) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *JobSpec) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
 type Job struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3081,13 +3222,19 @@ type Job struct {
 	WriteSeconds  float64                `protobuf:"fixed64,18,opt,name=write_seconds,json=writeSeconds,proto3" json:"write_seconds,omitempty"`
 	Vertices      uint64                 `protobuf:"varint,19,opt,name=vertices,proto3" json:"vertices,omitempty"`
 	Edges         uint64                 `protobuf:"varint,20,opt,name=edges,proto3" json:"edges,omitempty"`
+	Directed      bool                   `protobuf:"varint,21,opt,name=directed,proto3" json:"directed,omitempty"`
+	Rows          uint32                 `protobuf:"varint,22,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid
+	Columns       uint32                 `protobuf:"varint,23,opt,name=columns,proto3" json:"columns,omitempty"`
+	Threads       uint32                 `protobuf:"varint,24,opt,name=threads,proto3" json:"threads,omitempty"`                         // of all workers
+	PeakMemory    uint64                 `protobuf:"varint,25,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the workers' processes, summed, in bytes
+	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                              // of a program that panicked; GetJob alone has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3099,7 +3246,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3112,7 +3259,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Job) GetId() string {
@@ -3255,16 +3402,59 @@ func (x *Job) GetEdges() uint64 {
 	return 0
 }
 
+func (x *Job) GetDirected() bool {
+	if x != nil {
+		return x.Directed
+	}
+	return false
+}
+
+func (x *Job) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Job) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *Job) GetThreads() uint32 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Job) GetPeakMemory() uint64 {
+	if x != nil {
+		return x.PeakMemory
+	}
+	return 0
+}
+
+func (x *Job) GetStack() string {
+	if x != nil {
+		return x.Stack
+	}
+	return ""
+}
+
 type SubmitJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // chosen by the client: a call that is made again with it finds the job it made
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3276,7 +3466,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3289,7 +3479,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -3297,6 +3487,13 @@ func (x *SubmitJobRequest) GetSpec() *JobSpec {
 		return x.Spec
 	}
 	return nil
+}
+
+func (x *SubmitJobRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
 }
 
 type ListJobsRequest struct {
@@ -3308,7 +3505,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +3517,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +3530,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -3352,7 +3549,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3364,7 +3561,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3377,7 +3574,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -3396,7 +3593,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3408,7 +3605,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3421,7 +3618,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -3435,13 +3632,14 @@ type WatchJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	After         uint64                 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
+	Past          bool                   `protobuf:"varint,3,opt,name=past,proto3" json:"past,omitempty"` // only what has happened so far
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3453,7 +3651,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3466,7 +3664,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -3483,6 +3681,13 @@ func (x *WatchJobRequest) GetAfter() uint64 {
 	return 0
 }
 
+func (x *WatchJobRequest) GetPast() bool {
+	if x != nil {
+		return x.Past
+	}
+	return false
+}
+
 type JobEvent struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"` // from 1; a gap means that events are no longer kept
@@ -3491,6 +3696,7 @@ type JobEvent struct {
 	//	*JobEvent_Job
 	//	*JobEvent_Record
 	//	*JobEvent_Log
+	//	*JobEvent_Progress
 	Body          isJobEvent_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3498,7 +3704,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3510,7 +3716,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3523,7 +3729,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -3567,6 +3773,15 @@ func (x *JobEvent) GetLog() *LogLine {
 	return nil
 }
 
+func (x *JobEvent) GetProgress() *Progress {
+	if x != nil {
+		if x, ok := x.Body.(*JobEvent_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
 type isJobEvent_Body interface {
 	isJobEvent_Body()
 }
@@ -3583,11 +3798,17 @@ type JobEvent_Log struct {
 	Log *LogLine `protobuf:"bytes,4,opt,name=log,proto3,oneof"`
 }
 
+type JobEvent_Progress struct {
+	Progress *Progress `protobuf:"bytes,5,opt,name=progress,proto3,oneof"` // not kept: it has the sequence of the event before it
+}
+
 func (*JobEvent_Job) isJobEvent_Body() {}
 
 func (*JobEvent_Record) isJobEvent_Body() {}
 
 func (*JobEvent_Log) isJobEvent_Body() {}
+
+func (*JobEvent_Progress) isJobEvent_Body() {}
 
 type SuperstepRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3603,7 +3824,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3615,7 +3836,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3628,7 +3849,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -3683,7 +3904,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3916,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3929,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -3728,13 +3949,14 @@ func (x *CancelJobRequest) GetReason() string {
 type GetResultRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // bytes to leave out at the beginning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3746,7 +3968,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3759,7 +3981,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -3767,6 +3989,13 @@ func (x *GetResultRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *GetResultRequest) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
 }
 
 type ResultChunk struct {
@@ -3778,7 +4007,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3790,7 +4019,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3803,7 +4032,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -3825,7 +4054,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3837,7 +4066,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3850,7 +4079,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -3894,13 +4123,15 @@ type Graph struct {
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,10,rep,name=placements,proto3" json:"placements,omitempty"`
 	LoadSeconds   float64                `protobuf:"fixed64,11,opt,name=load_seconds,json=loadSeconds,proto3" json:"load_seconds,omitempty"`
+	Directed      bool                   `protobuf:"varint,12,opt,name=directed,proto3" json:"directed,omitempty"`
+	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +4143,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4156,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Graph) GetName() string {
@@ -4005,6 +4236,20 @@ func (x *Graph) GetLoadSeconds() float64 {
 	return 0
 }
 
+func (x *Graph) GetDirected() bool {
+	if x != nil {
+		return x.Directed
+	}
+	return false
+}
+
+func (x *Graph) GetWeighted() bool {
+	if x != nil {
+		return x.Weighted
+	}
+	return false
+}
+
 type ListGraphsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -4013,7 +4258,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4025,7 +4270,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4038,7 +4283,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 type ListGraphsResponse struct {
@@ -4050,7 +4295,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4062,7 +4307,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4075,7 +4320,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -4094,7 +4339,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4106,7 +4351,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4119,7 +4364,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -4138,7 +4383,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +4395,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +4408,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -4194,7 +4439,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4206,7 +4451,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4219,7 +4464,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Worker) GetName() string {
@@ -4321,7 +4566,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4333,7 +4578,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4346,7 +4591,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 type ListWorkersResponse struct {
@@ -4358,7 +4603,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4370,7 +4615,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4383,7 +4628,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -4401,7 +4646,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4413,7 +4658,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4426,7 +4671,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 type StatusResponse struct {
@@ -4445,7 +4690,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4457,7 +4702,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4470,7 +4715,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -4567,7 +4812,7 @@ const file_control_proto_rawDesc = "" +
 	"\vKIND_FENCED\x10\x05\x12\x0f\n" +
 	"\vKIND_LAPSED\x10\x06\x12\x10\n" +
 	"\fKIND_UNKNOWN\x10\a\x12\x10\n" +
-	"\fKIND_INVALID\x10\b\"\xcf\x02\n" +
+	"\fKIND_INVALID\x10\b\"\x8d\x03\n" +
 	"\n" +
 	"FromWorker\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x126\n" +
@@ -4575,8 +4820,14 @@ const file_control_proto_rawDesc = "" +
 	"\theartbeat\x18\x03 \x01(\v2\x1f.superstep.control.v1.HeartbeatH\x00R\theartbeat\x126\n" +
 	"\x06report\x18\x04 \x01(\v2\x1c.superstep.control.v1.ReportH\x00R\x06report\x123\n" +
 	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x121\n" +
-	"\x03log\x18\x06 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03logB\x06\n" +
-	"\x04body\"4\n" +
+	"\x03log\x18\x06 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
+	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
+	"\x04body\"\\\n" +
+	"\bProgress\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
+	"\x04done\x18\x03 \x01(\x04R\x04done\x12\x14\n" +
+	"\x05total\x18\x04 \x01(\x04R\x05total\"4\n" +
 	"\x06Attach\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\",\n" +
@@ -4606,7 +4857,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
 	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locateB\x06\n" +
-	"\x04body\"\xcd\x03\n" +
+	"\x04body\"\xee\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4617,7 +4868,10 @@ const file_control_proto_rawDesc = "" +
 	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
 	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x12;\n" +
 	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06values\x129\n" +
-	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocatedB\x06\n" +
+	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12\x1f\n" +
+	"\vpeak_memory\x18\n" +
+	" \x01(\x04R\n" +
+	"peakMemoryB\x06\n" +
 	"\x04body\"g\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
@@ -4651,13 +4905,15 @@ const file_control_proto_rawDesc = "" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12?\n" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"n\n" +
+	"placements\"\xa6\x01\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
 	"\x05edges\x18\x02 \x01(\x04R\x05edges\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x18\n" +
-	"\aseconds\x18\x04 \x01(\x01R\aseconds\"\xc7\x01\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
+	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
+	"\bweighted\x18\x06 \x01(\bR\bweighted\"\xc7\x01\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -4750,16 +5006,17 @@ const file_control_proto_rawDesc = "" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"!\n" +
 	"\vValuesChunk\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\" \n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"6\n" +
 	"\x06Cancel\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x1c\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05graph\x18\x02 \x01(\tR\x05graph\"\x1c\n" +
 	"\x04Drop\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\"w\n" +
 	"\aLogLine\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xdf\x02\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xa9\x03\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -4769,10 +5026,13 @@ const file_control_proto_rawDesc = "" +
 	"\x06source\x18\x04 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12:\n" +
 	"\aoptions\x18\x05 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\x12\x1f\n" +
 	"\vkeep_result\x18\x06 \x01(\bR\n" +
-	"keepResult\x1a=\n" +
+	"keepResult\x12\x1a\n" +
+	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x12\n" +
+	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\t \x01(\rR\acolumns\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdf\x06\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -4798,23 +5058,33 @@ const file_control_proto_rawDesc = "" +
 	"runSeconds\x12#\n" +
 	"\rwrite_seconds\x18\x12 \x01(\x01R\fwriteSeconds\x12\x1a\n" +
 	"\bvertices\x18\x13 \x01(\x04R\bvertices\x12\x14\n" +
-	"\x05edges\x18\x14 \x01(\x04R\x05edges\"E\n" +
+	"\x05edges\x18\x14 \x01(\x04R\x05edges\x12\x1a\n" +
+	"\bdirected\x18\x15 \x01(\bR\bdirected\x12\x12\n" +
+	"\x04rows\x18\x16 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x17 \x01(\rR\acolumns\x12\x18\n" +
+	"\athreads\x18\x18 \x01(\rR\athreads\x12\x1f\n" +
+	"\vpeak_memory\x18\x19 \x01(\x04R\n" +
+	"peakMemory\x12\x14\n" +
+	"\x05stack\x18\x1a \x01(\tR\x05stack\"W\n" +
 	"\x10SubmitJobRequest\x121\n" +
-	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\"'\n" +
+	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\bR\x05ended\"A\n" +
 	"\x10ListJobsResponse\x12-\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\"\x1f\n" +
 	"\rGetJobRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"7\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"K\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x04R\x05after\"\xd1\x01\n" +
+	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
+	"\x04past\x18\x03 \x01(\bR\x04past\"\x8f\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
 	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
-	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03logB\x06\n" +
+	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
+	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
 	"\x04body\"\xd2\x02\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
@@ -4830,16 +5100,17 @@ const file_control_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\":\n" +
 	"\x10CancelJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\"\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\":\n" +
 	"\x10GetResultRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"!\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\"!\n" +
 	"\vResultChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"\x8f\x01\n" +
 	"\x10LoadGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\x80\x03\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xb8\x03\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -4854,7 +5125,9 @@ const file_control_proto_rawDesc = "" +
 	"placements\x18\n" +
 	" \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12!\n" +
-	"\fload_seconds\x18\v \x01(\x01R\vloadSeconds\"\x13\n" +
+	"\fload_seconds\x18\v \x01(\x01R\vloadSeconds\x12\x1a\n" +
+	"\bdirected\x18\f \x01(\bR\bdirected\x12\x1a\n" +
+	"\bweighted\x18\r \x01(\bR\bweighted\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
 	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +
@@ -4944,7 +5217,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -4955,160 +5228,163 @@ var file_control_proto_goTypes = []any{
 	(*RegisterResponse)(nil),      // 6: superstep.control.v1.RegisterResponse
 	(*Refusal)(nil),               // 7: superstep.control.v1.Refusal
 	(*FromWorker)(nil),            // 8: superstep.control.v1.FromWorker
-	(*Attach)(nil),                // 9: superstep.control.v1.Attach
-	(*Heartbeat)(nil),             // 10: superstep.control.v1.Heartbeat
-	(*Leave)(nil),                 // 11: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 12: superstep.control.v1.ToWorker
-	(*Attached)(nil),              // 13: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 14: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 15: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 16: superstep.control.v1.Command
-	(*Report)(nil),                // 17: superstep.control.v1.Report
-	(*Failure)(nil),               // 18: superstep.control.v1.Failure
-	(*Placement)(nil),             // 19: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 20: superstep.control.v1.GraphSource
-	(*Load)(nil),                  // 21: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 22: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 23: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 24: superstep.control.v1.Locate
-	(*Located)(nil),               // 25: superstep.control.v1.Located
-	(*Vertex)(nil),                // 26: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 27: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 28: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 29: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 30: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 31: superstep.control.v1.PartitionReport
-	(*Times)(nil),                 // 32: superstep.control.v1.Times
-	(*Peer)(nil),                  // 33: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 34: superstep.control.v1.Exchange
-	(*Values)(nil),                // 35: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 36: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 37: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 38: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 39: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 40: superstep.control.v1.JobSpec
-	(*Job)(nil),                   // 41: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 42: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 43: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 44: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 45: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 46: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 47: superstep.control.v1.JobEvent
-	(*SuperstepRecord)(nil),       // 48: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 49: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 50: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 51: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 52: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 53: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 54: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 55: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 56: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 57: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 58: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 59: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 60: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 61: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 62: superstep.control.v1.StatusResponse
-	nil,                           // 63: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 64: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 65: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 66: google.protobuf.Timestamp
+	(*Progress)(nil),              // 9: superstep.control.v1.Progress
+	(*Attach)(nil),                // 10: superstep.control.v1.Attach
+	(*Heartbeat)(nil),             // 11: superstep.control.v1.Heartbeat
+	(*Leave)(nil),                 // 12: superstep.control.v1.Leave
+	(*ToWorker)(nil),              // 13: superstep.control.v1.ToWorker
+	(*Attached)(nil),              // 14: superstep.control.v1.Attached
+	(*Beat)(nil),                  // 15: superstep.control.v1.Beat
+	(*Goodbye)(nil),               // 16: superstep.control.v1.Goodbye
+	(*Command)(nil),               // 17: superstep.control.v1.Command
+	(*Report)(nil),                // 18: superstep.control.v1.Report
+	(*Failure)(nil),               // 19: superstep.control.v1.Failure
+	(*Placement)(nil),             // 20: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 21: superstep.control.v1.GraphSource
+	(*Load)(nil),                  // 22: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 23: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 24: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 25: superstep.control.v1.Locate
+	(*Located)(nil),               // 26: superstep.control.v1.Located
+	(*Vertex)(nil),                // 27: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 28: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 29: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 30: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 31: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 32: superstep.control.v1.PartitionReport
+	(*Times)(nil),                 // 33: superstep.control.v1.Times
+	(*Peer)(nil),                  // 34: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 35: superstep.control.v1.Exchange
+	(*Values)(nil),                // 36: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 37: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 38: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 39: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 40: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 41: superstep.control.v1.JobSpec
+	(*Job)(nil),                   // 42: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 43: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 44: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 45: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 46: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 47: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 48: superstep.control.v1.JobEvent
+	(*SuperstepRecord)(nil),       // 49: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 50: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 51: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 52: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 53: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 54: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 55: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 56: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 57: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 58: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 59: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 60: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 61: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 62: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 63: superstep.control.v1.StatusResponse
+	nil,                           // 64: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 65: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 66: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 67: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,  // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	3,  // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	9,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	10, // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	17, // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	11, // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	39, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	13, // 7: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	14, // 8: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	16, // 9: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	15, // 10: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	21, // 11: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	27, // 12: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	29, // 13: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	35, // 14: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	37, // 15: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	38, // 16: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	24, // 17: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	18, // 18: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	22, // 19: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	28, // 20: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	30, // 21: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	36, // 22: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	25, // 23: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	20, // 24: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	19, // 25: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	26, // 26: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	63, // 27: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	23, // 28: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	19, // 29: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	26, // 30: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	31, // 31: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	32, // 32: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	33, // 33: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	34, // 34: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	66, // 35: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	64, // 36: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	20, // 37: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	23, // 38: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	40, // 39: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,  // 40: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	66, // 41: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	66, // 42: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	66, // 43: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	40, // 44: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	41, // 45: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	41, // 46: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	48, // 47: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	39, // 48: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	31, // 49: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	65, // 50: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	20, // 51: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	20, // 52: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 53: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	19, // 54: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	53, // 55: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 56: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	58, // 57: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	58, // 58: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	53, // 59: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	41, // 60: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	4,  // 61: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 62: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	42, // 63: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	43, // 64: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	45, // 65: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	46, // 66: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	49, // 67: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	50, // 68: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	52, // 69: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	54, // 70: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	56, // 71: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	57, // 72: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	59, // 73: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	61, // 74: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 75: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	12, // 76: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	41, // 77: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	44, // 78: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	41, // 79: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	47, // 80: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	41, // 81: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	51, // 82: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	53, // 83: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	55, // 84: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	53, // 85: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	53, // 86: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	60, // 87: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	62, // 88: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	75, // [75:89] is the sub-list for method output_type
-	61, // [61:75] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	10, // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	11, // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	18, // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	12, // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	40, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	9,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	14, // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	15, // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	17, // 10: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	16, // 11: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	22, // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	28, // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	30, // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	36, // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	38, // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	39, // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	25, // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	19, // 19: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	23, // 20: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	29, // 21: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	31, // 22: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	37, // 23: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	26, // 24: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	21, // 25: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	20, // 26: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	27, // 27: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	64, // 28: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	24, // 29: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	20, // 30: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	27, // 31: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	32, // 32: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	33, // 33: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	34, // 34: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	35, // 35: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	67, // 36: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	65, // 37: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	21, // 38: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	24, // 39: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	41, // 40: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,  // 41: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	67, // 42: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	67, // 43: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	67, // 44: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	41, // 45: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	42, // 46: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	42, // 47: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	49, // 48: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	40, // 49: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,  // 50: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	32, // 51: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	66, // 52: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21, // 53: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21, // 54: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,  // 55: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20, // 56: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	54, // 57: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,  // 58: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	59, // 59: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	59, // 60: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	54, // 61: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	42, // 62: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	4,  // 63: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,  // 64: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	43, // 65: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	44, // 66: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	46, // 67: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	47, // 68: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	50, // 69: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	51, // 70: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	53, // 71: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	55, // 72: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	57, // 73: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	58, // 74: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	60, // 75: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	62, // 76: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,  // 77: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13, // 78: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	42, // 79: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	45, // 80: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	42, // 81: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	48, // 82: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	42, // 83: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	52, // 84: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	54, // 85: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	56, // 86: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	54, // 87: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	54, // 88: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	61, // 89: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	63, // 90: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	77, // [77:91] is the sub-list for method output_type
+	63, // [63:77] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -5122,14 +5398,15 @@ func file_control_proto_init() {
 		(*FromWorker_Report)(nil),
 		(*FromWorker_Leave)(nil),
 		(*FromWorker_Log)(nil),
+		(*FromWorker_Progress)(nil),
 	}
-	file_control_proto_msgTypes[8].OneofWrappers = []any{
+	file_control_proto_msgTypes[9].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 	}
-	file_control_proto_msgTypes[12].OneofWrappers = []any{
+	file_control_proto_msgTypes[13].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Superstep)(nil),
@@ -5138,18 +5415,19 @@ func file_control_proto_init() {
 		(*Command_Drop)(nil),
 		(*Command_Locate)(nil),
 	}
-	file_control_proto_msgTypes[13].OneofWrappers = []any{
+	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Superstep)(nil),
 		(*Report_Values)(nil),
 		(*Report_Located)(nil),
 	}
-	file_control_proto_msgTypes[16].OneofWrappers = []any{}
-	file_control_proto_msgTypes[43].OneofWrappers = []any{
+	file_control_proto_msgTypes[17].OneofWrappers = []any{}
+	file_control_proto_msgTypes[44].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
+		(*JobEvent_Progress)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5157,7 +5435,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   62,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

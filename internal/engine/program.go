@@ -87,7 +87,9 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
 	}
 	if combining != nil {
-		m.combiner = combining.Combiner()
+		if m.combiner = combining.Combiner(); m.combiner == nil {
+			return nil, fmt.Errorf("%s: method Combiner returns nil, want a combiner", name)
+		}
 	}
 	if directed != nil {
 		m.direction = directed.Direction()

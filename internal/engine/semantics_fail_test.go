@@ -200,6 +200,7 @@ type (
 	pointerInit     struct{ script }
 	pointerHook     struct{ script }
 	noCombiner      struct{}
+	nilCombiner     struct{ script }
 	halfSources     struct{ script }
 	listCombiner    struct {
 		listener
@@ -215,6 +216,7 @@ func (wrongBlock) ComputeBlock(*pregel.Block[string, float64]) {}
 func (*pointerInit) Init(talker)                               {}
 func (*pointerHook) AfterSuperstep(*pregel.Worker)             {}
 func (noCombiner) Compute(*pregel.Vertex[int, bool], bool)     {}
+func (nilCombiner) Combiner() pregel.Combiner[int64]           { return nil }
 func (halfSources) Initial() string                            { return "" }
 func (listCombiner) Combiner() pregel.Combiner[int64]          { return combiners.Sum[int64]() }
 func (listBlock) ComputeBlock(*pregel.Block[string, int64])    {}
@@ -230,6 +232,7 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"wrongBlock: method ComputeBlock is func(*pregel.Block[string,float64]), want func(*pregel.Block[string,int64])": wrongBlock{},
 		"pointerInit: method Init has a pointer receiver: pass &pointerInit{...}, or give it a value receiver":           pointerInit{},
 		"pointerHook: method AfterSuperstep has a pointer receiver: pass &pointerHook{...}":                              pointerHook{},
+		"nilCombiner: method Combiner returns nil, want a combiner":                                                      nilCombiner{},
 		"halfSources: Initial and Sources go together":                                                                   halfSources{},
 		"listCombiner: a list program gets every message: it has no Combiner":                                            pregel.List(listCombiner{}),
 		"listBlock: a list program has no ComputeBlock":                                                                  pregel.List(listBlock{}),

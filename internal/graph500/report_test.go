@@ -161,7 +161,7 @@ func TestSubmissionIssues(t *testing.T) {
 		change func(r *Report)
 	}{
 		{"The edge factor is 8", func(r *Report) { r.EdgeFactor = 8 }},
-		{"There are 63 search roots", func(r *Report) { r.Roots = r.Roots[1:] }},
+		{"Search roots: 63; a submission needs 64", func(r *Report) { r.Roots = r.Roots[1:] }},
 		{"Only 63 of the 64 search roots are distinct", func(r *Report) { r.Roots[9] = r.Roots[3] }},
 		{"not validated", func(r *Report) { r.Valid = nil }},
 		{"did not pass", func(r *Report) { r.Valid = yes(false) }},

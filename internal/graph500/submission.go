@@ -24,7 +24,7 @@ func SubmissionIssues(r Report) []string {
 		say("The edge factor is %d; a submission needs %d.", r.EdgeFactor, officialEdgeFactor)
 	}
 	if n := len(r.Roots); n < officialRoots {
-		say("There are %d search roots; a submission needs %d, unless the graph has fewer vertices with an edge.", n, officialRoots)
+		say("Search roots: %d; a submission needs %d, unless the graph has fewer vertices with an edge.", n, officialRoots)
 	}
 	roots := slices.Sorted(slices.Values(r.Roots))
 	if distinct := len(slices.Compact(roots)); distinct < len(r.Roots) {

@@ -164,8 +164,13 @@ func ways() []*way {
 	var all []*way
 	for _, delivery := range []string{"auto", "push", "naive", "mirrored", "pull"} {
 		for _, w := range []way{
-			{program: "levels", params: "source=3"}, {program: "sssp", params: "source=3"}, {program: "wcc"},
-			{program: "pagerank", params: "iterations=6"}, {program: "listing"}, {program: "letters"}, {program: "paths"},
+			{program: "levels", params: "source=3"},
+			{program: "sssp", params: "source=3"},
+			{program: "wcc"},
+			{program: "pagerank", params: "iterations=6"},
+			{program: "listing"},
+			{program: "letters"},
+			{program: "paths"},
 		} {
 			w.delivery = delivery
 			all = append(all, &w)

@@ -16,7 +16,8 @@ const (
 	ExpandBack             // the same, along the other direction of a directed graph
 	Fold                   // partial results to owners
 	FoldBack
-	Sends // messages to single vertices
+	Sends   // messages to single vertices
+	SendsOn // the same, on their second hop
 	kinds
 )
 
@@ -24,7 +25,7 @@ const (
 const Kinds = int(kinds)
 
 func (k Kind) String() string {
-	return [...]string{"expand", "expand back", "fold", "fold back", "sends"}[k]
+	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on"}[k]
 }
 
 // Frame is what one partition tells another in one exchange. Every exchange sends one from each partition to each

@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Grid lays partitions out in processor rows and columns. Vertex id belongs to partition id mod R*C, and partition b is
+// in row b mod R and column b div R (Yoo's distribution: Nakao20, 3.3; Ueno11). A 2 x 3 grid:
+//
+//	        column 0   column 1   column 2
+//	row 0       0          2          4
+//	row 1       1          3          5
+type Grid struct{ Rows, Columns int }
+
+// Of returns the grid of N x 1, the one that a plain number of partitions means.
+func Of(partitions int) Grid { return Grid{partitions, 1} }
+
+// Squarest returns the grid of so many partitions whose sides differ least, no fewer rows than columns: what each sends
+// falls with both sides (Nakao20: R ~ C is best, else R > C).
+func Squarest(partitions int) Grid {
+	columns := 1
+	for c := 2; c*c <= partitions; c++ {
+		if partitions%c == 0 {
+			columns = c
+		}
+	}
+	return Grid{partitions / columns, columns}
+}
+
+// ParseGrid reads RxC.
+func ParseGrid(s string) (Grid, error) {
+	rows, columns, ok := strings.Cut(strings.ToLower(s), "x")
+	r, err1 := strconv.Atoi(rows)
+	c, err2 := strconv.Atoi(columns)
+	if !ok || err1 != nil || err2 != nil || r < 1 || c < 1 || r > 1<<20 || c > 1<<20 {
+		return Grid{}, fmt.Errorf("found %q, expected RxC, such as 4x1", s)
+	}
+	return Grid{r, c}, nil
+}
+
+func (g Grid) String() string { return fmt.Sprintf("%dx%d", g.Rows, g.Columns) }
+
+// Partitions is the number of partitions.
+func (g Grid) Partitions() int { return g.Rows * g.Columns }
+
+// Flat reports whether one side is 1. All flat grids of as many partitions are stored alike: each partition has both its
+// block of the 1 x P grid and that of the P x 1 grid.
+func (g Grid) Flat() bool { return g.Rows == 1 || g.Columns == 1 }
+
+// Row and Column say where a partition is, and At which one is there.
+func (g Grid) Row(partition int) int    { return partition % g.Rows }
+func (g Grid) Column(partition int) int { return partition / g.Rows }
+func (g Grid) At(row, column int) int   { return column*g.Rows + row }
+
+// Owner returns the partition that a vertex belongs to.
+func (g Grid) Owner(v pregel.VertexID) int { return int(uint64(v) % uint64(g.Partitions())) }
+
+// Arc returns the partition whose block has the arc from u to v: in the row of v's owner, to which it folds, and in the
+// column of u's, from which it is told what u sent. In an R x 1 grid that is v's owner, in a 1 x C grid u's; a flat
+// graph stores either.
+func (g Grid) Arc(u, v pregel.VertexID) int {
+	return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u)))
+}
+
+// row and column list the other partitions of a partition's processor row and column, beginning with its next neighbour.
+func (g Grid) row(partition int) []int {
+	line := make([]int, 0, g.Columns-1)
+	for step := 1; step < g.Columns; step++ {
+		line = append(line, g.At(g.Row(partition), (g.Column(partition)+step)%g.Columns))
+	}
+	return line
+}
+
+func (g Grid) column(partition int) []int {
+	line := make([]int, 0, g.Rows-1)
+	for step := 1; step < g.Rows; step++ {
+		line = append(line, g.At((g.Row(partition)+step)%g.Rows, g.Column(partition)))
+	}
+	return line
+}

@@ -1,0 +1,53 @@
+package graph
+
+import (
+	"testing"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+func TestGridPlacesArcs(t *testing.T) {
+	g := Grid{2, 3}
+	// Vertex 9 belongs to partition 3 (row 1, column 1), vertex 4 to partition 4 (row 0, column 2).
+	for _, c := range []struct {
+		u, v pregel.VertexID
+		want int
+	}{{9, 4, 2}, {4, 9, 5}, {9, 9, 3}, {4, 4, 4}, {0, 1, 1}, {1, 0, 0}, {6, 12, 0}} {
+		if got := g.Arc(c.u, c.v); got != c.want {
+			t.Errorf("arc %d->%d is in partition %d, want %d", c.u, c.v, got, c.want)
+		}
+	}
+	for u := pregel.VertexID(0); u < 40; u++ {
+		for v := pregel.VertexID(0); v < 40; v++ {
+			if (Grid{7, 1}).Arc(u, v) != int(v%7) || (Grid{1, 7}).Arc(u, v) != int(u%7) {
+				t.Fatalf("arc %d->%d in flat grids", u, v)
+			}
+		}
+	}
+	for p := range g.Partitions() {
+		if g.At(g.Row(p), g.Column(p)) != p || len(g.row(p)) != 2 || len(g.column(p)) != 1 {
+			t.Errorf("partition %d", p)
+		}
+		for _, q := range g.row(p) {
+			if q == p || g.Row(q) != g.Row(p) {
+				t.Errorf("partition %d is not in the row of %d", q, p)
+			}
+		}
+	}
+}
+
+func TestSquarestGrid(t *testing.T) {
+	for n, want := range map[int]string{1: "1x1", 2: "2x1", 4: "2x2", 6: "3x2", 7: "7x1", 8: "4x2", 12: "4x3", 16: "4x4", 36: "6x6"} {
+		if got := Squarest(n); got.String() != want || got.Partitions() != n {
+			t.Errorf("%d partitions: %v, want %s", n, got, want)
+		}
+	}
+	for _, s := range []string{"", "4", "x", "0x1", "2x-1", "axb", "2x3x4", "9999999x1"} {
+		if g, err := ParseGrid(s); err == nil {
+			t.Errorf("%q is %v", s, g)
+		}
+	}
+	if g, err := ParseGrid("3X2"); err != nil || g != (Grid{3, 2}) {
+		t.Error(g, err)
+	}
+}

@@ -1,0 +1,84 @@
+package master
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMergeLines deals random lines to parts and compares what comes back with the lines sorted.
+func TestMergeLines(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		n := random.IntN(200)
+		parts := make([][]string, 1+random.IntN(6))
+		var all []string
+		for id := range n {
+			line := fmt.Sprintf("%d %s\n", id*id, strings.Repeat("x", random.IntN(3)))
+			if id == 7 {
+				line = fmt.Sprintf("%d %s\n", id*id, strings.Repeat("long", 50_000)) // more than a buffer
+			}
+			all = append(all, line)
+			p := random.IntN(len(parts))
+			parts[p] = append(parts[p], line)
+		}
+		var readers []io.Reader
+		for _, p := range parts {
+			readers = append(readers, strings.NewReader(strings.Join(p, "")))
+		}
+		var out bytes.Buffer
+		if err := mergeLines(&out, readers); err != nil || out.String() != strings.Join(all, "") {
+			t.Fatalf("%d lines in %d parts: %v", n, len(parts), err)
+		}
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"2 x\n1 y\n": "part 0 is not sorted: 1 follows 2", "2 x": "ends within a line", "x\n": "expected an id and a value", "\n": "expected an id",
+		"1 " + strings.Repeat("y", maxLine) + "\n": "a line of more than",
+	} {
+		err := mergeLines(io.Discard, []io.Reader{strings.NewReader(text), strings.NewReader("")})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: found %v, expected %q", text, err, want)
+		}
+	}
+}
+
+// TestResultOffset reads a result from every byte on.
+func TestResultOffset(t *testing.T) {
+	r, err := newResults(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for i, text := range []string{"1 a\n4 d\n", "2 b\n3 c\n"} {
+		p, err := r.create("j", i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, sorted := range []bool{true, false} {
+		want := "1 a\n2 b\n3 c\n4 d\n"
+		if !sorted {
+			want = "1 a\n4 d\n2 b\n3 c\n"
+		}
+		for from := range len(want) + 2 {
+			var got []byte
+			err := r.read("j", sorted, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			if err != nil || string(got) != want[min(from, len(want)):] {
+				t.Errorf("from %d: %q, %v", from, got, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package hosts
+
+import (
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Wire says how a wire is worse than a cable, each way.
+type Wire struct {
+	Delay time.Duration
+	// Loss is the share of frames that vanish, in [0, 1).
+	Loss float64
+	// Rate is bytes a second, 0 for as many as it can, and Queue how many bytes may wait for their turn: one more frame
+	// and it is dropped. By default 1 MB.
+	Rate  int
+	Queue int
+	Seed  uint64 // of what is lost
+}
+
+// wire takes frames from one TAP device to another, both ways.
+type wire struct {
+	Wire
+	names [2]string
+	taps  [2]*os.File
+	group sync.WaitGroup
+}
+
+// sized is a frame on its way and when it arrives.
+type sized struct {
+	data []byte
+	due  time.Time
+}
+
+func newWire(t testing.TB, o Wire, names ...string) *wire {
+	t.Helper()
+	if o.Queue == 0 {
+		o.Queue = 1 << 20
+	}
+	w := &wire{Wire: o, names: [2]string(names)}
+	for i, name := range names {
+		tap, err := openTAP(name)
+		if err != nil {
+			t.Fatalf("device %s: %v", name, err)
+		}
+		w.taps[i] = tap
+	}
+	for i := range w.taps {
+		random := rand.New(rand.NewPCG(o.Seed, uint64(i)))
+		line := make(chan sized, 1<<16)
+		w.group.Go(func() { w.read(w.taps[i], line, random) })
+		w.group.Go(func() { w.write(w.taps[1-i], line) })
+	}
+	return w
+}
+
+func openTAP(name string) (*os.File, error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	request, err := unix.NewIfreq(name)
+	if err == nil {
+		request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// read puts frames on the line, but for those that are lost or find it full.
+func (w *wire) read(tap *os.File, line chan<- sized, random *rand.Rand) {
+	defer close(line)
+	buffer := make([]byte, 64<<10)
+	var free time.Time // when the line has sent all that is on it
+	for {
+		n, err := tap.Read(buffer)
+		if err != nil {
+			return
+		}
+		if w.Loss > 0 && random.Float64() < w.Loss {
+			continue
+		}
+		now := time.Now()
+		if free.Before(now) {
+			free = now
+		}
+		if w.Rate > 0 {
+			waiting := int(free.Sub(now).Seconds() * float64(w.Rate))
+			if waiting+n > w.Queue {
+				continue
+			}
+			free = free.Add(time.Duration(float64(n) / float64(w.Rate) * 1e9))
+		}
+		select {
+		case line <- sized{append([]byte(nil), buffer[:n]...), free.Add(w.Delay)}:
+		default:
+		}
+	}
+}
+
+func (w *wire) write(tap *os.File, line <-chan sized) {
+	for f := range line {
+		if wait := time.Until(f.due); wait > 0 {
+			<-time.After(wait)
+		}
+		_, _ = tap.Write(f.data) // a device that is down takes nothing: lost
+	}
+}
+
+func (w *wire) close() {
+	for _, tap := range w.taps {
+		tap.Close()
+	}
+	w.group.Wait()
+}
