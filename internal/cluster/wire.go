@@ -36,7 +36,9 @@ func partitionReportOf(r *engine.Report) *control.PartitionReport {
 		Active: uint64(r.Active), Unfinished: uint64(r.Unfinished), UnfinishedEdges: uint64(r.UnfinishedEdges),
 		Times: &control.Times{
 			Expand: r.Times.Expand, Traverse: r.Times.Traverse, Fold: r.Times.Fold, Compute: r.Times.Compute, Total: r.Times.Total,
+			Wait: r.Times.Wait,
 		},
+		Memory: uint64(r.Memory), GcPause: r.GCPause,
 		Aggregates: append([]byte(nil), r.Encoded...),
 	}
 	if a := r.Account; a != nil {
@@ -71,6 +73,7 @@ func reportOf(p *control.PartitionReport, into *engine.Report) *engine.Report {
 		Active: int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
 		Times: engine.Times{
 			Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(), Total: t.GetTotal(),
+			Wait: t.GetWait(),
 		},
 		Encoded: p.Aggregates,
 	}

@@ -2452,9 +2452,12 @@ type PartitionReport struct {
 	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"` // its account with the others
 	Aggregates      []byte                 `protobuf:"bytes,16,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
 	Delivered       uint64                 `protobuf:"varint,17,opt,name=delivered,proto3" json:"delivered,omitempty"` // senders whose messages to all neighbours were delivered
-	Exchanges       []*Exchange            `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`  // what it sent, if records tell of that
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// If records tell of it: what it sent, and of its process the resident memory in bytes and the seconds of GC pauses.
+	Exchanges     []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
+	Memory        uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
+	GcPause       float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PartitionReport) Reset() {
@@ -2606,6 +2609,20 @@ func (x *PartitionReport) GetExchanges() []*Exchange {
 	return nil
 }
 
+func (x *PartitionReport) GetMemory() uint64 {
+	if x != nil {
+		return x.Memory
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetGcPause() float64 {
+	if x != nil {
+		return x.GcPause
+	}
+	return 0
+}
+
 // Times are seconds.
 type Times struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2614,6 +2631,7 @@ type Times struct {
 	Fold          float64                `protobuf:"fixed64,3,opt,name=fold,proto3" json:"fold,omitempty"`
 	Compute       float64                `protobuf:"fixed64,4,opt,name=compute,proto3" json:"compute,omitempty"`
 	Total         float64                `protobuf:"fixed64,5,opt,name=total,proto3" json:"total,omitempty"`
+	Wait          float64                `protobuf:"fixed64,6,opt,name=wait,proto3" json:"wait,omitempty"` // for others, and for a turn
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2679,6 +2697,13 @@ func (x *Times) GetCompute() float64 {
 func (x *Times) GetTotal() float64 {
 	if x != nil {
 		return x.Total
+	}
+	return 0
+}
+
+func (x *Times) GetWait() float64 {
+	if x != nil {
+		return x.Wait
 	}
 	return 0
 }
@@ -4961,7 +4986,7 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xc2\x04\n" +
+	"partitions\"\xf5\x04\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -4984,13 +5009,16 @@ const file_control_proto_rawDesc = "" +
 	"aggregates\x18\x10 \x01(\fR\n" +
 	"aggregates\x12\x1c\n" +
 	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\x12<\n" +
-	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\"\x7f\n" +
+	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\x12\x16\n" +
+	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
+	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\"\x93\x01\n" +
 	"\x05Times\x12\x16\n" +
 	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
 	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
 	"\x04fold\x18\x03 \x01(\x01R\x04fold\x12\x18\n" +
 	"\acompute\x18\x04 \x01(\x01R\acompute\x12\x14\n" +
-	"\x05total\x18\x05 \x01(\x01R\x05total\"\x91\x01\n" +
+	"\x05total\x18\x05 \x01(\x01R\x05total\x12\x12\n" +
+	"\x04wait\x18\x06 \x01(\x01R\x04wait\"\x91\x01\n" +
 	"\x04Peer\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x04R\x04sent\x12\x1a\n" +

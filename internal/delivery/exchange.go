@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -37,6 +38,8 @@ type Exchange[M any] struct {
 	Peers   []trace.Peer
 	Sent    int
 	Bytes   int
+	// Waited is how long the partition waited for frames, and for a turn to go on, in all supersteps so far.
+	Waited time.Duration
 }
 
 // peer is the buffers of what goes to one other partition.
@@ -71,9 +74,12 @@ func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Accoun
 	if x.part.Of == 1 {
 		return nil, nil
 	}
+	start := time.Now()
 	<-x.gate
-	defer func() { x.gate <- struct{}{} }()
-	return x.end.End(ctx, superstep)
+	account, err := x.end.End(ctx, superstep)
+	x.gate <- struct{}{}
+	x.Waited += time.Since(start)
+	return account, err
 }
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
@@ -145,9 +151,11 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 
 // receive returns the next frame of an exchange with a line of partitions.
 func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
+	start := time.Now()
 	<-x.gate
 	in, err := x.end.Receive(ctx, kind)
 	x.gate <- struct{}{}
+	x.Waited += time.Since(start)
 	if err != nil {
 		return nil, err
 	}

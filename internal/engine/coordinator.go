@@ -37,15 +37,21 @@ type Report struct {
 	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
 	Active, Unfinished, UnfinishedEdges int
 
-	Times   Times
-	Peers   []trace.Peer
-	Account *transport.Account // with the other partitions; nil of the only one, and of one whose process has been held to it
-	Cells   []pregel.Cell      // this superstep's aggregates, to be reset by who merges them
-	Encoded []byte             // these, for another process
+	Times Times
+	Peers []trace.Peer
+	// Of the process that has the partition; see trace.Record. The Lead's side knows its name.
+	Worker  string
+	Memory  int64
+	GCPause float64
+	// Account is with the other partitions: nil of the only one, and of one whose process was held to it elsewhere.
+	Account *transport.Account
+	Cells   []pregel.Cell // this superstep's aggregates, to be reset by who merges them
+	Encoded []byte        // these, for another process
 }
 
-// Times are the seconds of a superstep's phases.
-type Times struct{ Expand, Traverse, Fold, Compute, Total float64 }
+// Times are the seconds of a superstep's phases. Wait is for frames of others, and for a turn to go on after them; the
+// phases do not have it.
+type Times struct{ Expand, Traverse, Fold, Compute, Wait, Total float64 }
 
 // begin forgets what belongs to one superstep alone.
 func (p *Report) begin() {
@@ -141,7 +147,7 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	took := 0.0
 	for _, p := range reports {
 		t := &p.Times
-		took = max(took, t.Expand+t.Traverse+t.Fold)
+		took = max(took, t.Expand+t.Traverse+t.Fold+t.Wait)
 	}
 	return took
 }

@@ -33,6 +33,7 @@ type Job[V, M any] struct {
 
 	coordinator *coordinator
 	times       []float64
+	process     vitals
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -172,17 +173,22 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
 	defer context.AfterFunc(ctx, func() { j.stop.Store(true) })()
-	if len(j.runners) == 1 {
-		err = j.drive(ctx, j.runAlone, nil)
-	} else {
-		local := transport.NewLocal(len(j.runners))
-		crew := j.start(ctx, local.Endpoint, local.Close)
-		defer crew.stop()
-		err = j.drive(ctx, crew.step, crew.audit)
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%s: superstep %d: %w", j.name, j.coordinator.command.Superstep, context.Cause(ctx))
-	}
+	err = j.recorded(func() (err error) {
+		defer caught(&err, j.name, &j.coordinator.command.Superstep)
+		if len(j.runners) == 1 {
+			j.vitals()
+			err = j.drive(ctx, j.runAlone, nil)
+		} else {
+			local := transport.NewLocal(len(j.runners))
+			crew := j.start(ctx, local.Endpoint, local.Close)
+			defer crew.stop()
+			err = j.drive(ctx, crew.step, crew.audit)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: superstep %d: %w", j.name, j.coordinator.command.Superstep, context.Cause(ctx))
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

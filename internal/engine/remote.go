@@ -213,5 +213,7 @@ func (l *lead) Why() (map[string]float64, string) {
 	if l.c.policy.Chosen == delivery.None {
 		return nil, reason
 	}
-	return l.c.policy.Predicted.ByName(), reason
+	predicted := map[string]float64{}
+	l.c.policy.Predicted.Into(predicted)
+	return predicted, reason
 }

@@ -233,9 +233,11 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].worker)
 	}
+	waited := r.exchange.Waited
 	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
 		return nil
 	}
+	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
 	return &r.report
