@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/transport"
 )
@@ -15,8 +16,6 @@ type Layout struct {
 	Workers []Peer
 	Owner   []int // of each partition, which of the workers
 }
-
-func (l *Layout) worker(partition uint32) *Peer { return &l.Workers[l.Owner[partition]] }
 
 // validate reports what is wrong with a layout, for the worker of that name.
 func (l *Layout) validate(self Peer) error {
@@ -51,9 +50,12 @@ type Session struct {
 	codec  transport.Codec
 	ports  []*Port     // by partition; nil at other workers
 	outs   []*outbound // by worker; nil for this one
+	self   int         // which of the workers this is
+	link   *Link
 	done   chan struct{}
 
 	writing sync.WaitGroup // frames queued or being written
+	posted  tally          // copied messages, likewise
 
 	mu    sync.Mutex
 	err   error
@@ -75,8 +77,10 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 		layout: Layout{slices.Clone(layout.Workers), slices.Clone(layout.Owner)},
 		ports:  make([]*Port, len(layout.Owner)), bound: make([]*inbound, len(layout.Workers)),
 	}
+	s.self = slices.IndexFunc(layout.Workers, func(w Peer) bool { return w.Name == m.options.Name })
+	s.link = &Link{session: s, boxes: map[address]*box{}}
 	for i, w := range layout.Owner {
-		if layout.Workers[w].Name == m.options.Name {
+		if w == s.self {
 			s.ports[i] = newPort(s, i)
 		}
 	}
@@ -155,9 +159,10 @@ func (s *Session) fail(err error) {
 	}
 }
 
-// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. When it returns no buffer of a frame
-// that was sent is read any more. It is idempotent.
+// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. Messages that Link.Send has returned
+// from are written first. When it returns no buffer of a frame that was sent is read any more. It is idempotent.
 func (s *Session) Close() {
+	s.flush()
 	s.fail(transport.ErrClosed)
 	s.mesh.mu.Lock()
 	if k := (key{s.job, s.epoch}); s.mesh.sessions[k] == s {
@@ -170,6 +175,17 @@ func (s *Session) Close() {
 		}
 	}
 	s.writing.Wait() // a chunk at most is being written
+}
+
+// flush waits until copied messages are written, which needs no credit, only a connection that takes bytes.
+func (s *Session) flush() {
+	late := time.NewTimer(s.mesh.options.Silence)
+	defer late.Stop()
+	select {
+	case <-s.posted.wait():
+	case <-s.done:
+	case <-late.C:
+	}
 }
 
 // bind notes which connection a worker's frames come on. There may be no other later: frames may be lost between.
