@@ -236,7 +236,7 @@ func (f *runFlags) options(team *parallel.Team) engine.Options {
 }
 
 // traceTo returns where supersteps are recorded, nil if nowhere. The returned function finishes the file.
-func (f *runFlags) traceTo() (trace.Sink, func() error) {
+func (f *runFlags) traceTo() (trace.Journal, func() error) {
 	if f.trace == "" {
 		return nil, func() error { return nil }
 	}

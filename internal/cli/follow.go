@@ -7,7 +7,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -16,7 +15,7 @@ type followed struct {
 	client  *client.Client
 	display *display
 	id      string
-	sink    trace.Sink // or nil
+	journal trace.Journal // or nil
 
 	mu     sync.Mutex
 	job    *control.Job
@@ -64,6 +63,9 @@ func (f *followed) event(e *control.JobEvent) error {
 	case *control.JobEvent_Job:
 		f.job = body.Job
 		f.show(body.Job)
+		if f.journal != nil {
+			return f.turn(body.Job)
+		}
 	case *control.JobEvent_Log:
 		f.display.log(body.Log.Text)
 	case *control.JobEvent_Record:
@@ -75,8 +77,8 @@ func (f *followed) event(e *control.JobEvent) error {
 		}
 		f.times = append(f.times, r.Seconds)
 		f.display.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", r.Superstep, scheme, counted(active), counted(senders)))
-		if f.sink != nil {
-			return record(f.sink, f.id, r)
+		if f.journal != nil {
+			return f.record(r)
 		}
 	}
 	return nil
@@ -110,42 +112,6 @@ func (f *followed) superstepTimes(supersteps uint32) []float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.times[:min(len(f.times), int(supersteps))]
-}
-
-// schemeOf reads a scheme; what a later version has is none.
-func schemeOf(n uint32) delivery.Scheme {
-	if n > uint32(delivery.Pull) {
-		return delivery.None
-	}
-	return delivery.Scheme(n)
-}
-
-// record writes what the partitions did in a superstep, as a local run does.
-func record(to trace.Sink, job string, r *control.SuperstepRecord) error {
-	scheme := schemeOf(r.Scheme)
-	for _, p := range r.Partitions {
-		t := p.Times
-		if t == nil {
-			t = &control.Times{}
-		}
-		record := &trace.Record{
-			Job: job, Superstep: int(r.Superstep), Partition: int(p.Partition), Scheme: scheme.String(), Delivery: scheme.Direction(),
-			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
-			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Predicted: r.Predicted, Reason: r.Reason,
-			Times: trace.Seconds{
-				Expand: t.Expand, Traverse: t.Traverse, Fold: t.Fold, Compute: t.Compute, Wait: max(0, r.Seconds-t.Total),
-			},
-		}
-		for _, q := range p.Peers {
-			record.Peers = append(record.Peers, trace.Peer{
-				Partition: int(q.Partition), Encoding: q.Encoding, Messages: int(q.Sent), Bytes: int(q.Bytes),
-			})
-		}
-		if err := to.Record(record); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // jobError is a job that ended otherwise than done.

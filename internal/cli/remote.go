@@ -125,6 +125,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 		Options: &control.RunOptions{
 			Delivery: r.run.delivery.value, Encoding: r.run.encoding.value, Uncombined: r.run.combine.value == "off",
 			Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
+			Trace: r.run.trace != "",
 		},
 	}
 	if name, ok := strings.CutPrefix(r.graph, catalogPrefix); ok {
@@ -178,8 +179,8 @@ func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec)
 		_, err := fmt.Fprintln(j.app.out, job.Id)
 		return err
 	}
-	sink, finish := j.run.traceTo()
-	j.followed.id, j.followed.sink = job.Id, sink
+	journal, finish := j.run.traceTo()
+	j.followed.id, j.followed.journal = job.Id, journal
 	job, err = j.followed.follow(ctx)
 	if finished := finish(); err == nil {
 		err = finished
@@ -212,5 +213,7 @@ func (p *runReport) of(j *control.Job) {
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
 	p.PeakRSS, p.Threads, p.Workers = int64(j.PeakMemory), int(j.Threads), len(j.Workers)
 	p.partitions = int(j.Rows * j.Columns)
-	p.Grid = fmt.Sprintf("%dx%d", j.Rows, j.Columns)
+	p.Grid = gridOf(j)
 }
+
+func gridOf(j *control.Job) string { return fmt.Sprintf("%dx%d", j.Rows, j.Columns) }

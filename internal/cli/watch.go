@@ -53,8 +53,8 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 				}
 				return outcome(last, false)
 			}
-			sink, finish := run.traceTo()
-			w := &followed{client: c, display: d, id: args[0], sink: sink}
+			journal, finish := run.traceTo()
+			w := &followed{client: c, display: d, id: args[0], journal: journal}
 			job, err := w.follow(cmd.Context())
 			if finished := finish(); err == nil {
 				err = finished
