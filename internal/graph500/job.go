@@ -46,13 +46,7 @@ type run struct {
 	arena     *mem.Arena
 	parent    []uint32
 	dist      []float32
-	search    string // in the records of --trace: the kernel and its root
-}
-
-// Record passes a record on under the name of the search.
-func (r *run) Record(record *trace.Record) error {
-	record.Job = r.search
-	return r.Engine.Trace.Record(record)
+	search    trace.Named // gives the records of --trace the kernel and its root as their job
 }
 
 // Run runs the benchmark: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from every root, each
@@ -204,10 +198,14 @@ func (r *run) options(job string) engine.Options {
 	o := r.Engine
 	o.Team, o.Job = r.Team, job
 	if o.Trace != nil {
-		o.Trace = r
+		r.search.To, r.search.About = o.Trace, r.about
+		o.Trace = &r.search
 	}
 	return o
 }
+
+// about says in the trace what the searches are of.
+func (r *run) about(j *trace.Job) { j.Graph, j.Grid = r.in.Name, r.report.Grid() }
 
 // each calls f for every input vertex, in parallel.
 func (r *run) each(f func(v int)) {
@@ -239,8 +237,8 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 	for i := -1; i < len(roots); i++ {
 		root := roots[max(i, 0)]
 		r.Progress(name, int64(max(i, 0)), int64(len(roots)))
-		if r.search = fmt.Sprintf("%s root %d", strings.ToLower(name), root); i < 0 {
-			r.search += " warm-up"
+		if r.search.Name = fmt.Sprintf("%s root %d", strings.ToLower(name), root); i < 0 {
+			r.search.Name += trace.WarmUp
 		}
 		id, _ := r.g.Find(root)
 		job, err := prepare(id)

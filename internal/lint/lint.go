@@ -28,8 +28,9 @@ var layers = map[string]int{
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,
 	"internal/graph500":          5,
-	"master":                     6, "worker": 6, // they meet in internal/control
-	"internal/cli": 7, "internal/testcluster": 7,
+	"master":                     5, "worker": 5, // they meet in internal/control
+	"internal/cluster": 6,
+	"internal/cli":     7, "internal/testcluster": 7,
 	"":              8, // the root package
 	"cmd/superstep": 9, "examples": 9, "test": 9, "pregel/pregeltest": 9,
 }
