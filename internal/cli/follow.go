@@ -15,10 +15,10 @@ type followed struct {
 	client  *client.Client
 	display *display
 	id      string
+	whole   bool          // every superstep counts
 	journal trace.Journal // or nil
 
 	mu     sync.Mutex
-	job    *control.Job
 	last   uint64    // event
 	missed uint64    // events that were no longer kept
 	times  []float64 // of supersteps
@@ -29,7 +29,7 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
 		return nil, err
 	}
-	if f.missed > 0 {
+	if f.missed > 0 && (f.whole || f.journal != nil) {
 		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
 	}
 	// The stack of a program that failed is in no event.
@@ -43,13 +43,6 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 	return job, nil
 }
 
-// state is the job as it was last heard of.
-func (f *followed) state() *control.Job {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.job
-}
-
 func (f *followed) event(e *control.JobEvent) error {
 	if p := e.GetProgress(); p != nil {
 		f.display.stage(p.Stage, int64(p.Done), int64(p.Total))
@@ -61,7 +54,6 @@ func (f *followed) event(e *control.JobEvent) error {
 	f.last = e.Sequence
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Job:
-		f.job = body.Job
 		f.show(body.Job)
 		if f.journal != nil {
 			return f.turn(body.Job)

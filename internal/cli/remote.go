@@ -95,7 +95,7 @@ func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
 	defer c.Close()
 	j := &clusterRun{
 		runCommand: r, name: name, graph: strings.TrimPrefix(r.graph, catalogPrefix), client: c, display: d,
-		followed: &followed{client: c, display: d},
+		followed: &followed{client: c, display: d, whole: true},
 		report:   &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value},
 	}
 	if j.graph == r.graph {
