@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -33,11 +34,10 @@ type Exchange[M any] struct {
 	ordered  []sent[M]
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
-	Tracing  bool
-	Peers    []trace.Peer
-	Sent     int
-	Received int // values that came
-	Bytes    int
+	Tracing bool
+	Peers   []trace.Peer
+	Sent    int
+	Bytes   int
 	// Waited is how long the partition waited for frames, and for a turn to go on, in all supersteps so far.
 	Waited time.Duration
 }
@@ -67,7 +67,20 @@ func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
 // Begin forgets what the last superstep sent.
-func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Received, x.Bytes = x.Peers[:0], 0, 0, 0 }
+func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes = x.Peers[:0], 0, 0 }
+
+// End ends the superstep's exchanges, and returns the account of them: nil of the only partition.
+func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Account, error) {
+	if x.part.Of == 1 {
+		return nil, nil
+	}
+	start := time.Now()
+	<-x.gate
+	account, err := x.end.End(ctx, superstep)
+	x.gate <- struct{}{}
+	x.Waited += time.Since(start)
+	return account, err
+}
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
@@ -81,25 +94,23 @@ func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	return x.end.Send(f)
 }
 
-// Expand sends the frontier's messages to every partition that has a ghost of their senders in its adjacency of the same
-// direction as a, and writes what comes to a's ghost slots: presence into the frontier, values into the kernel's column.
+// Expand sends the frontier's messages to every partition of the line that has ghosts of their senders on its senders'
+// side, and writes what comes to the ghost slots of this one, s: presence into the frontier, values into the kernel's column.
 // It reports whether every column that came was full.
-func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.Kernel[M], f *bitmap.Frontier, superstep int, back bool) (bool, error) {
-	p := x.part
-	if p.Of == 1 {
+func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel[M], f *bitmap.Frontier, superstep int, back bool) (bool, error) {
+	if len(s.Line) == 0 {
 		return true, nil
 	}
 	kind, peers := transport.Expand, x.peers[0]
 	if back {
 		kind, peers = transport.ExpandBack, x.peers[1]
 	}
-	for step := 1; step < p.Of; step++ {
-		q := (p.Index + step) % p.Of // everybody begins with a neighbour of its own
+	for _, q := range s.Line {
 		to := &peers[q]
-		e, count, presence := to.presence.Encode(f, a.Peers[q], x.force)
+		e, count, presence := to.presence.Encode(f, s.Peers[q], x.force)
 		to.packed.N = count
 		if count > 0 {
-			k.Pack(f.Words, a.Peers[q].Bits, &to.packed)
+			k.Pack(f.Words, s.Peers[q].Bits, &to.packed)
 		} else {
 			to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
 		}
@@ -111,15 +122,15 @@ func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.K
 		}
 	}
 	full := true
-	for range p.Of - 1 {
-		in, err := x.receive(ctx, kind, superstep)
+	for range s.Line {
+		in, err := x.receive(ctx, kind, s.Line, superstep)
 		if err != nil {
 			return false, err
 		}
 		if err := checkValues(in, k.Traits().Bytes); err != nil {
 			return false, err
 		}
-		group := a.Groups[in.From]
+		group := s.Groups[in.From]
 		lo, hi := group.Words()
 		clear(f.Words[lo:hi])
 		if err := Decode(Encoding(in.Encoding), in.Count, int(group.Count), in.Presence, f.Words[lo:hi]); err != nil {
@@ -133,11 +144,13 @@ func (x *Exchange[M]) Expand(ctx context.Context, a *graph.Adjacency, k pregel.K
 			k.Unpack(&x.packed, f.Words[lo:hi], group.Start)
 		}
 		full = full && in.Count == int(group.Count)
+		x.end.Release(in)
 	}
 	return full, nil
 }
 
-func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, superstep int) (*transport.Frame, error) {
+// receive returns the next frame of an exchange with a line of partitions.
+func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
 	start := time.Now()
 	<-x.gate
 	in, err := x.end.Receive(ctx, kind)
@@ -146,30 +159,27 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, superste
 	if err != nil {
 		return nil, err
 	}
-	if in.From < 0 || in.From >= x.part.Of || in.From == x.part.Index {
-		return nil, fmt.Errorf("a frame from partition %d of %d reached partition %d", in.From, x.part.Of, x.part.Index)
+	if !slices.Contains(line, in.From) {
+		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
 	}
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}
-	x.Received += in.Count
 	return in, nil
 }
 
 // Fold sends the partial results for ghosts in an inbox over destination slots to their owners, folds in what comes for
-// the owned, and takes the ghosts out of the inbox. a is the adjacency that was pushed along.
-func (x *Exchange[M]) Fold(ctx context.Context, a *graph.Adjacency, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
-	p := x.part
-	if p.Of == 1 {
+// the owned, and takes the ghosts out of the inbox. s is the receivers' side.
+func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
+	if len(s.Line) == 0 {
 		return nil
 	}
 	kind, peers := transport.Fold, x.peers[0]
 	if back {
 		kind, peers = transport.FoldBack, x.peers[1]
 	}
-	for step := 1; step < p.Of; step++ {
-		q := (p.Index + step) % p.Of
-		to, group := &peers[q], a.Groups[q]
+	for _, q := range s.Line {
+		to, group := &peers[q], s.Groups[q]
 		lo, hi := group.Words()
 		words := inbox.Has.Words[lo:hi]
 		e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
@@ -182,8 +192,8 @@ func (x *Exchange[M]) Fold(ctx context.Context, a *graph.Adjacency, k pregel.Ker
 			return err
 		}
 	}
-	for range p.Of - 1 {
-		in, err := x.receive(ctx, kind, superstep)
+	for range s.Line {
+		in, err := x.receive(ctx, kind, s.Line, superstep)
 		if err != nil {
 			return err
 		}
@@ -191,11 +201,12 @@ func (x *Exchange[M]) Fold(ctx context.Context, a *graph.Adjacency, k pregel.Ker
 		if err != nil {
 			return err
 		}
-		to, err := x.receivers(in, a.Peers[in.From])
+		to, err := x.receivers(in, s.Peers[in.From])
 		if err != nil {
 			return fmt.Errorf("from partition %d: %w", in.From, err)
 		}
 		k.Fold(to, messages, inbox)
+		x.end.Release(in)
 	}
 	return nil
 }

@@ -18,6 +18,10 @@ type forger struct{ frame transport.Frame }
 
 func (*forger) Send(*transport.Frame) error { return nil }
 
+func (*forger) Release(*transport.Frame) {}
+
+func (*forger) End(context.Context, int) (*transport.Account, error) { return nil, nil }
+
 func (f *forger) Receive(context.Context, transport.Kind) (*transport.Frame, error) {
 	return &f.frame, nil
 }
@@ -35,14 +39,16 @@ func FuzzFrames(f *testing.F) {
 		f.Fatal(err)
 	}
 	p := g.Parts[0]
-	listed := int(p.In.Groups[1].Count)
+	layout := p.Layout(pregel.Out)
+	senders, receivers := layout.Blocks[0].Pull.Senders, layout.Blocks[0].Push.Receivers
+	listed := int(senders.Groups[1].Count)
 	f.Add(uint8(Bitmap), 1, 1, 0, []byte{1, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 2, 3, 4})
 	f.Add(uint8(All), listed, 1, 0, []byte{}, make([]byte, 4*listed))
 	f.Add(uint8(Sparse), 1, 1, 0, []byte{0, 0, 0, 0, 3, 0}, []byte{1, 2, 3, 4})
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{5, 0, 0, 0}, []byte{1, 2, 3, 4})
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, encoding uint8, count, from, superstep int, presence, raw []byte) {
-		k, err := combiners.Sum[uint32]().Kernel(pregel.Binding{Sources: &p.In.Slots, Capacity: p.Slots})
+		k, err := combiners.Sum[uint32]().Kernel(pregel.Binding{Sources: layout.Slots, Capacity: p.Slots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,9 +72,9 @@ func FuzzFrames(f *testing.F) {
 			got += len(to)
 		}
 		outbox := []*pregel.Outbox[uint32]{pregel.NewOutbox[uint32](2, false)}
-		_, err1 := x.Expand(t.Context(), p.In, k, frontier, 0, false)
-		err2 := x.Fold(t.Context(), p.Out, k, inbox, 0, false)
-		err3 := x.Uncombined(t.Context(), p.Out, nil, sink, 0, false)
+		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, false)
+		err2 := x.Fold(t.Context(), receivers, k, inbox, 0, false)
+		err3 := x.Uncombined(t.Context(), receivers, layout.Slots, nil, sink, 0, false)
 		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
 		err5 := x.SendInOrder(t.Context(), outbox, sink, 0)
 		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil || err5 == nil) {
@@ -77,7 +83,7 @@ func FuzzFrames(f *testing.F) {
 		if err1 == nil && bitmap.Count(frontier.Words) != count || (err3 == nil || err4 == nil) && got < count {
 			t.Fatalf("%d messages, %d said", got, count)
 		}
-		for i := p.Owned; i < int(p.In.Ghost); i++ {
+		for i := p.Owned; i < int(layout.Slots.Ghost); i++ {
 			if bitmap.Get(frontier.Words, uint32(i)) || bitmap.Get(inbox.Has.Words, uint32(i)) {
 				t.Fatalf("a bit for slot %d, which is none", i)
 			}
@@ -97,7 +103,7 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
-	if _, err := x.receive(t.Context(), transport.Fold, 5); err == nil || errors.Is(err, transport.ErrClosed) {
+	if _, err := x.receive(t.Context(), transport.Fold, []int{1}, 5); err == nil || errors.Is(err, transport.ErrClosed) {
 		t.Fatal(err)
 	}
 }

@@ -19,8 +19,8 @@ func trailing(word uint64) int { return bits.TrailingZeros64(word) }
 type Sink[M any] func(to []uint32, msg []M)
 
 // Uncombined sends pushed messages one by one, as Ueno13's naive delivery does: bins hold pairs of destination slot and
-// message. Those for owned slots go to the sink as they are. a is the adjacency that was pushed along.
-func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins []*pregel.Bins[M], sink Sink[M], superstep int, back bool) error {
+// message. Those for owned slots go to the sink as they are. s is the receivers' side, and slots the vertices there.
+func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *pregel.Slots, bins []*pregel.Bins[M], sink Sink[M], superstep int, back bool) error {
 	p := x.part
 	kind, peers := transport.Fold, x.peers[0]
 	if back {
@@ -31,34 +31,31 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins [
 	}
 	x.to, x.messages = x.to[:0], x.messages[:0]
 	for _, b := range bins {
-		for i, slots := range b.To {
-			for j, slot := range slots {
-				if slot < a.Ghost {
+		for i, to := range b.To {
+			for j, slot := range to {
+				if slot < slots.Ghost {
 					x.to = append(x.to, slot)
 					x.messages = append(x.messages, b.Msg[i][j])
 					continue
 				}
-				q := int(uint64(a.Slots.ID(slot)) % uint64(p.Of))
-				peers[q].positions = append(peers[q].positions, slot-a.Groups[q].Start)
+				q := int(uint64(slots.ID(slot)) % uint64(p.Of))
+				peers[q].positions = append(peers[q].positions, slot-s.Groups[q].Start)
 				peers[q].messages = append(peers[q].messages, b.Msg[i][j])
 			}
 		}
 	}
 	sink(x.to, x.messages)
-	if p.Of == 1 {
-		return nil
-	}
-	for step := 1; step < p.Of; step++ {
-		if err := x.sendPairs(&peers[(p.Index+step)%p.Of], (p.Index+step)%p.Of, kind, superstep); err != nil {
+	for _, q := range s.Line {
+		if err := x.sendPairs(&peers[q], q, kind, superstep); err != nil {
 			return err
 		}
 	}
-	for range p.Of - 1 {
-		in, err := x.receive(ctx, kind, superstep)
+	for range s.Line {
+		in, err := x.receive(ctx, kind, s.Line, superstep)
 		if err != nil {
 			return err
 		}
-		list := a.Peers[in.From]
+		list := s.Peers[in.From]
 		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {
 			return err
@@ -77,6 +74,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, a *graph.Adjacency, bins [
 			x.to = append(x.to, uint32(locals[position]))
 		}
 		sink(x.to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -104,30 +102,69 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 	return to, messages, err
 }
 
-// Send exchanges the messages to single vertices that the outboxes hold, combined at the sender if combine is not nil,
-// and gives those for owned vertices to the sink.
+// Send exchanges the messages to single vertices that the outboxes hold, and gives those for owned vertices to the sink.
+// They go along the processor column to the row of the receiver's owner, and then along that row, combined before
+// either if combine is not nil.
 func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
 	p := x.part
-	for q := range x.sends {
-		to := &x.sends[q]
-		to.positions, to.messages = to.positions[:0], to.messages[:0]
-		for _, o := range outboxes {
-			to.positions = append(to.positions, o.To[q]...)
-			to.messages = append(to.messages, o.Msg[q]...)
-		}
-		if q == p.Index {
-			sink(to.positions, to.messages)
-			continue
-		}
-		if combine != nil {
-			x.keys = to.combine(combine, x.keys)
-		}
-		if err := x.sendPairs(to, q, transport.Sends, superstep); err != nil {
-			return err
+	g, column := p.Grid, p.Grid.Column(p.Index)
+	for _, q := range p.Row {
+		x.sends[q].clear()
+	}
+	for row := range g.Rows {
+		to := &x.sends[g.At(row, column)]
+		to.clear()
+		for c := range g.Columns {
+			owner := g.At(row, c)
+			for _, o := range outboxes {
+				if g.At(row, column) == p.Index {
+					x.sends[owner].add(o.To[owner], o.Msg[owner])
+					continue
+				}
+				for _, local := range o.To[owner] {
+					to.positions = append(to.positions, local*uint32(g.Columns)+uint32(c))
+				}
+				to.messages = append(to.messages, o.Msg[owner]...)
+			}
 		}
 	}
-	for range p.Of - 1 {
-		in, err := x.receive(ctx, transport.Sends, superstep)
+	if err := x.sendLine(p.Column, transport.Sends, combine, superstep); err != nil {
+		return err
+	}
+	own := &x.sends[p.Index]
+	for range p.Column {
+		in, err := x.receive(ctx, transport.Sends, p.Column, superstep)
+		if err != nil {
+			return err
+		}
+		if g.Columns == 1 {
+			to, messages, err := x.pairs(in, p.Owned)
+			if err != nil {
+				return err
+			}
+			sink(to, messages)
+			continue
+		}
+		to, messages, err := x.pairs(in, g.Columns*(p.Owned+1)) // another of the row may have one more
+		if err != nil {
+			return err
+		}
+		for i, position := range to {
+			c, local := int(position)%g.Columns, position/uint32(g.Columns)
+			if c == column && int(local) >= p.Owned {
+				return fmt.Errorf("from partition %d: a message to vertex %d of %d", in.From, local, p.Owned)
+			}
+			on := &x.sends[g.At(g.Row(p.Index), c)]
+			on.positions = append(on.positions, local)
+			on.messages = append(on.messages, messages[i])
+		}
+	}
+	sink(own.positions, own.messages)
+	if err := x.sendLine(p.Row, transport.SendsOn, combine, superstep); err != nil {
+		return err
+	}
+	for range p.Row {
+		in, err := x.receive(ctx, transport.SendsOn, p.Row, superstep)
 		if err != nil {
 			return err
 		}
@@ -136,8 +173,30 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			return err
 		}
 		sink(to, messages)
+		x.end.Release(in)
 	}
 	return nil
+}
+
+// sendLine sends the partitions of a line the pairs that wait for them.
+func (x *Exchange[M]) sendLine(line []int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
+	for _, q := range line {
+		to := &x.sends[q]
+		if combine != nil {
+			x.keys = to.combine(combine, x.keys)
+		}
+		if err := x.sendPairs(to, q, kind, superstep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (to *peer[M]) clear() { to.positions, to.messages = to.positions[:0], to.messages[:0] }
+
+func (to *peer[M]) add(positions []uint32, messages []M) {
+	to.positions = append(to.positions, positions...)
+	to.messages = append(to.messages, messages...)
 }
 
 // sent is a message to a single vertex, with its sender.
@@ -154,7 +213,7 @@ type join struct {
 }
 
 // SendInOrder is Send for outboxes that keep senders: nothing is combined on the way, and every vertex's messages reach
-// the sink in the order of their senders, whatever partitions these are in.
+// the sink in the order of their senders, whatever partitions these are in. Only in flat grids.
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
 	x.ordered = x.ordered[:0]
@@ -179,8 +238,8 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 			return err
 		}
 	}
-	for range p.Of - 1 {
-		in, err := x.receive(ctx, transport.Sends, superstep)
+	for range p.Column {
+		in, err := x.receive(ctx, transport.Sends, p.Column, superstep)
 		if err != nil {
 			return err
 		}
@@ -198,6 +257,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 			}
 		}
 		x.order(joins, messages)
+		x.end.Release(in)
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]

@@ -32,9 +32,7 @@ func (r *runner[V, M]) reset() {
 	r.failure.Store(nil)
 	r.delivering = struct{ senders, edges int }{}
 	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
-	for _, a := range r.pulls {
-		r.report.UnfinishedEdges += len(a.Adj)
-	}
+	r.report.UnfinishedEdges = r.inEdges
 	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned

@@ -86,7 +86,7 @@ func (r *runner[V, M]) start() error {
 		return r.startSources()
 	}
 	r.write.All = true
-	return r.run(r.team.Size() > 1, r.pulls[0].Chunks, r.tasks.start)
+	return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.start)
 }
 
 func (r *runner[V, M]) startTask(worker int) {

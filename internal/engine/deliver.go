@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -26,15 +27,10 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 		return r.pullAndCompute(ctx, c)
 	}
 	r.write.Clear()
-	var err error
-	switch c.Scheme {
-	case delivery.Naive:
-		err = r.pushNaive(ctx, c)
-	case delivery.Mirrored:
-		err = r.pushMirrored(ctx, c)
-	}
-	if err != nil {
-		return err
+	if c.Scheme != delivery.None {
+		if err := r.pushBlocks(ctx, c); err != nil {
+			return err
+		}
 	}
 	return r.computeInbox(c)
 }
@@ -67,31 +63,34 @@ func (r *runner[V, M]) sink(to []uint32, msg []M) {
 // makeInbox makes the inbox over destination slots at its first use.
 func (r *runner[V, M]) makeInbox() {
 	if r.inbox.Has == nil {
-		r.inbox.Msg = mem.Make[M](r.job.arena, r.part.Slots)
-		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, bitmap.Words(r.part.Slots)))
+		r.inbox.Msg = mem.Make[M](r.job.arena, r.layout.Count)
+		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, bitmap.Words(r.layout.Count)))
 	}
 }
 
-// expand sends the frontier to the partitions that walk its edges, and takes in theirs.
-func (r *runner[V, M]) expand(ctx context.Context, c *Command) error {
+// expand sends the frontier to the partitions that walk its edges in the block, and takes in theirs. It reports whether
+// every sender of the block is present.
+func (r *runner[V, M]) expand(ctx context.Context, c *Command, b *graph.Block, back bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
-	all := r.delivering.edges == r.outEdges
-	for i, a := range r.pulls {
-		full, err := r.exchange.Expand(ctx, a, r.kernel, r.read, c.Superstep, i > 0)
-		if err != nil {
-			return fmt.Errorf("expand: %w", err)
-		}
-		r.pull[i].Present = r.read.Words
-		r.pull[i].All = full && all
+	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, back)
+	if err != nil {
+		return false, fmt.Errorf("expand: %w", err)
 	}
-	return nil
+	return full && r.delivering.edges == r.outEdges, nil
 }
+
+// ownChunks are the borders of runs of owned vertices with about as many in-edges each.
+func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
 // pullAndCompute expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
 func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
-	if err := r.expand(ctx, c); err != nil {
-		return err
+	for i, ways := range r.layout.Blocks {
+		all, err := r.expand(ctx, c, ways.Pull, i > 0)
+		if err != nil {
+			return err
+		}
+		r.pull[i].Present, r.pull[i].All = r.read.Words, all
 	}
 	defer r.timed(&r.report.Times.Traverse).end()
 	r.write.All = true // every word of the owned is written below, and expand writes the ghosts'
@@ -102,7 +101,7 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
 		defer r.inbox.Has.Clear()
 	}
 	many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
-	return r.run(many, r.pulls[0].Chunks, r.tasks.pull)
+	return r.run(many, r.ownChunks(), r.tasks.pull)
 }
 
 func (r *runner[V, M]) pullTask(worker int) {
@@ -158,7 +157,7 @@ func (r *runner[V, M]) computeInbox(c *Command) error {
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
 		r.write.All = true
-		return r.run(r.team.Size() > 1, r.pulls[0].Chunks, r.tasks.lists)
+		return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.lists)
 	}
 	r.makeInbox()
 	defer r.inbox.Has.Clear()

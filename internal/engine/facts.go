@@ -35,13 +35,13 @@ func (j *Job[V, M]) facts() *Facts {
 	}
 	for _, r := range j.runners {
 		f.Load.Arcs += r.outEdges
-		for i, a := range r.pulls {
-			if !r.part.HasBySender(a) {
-				f.Load.Untransposed += len(a.Adj)
+		for _, ways := range r.layout.Blocks {
+			if !r.part.HasSendersView(ways.Pull) {
+				f.Load.Untransposed += len(ways.Pull.ByReceiver.Adj)
 			}
-			for q := range r.pulls[i].Groups {
-				f.Load.Listed += int(r.pulls[i].Groups[q].Count)
-				f.Load.Ghosts += int(r.pushes[i].Groups[q].Count)
+			for q := range ways.Pull.Senders.Groups {
+				f.Load.Listed += int(ways.Pull.Senders.Groups[q].Count)
+				f.Load.Ghosts += int(ways.Push.Receivers.Groups[q].Count)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Alpha: 5e-11, Beta: 2e-6, ForkJoin: 2e-6,
 		Row: 3e-9, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
-	a := r.pulls[0]
+	a := r.layout.Blocks[0].Pull.ByReceiver
 	if r.gather != nil || len(a.Adj) < 1<<12 {
 		return guess // a graph so small that nothing matters
 	}
@@ -68,7 +68,8 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 
 // measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.
 func (r *runner[V, M]) measurePush() float64 {
-	a := r.pushes[0]
+	b := r.layout.Blocks[0].Push
+	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
 	bitmap.Fill(all, r.part.Owned)
 	p := pregel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
@@ -79,7 +80,7 @@ func (r *runner[V, M]) measurePush() float64 {
 		})
 		return 0, edges
 	}
-	if r.team.Size() > 1 && r.pushBy() == byBins {
+	if r.team.Size() > 1 && r.pushBy(b) == byBins {
 		bins := r.binsOf(r.threads[0])
 		push = func() (rows, edges int) {
 			r.sample(a.Chunks, len(a.Bits), func(w int) {

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"unsafe"
 
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -23,33 +24,54 @@ const (
 	binBytes = 256 << 10
 )
 
-// pushNaive pushes along the senders' own edges and folds the partial results for ghosts to their owners.
-func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
-	for i, a := range r.pushes {
-		r.pushing = pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}
-		phase := r.timed(&r.report.Times.Traverse)
-		var err error
-		if r.uncombined() {
-			err = r.emit(a.Chunks)
-		} else {
-			r.makeInbox()
-			err = r.push(a.Chunks, r.delivering.edges)
+// pushBlocks delivers by pushing: along the senders' own edges, or, mirrored, along those that received senders have here.
+func (r *runner[V, M]) pushBlocks(ctx context.Context, c *Command) error {
+	for i, ways := range r.layout.Blocks {
+		b := ways.Push
+		if c.Scheme == delivery.Mirrored {
+			b = ways.Pull
 		}
-		phase.end()
-		if err != nil {
+		if err := r.pushBlock(ctx, c, b, i > 0); err != nil {
 			return err
 		}
-		phase = r.timed(&r.report.Times.Fold)
-		if r.uncombined() {
-			err = r.exchange.Uncombined(ctx, a, r.allBins(), r.sinking, c.Superstep, i > 0)
-			r.resetBins()
-		} else {
-			err = r.exchange.Fold(ctx, a, r.kernel, &r.inbox, c.Superstep, i > 0)
-		}
-		phase.end()
-		if err != nil {
-			return fmt.Errorf("fold: %w", err)
-		}
+	}
+	return nil
+}
+
+// pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
+func (r *runner[V, M]) pushBlock(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+	if _, err := r.expand(ctx, c, b, back); err != nil {
+		return err
+	}
+	a, err := r.part.SendersView(ctx, b)
+	if err != nil {
+		return fmt.Errorf("turning the lists to their senders: %w", err)
+	}
+	edges := r.delivering.edges
+	if len(b.Senders.Line) > 0 {
+		edges = c.SenderEdges / r.part.Of
+	}
+	r.pushing, r.through = pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}, b
+	phase := r.timed(&r.report.Times.Traverse)
+	if r.uncombined() {
+		err = r.emit(a.Chunks)
+	} else {
+		r.makeInbox()
+		err = r.push(a.Chunks, edges)
+	}
+	phase.end()
+	if err != nil {
+		return err
+	}
+	defer r.timed(&r.report.Times.Fold).end()
+	if r.uncombined() {
+		err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, back)
+		r.resetBins()
+	} else {
+		err = r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back)
+	}
+	if err != nil {
+		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
@@ -57,51 +79,13 @@ func (r *runner[V, M]) pushNaive(ctx context.Context, c *Command) error {
 // uncombined reports whether pushed messages travel one by one.
 func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.options.Uncombined }
 
-// pushMirrored expands the frontier like a pull, and pushes along the edges that the received senders have here.
-func (r *runner[V, M]) pushMirrored(ctx context.Context, c *Command) error {
-	if err := r.expand(ctx, c); err != nil {
-		return err
-	}
-	defer r.timed(&r.report.Times.Traverse).end()
-	if r.mirrors == nil {
-		mirrors := make([]*graph.Sender, len(r.pulls))
-		for i, a := range r.pulls {
-			var err error
-			if mirrors[i], err = r.part.BySender(ctx, a); err != nil {
-				return fmt.Errorf("mirrors: %w", err)
-			}
-		}
-		r.mirrors = mirrors
-	}
-	for _, s := range r.mirrors {
-		r.pushing = pregel.Push{Lists: &s.Lists, Present: r.read.Words, Skip: r.finished}
-		if r.gather == nil {
-			r.makeInbox()
-			if err := r.push(s.Chunks, c.SenderEdges); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.emit(s.Chunks); err != nil {
-			return err
-		}
-		for _, b := range r.allBins() {
-			for k := range b.To {
-				r.lists.add(b.To[k], b.Msg[k])
-			}
-		}
-		r.resetBins()
-	}
-	return nil
-}
-
 // push takes the messages of r.pushing, about so many edges of them, to the inbox.
 func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 	if edges <= serialEdges || r.team.Size() == 1 {
 		r.threads[0].count.walked += r.pushWords(&r.pushing)
 		return nil
 	}
-	switch r.pushBy() {
+	switch r.pushBy(r.through) {
 	case byClaims:
 		return r.run(true, chunks, r.tasks.claim)
 	case byRanges:
@@ -121,13 +105,13 @@ const (
 	byBins                  // each takes senders, and fills bins of receivers, which are folded by turns
 )
 
-// pushBy returns how a push is shared. Bins are for what the others cannot do, and for monotone programs: most of their
-// messages are dropped before they reach one.
-func (r *runner[V, M]) pushBy() parting {
+// pushBy returns how a push through a block is shared. Bins are for what the others cannot do, and for monotone
+// programs: most of their messages are dropped before they reach one.
+func (r *runner[V, M]) pushBy(b *graph.Block) parting {
 	switch {
 	case r.claimer != nil:
 		return byClaims
-	case r.part.Of == 1 && r.team.Size() <= maxRanges && !r.job.methods.monotone:
+	case b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.monotone:
 		return byRanges
 	default:
 		return byBins
@@ -154,7 +138,7 @@ func (r *runner[V, M]) border(i int) uint32 {
 	if i == len(r.threads) {
 		return math.MaxUint32
 	}
-	in := &r.pulls[0].Lists
+	in := &r.through.ByReceiver.Lists
 	share := uint32(uint64(len(in.Adj)) * uint64(i) / uint64(len(r.threads)))
 	w := sort.Search(len(in.Bits), func(w int) bool { _, hi := in.Words(w); return hi > share })
 	if i == 0 {
@@ -235,10 +219,10 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *pregel.Bins[M] {
 		var m M
 		shift := uint(max(bits.Len(uint(binBytes/(int(unsafe.Sizeof(m))+1)))-1, 12))
 		// Some more bins than workers, so that all have something to fold; runs of 4096, for the inbox's summary.
-		for shift > 12 && r.part.Slots>>shift < 4*r.team.Size() {
+		for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
 			shift--
 		}
-		t.bins = pregel.NewBins[M](r.part.Slots, shift)
+		t.bins = pregel.NewBins[M](r.layout.Count, shift)
 	}
 	return t.bins
 }

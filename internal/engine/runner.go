@@ -37,13 +37,11 @@ type runner[V, M any] struct {
 	inbox       pregel.Inbox[M] // made when first needed
 	lists       listInbox[M]
 
-	// The lists of the program's direction: those pulled along, and those pushed along.
-	pulls, pushes []*graph.Adjacency
-	pull          []pregel.Pull
-	mirrors       []*graph.Sender
-	outDegrees    []uint32
-	inDegrees     []uint32
-	columns       []any
+	layout     graph.Layout // of the program's direction
+	pull       []pregel.Pull
+	outDegrees []uint32
+	inDegrees  []uint32
+	columns    []any
 
 	threads  []*thread[V, M]
 	outboxes []*pregel.Outbox[M] // the threads'
@@ -51,6 +49,7 @@ type runner[V, M any] struct {
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
 	pushing  pregel.Push
+	through  *graph.Block     // that is pushed through
 	bins     parallel.Counter // bins being folded
 	emitted  []*pregel.Bins[M]
 	sinking  delivery.Sink[M]
@@ -63,6 +62,7 @@ type runner[V, M any] struct {
 	alone      [1]*Report
 	delivering struct{ senders, edges int } // what the last superstep sent to neighbours
 	outEdges   int                          // of all owned vertices
+	inEdges    int
 	stop       *atomic.Bool
 	failure    atomic.Pointer[ProgramError]
 }
@@ -102,25 +102,23 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r := &runner[V, M]{job: j, part: p, team: team, stop: &j.stop}
 	r.exchange = delivery.NewExchange[M](p, j.options.Encoding)
 	r.exchange.Tracing = j.options.Trace != nil
+	r.layout = p.Layout(j.direction)
 	switch p := r.part; j.direction {
 	case pregel.In:
-		r.pulls, r.pushes = []*graph.Adjacency{p.Out}, []*graph.Adjacency{p.In}
 		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
 	case pregel.Both:
-		r.pulls, r.pushes = []*graph.Adjacency{p.In, p.Out}, []*graph.Adjacency{p.Out, p.In}
 		r.outDegrees = mem.Make[uint32](j.arena, len(p.OutDegrees))
 		for i, d := range p.OutDegrees {
 			r.outDegrees[i] = d + p.InDegrees[i]
 		}
 		r.inDegrees = r.outDegrees
 	default:
-		r.pulls, r.pushes = []*graph.Adjacency{p.In}, []*graph.Adjacency{p.Out}
 		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
 	}
 	if err := r.bind(); err != nil {
 		return nil, err
 	}
-	size, slots := (p.Owned+63)&^63, bitmap.Words(p.Slots)
+	size, slots := (p.Owned+63)&^63, bitmap.Words(r.layout.Count)
 	r.values = mem.Make[V](j.arena, size)
 	r.active = mem.Make[uint64](j.arena, size/64)
 	r.finished = mem.Make[uint64](j.arena, slots)
@@ -134,8 +132,11 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // of which most are left out
 	}
-	for _, a := range r.pushes {
-		r.outEdges += len(a.Adj)
+	for _, d := range r.outDegrees {
+		r.outEdges += int(d)
+	}
+	for _, d := range r.inDegrees {
+		r.inEdges += int(d)
 	}
 	for _, c := range j.methods.columns {
 		r.columns = append(r.columns, make([]any, max(0, c.Number()+1-len(r.columns)))...)
@@ -150,15 +151,12 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 // bind makes the combiner's kernel for the partition.
 func (r *runner[V, M]) bind() error {
 	b := pregel.Binding{
-		Sources: &r.pulls[0].Slots, Capacity: r.part.Slots, Deterministic: r.job.options.Deterministic,
+		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
 		Monotone: r.job.methods.monotone, Alloc: r.job.arena,
 	}
-	if len(r.pulls) == 2 && r.part.Of > 1 {
-		b.Sources = bothSlots(r.pulls[0], r.pulls[1])
-	}
-	for i, a := range r.pulls {
-		r.pull = append(r.pull, pregel.Pull{Lists: &a.Lists})
-		b.Lists = append(b.Lists, &a.Lists, &r.pushes[i].Lists)
+	for _, ways := range r.layout.Blocks {
+		r.pull = append(r.pull, pregel.Pull{Lists: &ways.Pull.ByReceiver.Lists})
+		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
 	if r.job.methods.list != nil {
 		r.gather = combiners.NewListKernel[M](b)
@@ -180,25 +178,6 @@ func (r *runner[V, M]) bind() error {
 	return nil
 }
 
-// bothSlots maps the slots of both adjacencies of a directed partition: their ghosts lie one after the other.
-func bothSlots(a, b *graph.Adjacency) *pregel.Slots {
-	s := a.Slots
-	if len(b.Ghosts) > len(s.Ghosts) {
-		s.Ghosts = b.Ghosts
-	}
-	merged := make([]pregel.VertexID, len(s.Ghosts))
-	for i := range merged {
-		merged[i] = pregel.None
-		for _, x := range []*graph.Adjacency{a, b} {
-			if i < len(x.Ghosts) && x.Ghosts[i] != pregel.None {
-				merged[i] = x.Ghosts[i]
-			}
-		}
-	}
-	s.Ghosts = merged
-	return &s
-}
-
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: pregel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
@@ -207,8 +186,9 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 		Label: j.graph.Label, Log: j.options.Log, Columns: r.columns,
 	}
 	offset := uint32(0)
-	for _, a := range r.pushes {
-		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: a.Slots, Offset: offset, Columns: r.columns})
+	for _, ways := range r.layout.Blocks {
+		a := ways.Push.BySender
+		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Columns: r.columns})
 		offset += uint32(len(a.Adj))
 	}
 	t.worker.Cells = newCells(j.methods.aggregates, j.options.Deterministic)
@@ -253,6 +233,11 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].worker)
 	}
+	waited := r.exchange.Waited
+	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+		return nil
+	}
+	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
 	return &r.report
@@ -280,7 +265,7 @@ func (r *runner[V, M]) settle() {
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
 	}
-	p.Sent, p.Received, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Received, r.exchange.Bytes, r.exchange.Peers
+	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].worker.Cells
 	for _, t := range r.threads[1:] {
 		for i, c := range t.worker.Cells {

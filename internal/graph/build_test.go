@@ -176,7 +176,7 @@ func compare(g *Graph, want twin, o Options) error {
 			}
 			for j, x := range dir.want {
 				slot := dir.a.Adj[int(lo)+j]
-				if got := dir.a.ID(slot); uint64(got) != x.id {
+				if got := p.slots.ID(slot); uint64(got) != x.id {
 					return fmt.Errorf("vertex %d, neighbour %d: %d (slot %d), want %d", id, j, got, slot, x.id)
 				}
 				w := x.weight
@@ -196,44 +196,79 @@ func compare(g *Graph, want twin, o Options) error {
 	return compareLists(g)
 }
 
-// compareLists checks that both ends of every column agree on what it runs over.
+// compareLists checks that both ends of every column agree on what it runs over, and that a block's lists by sender have
+// the arcs of those by receiver.
 func compareLists(g *Graph) error {
+	sides := []func(p *Partition) *Side{
+		func(p *Partition) *Side { return p.along.Pull.Senders },
+		func(p *Partition) *Side { return p.along.Push.Receivers },
+		func(p *Partition) *Side { return p.against.Pull.Senders },
+		func(p *Partition) *Side { return p.against.Push.Receivers },
+	}
 	for _, p := range g.Parts {
-		for dir, a := range []*Adjacency{p.In, p.Out} {
-			for q, group := range a.Groups {
-				if q == p.Index {
-					continue
-				}
-				other := []*Adjacency{g.Parts[q].In, g.Parts[q].Out}[dir]
-				var list []pregel.VertexID
-				bitmap.Each(other.Peers[p.Index].Bits, func(local uint32) { list = append(list, g.Parts[q].Global(local)) })
-				if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > p.Slots {
-					return fmt.Errorf("column %d->%d: %d sent, group %+v", q, p.Index, len(list), group)
-				}
-				for i, id := range list {
-					if got := a.ID(group.Start + uint32(i)); got != id {
-						return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q, p.Index, i, got, id)
-					}
+		for _, side := range sides {
+			s := side(p)
+			for _, q := range s.Line {
+				if err := compareColumn(p, g.Parts[q], s, side(g.Parts[q])); err != nil {
+					return err
 				}
 			}
-			s, _ := p.BySender(context.Background(), a)
-			arcs := map[[2]uint32]int{}
-			bitmap.Each(a.Bits, func(v uint32) {
-				for _, u := range a.Adj[first(a.Row(v)):second(a.Row(v))] {
-					arcs[[2]uint32{u, v}]++
-				}
-			})
-			for u := range uint32(p.Slots) {
-				lo, hi := s.Row(u)
-				for _, v := range s.Adj[lo:hi] {
-					arcs[[2]uint32{u, v}]--
-				}
+		}
+		for _, b := range []*Block{p.along.Pull, p.against.Pull} {
+			if err := compareViews(p, b); err != nil {
+				return err
 			}
-			for arc, n := range arcs {
-				if n != 0 {
-					return fmt.Errorf("by sender: arc %v is off by %d", arc, n)
-				}
-			}
+		}
+	}
+	return nil
+}
+
+// compareColumn checks the column from q to p, whose sides are s and other.
+func compareColumn(p, q *Partition, s, other *Side) error {
+	group := s.Groups[q.Index]
+	var list []pregel.VertexID
+	bitmap.Each(other.Peers[p.Index].Bits, func(local uint32) { list = append(list, q.Global(local)) })
+	if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > p.Slots {
+		return fmt.Errorf("column %d->%d: %d sent, group %+v", q.Index, p.Index, len(list), group)
+	}
+	for i, id := range list {
+		if got := p.slots.ID(group.Start + uint32(i)); got != id {
+			return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q.Index, p.Index, i, got, id)
+		}
+	}
+	return nil
+}
+
+// compareViews checks a block's lists by sender against those by receiver.
+func compareViews(p *Partition, b *Block) error {
+	a := b.ByReceiver
+	s, err := p.SendersView(context.Background(), b)
+	if err != nil {
+		return err
+	}
+	arcs := map[[2]uint32]int{}
+	bitmap.Each(a.Bits, func(v uint32) {
+		for _, u := range a.Adj[first(a.Row(v)):second(a.Row(v))] {
+			arcs[[2]uint32{u, v}]++
+		}
+	})
+	for u := range uint32(p.Slots) {
+		lo, hi := s.Row(u)
+		if s.Rising && !slices.IsSorted(s.Adj[lo:hi]) {
+			return fmt.Errorf("by sender: the list of %d does not rise", u)
+		}
+		for _, v := range s.Adj[lo:hi] {
+			arcs[[2]uint32{u, v}]--
+		}
+	}
+	for arc, n := range arcs {
+		if n != 0 {
+			return fmt.Errorf("by sender: arc %v is off by %d", arc, n)
+		}
+	}
+	for _, l := range []*Adjacency{a, s} {
+		if chunks := l.Chunks; !slices.IsSorted(chunks) || int(chunks[len(chunks)-1]) != len(l.Bits) || int(l.Chunks[l.Owned]) != min(p.Words(), len(l.Bits)) {
+			return fmt.Errorf("chunks %v of %d words, %d owned: the first %d runs", chunks, len(l.Bits), p.Words(), l.Owned)
 		}
 	}
 	return nil

@@ -117,41 +117,24 @@ func (g *Graph) Close() {
 type Partition struct {
 	Index, Of int
 	Owned     int // vertices
+	// Grid is P x 1 for all flat grids. Column and Row are the other partitions of the processor column and row, in the
+	// order in which this one sends to them.
+	Grid        Grid
+	Column, Row []int
 
-	// In has the in-edges of the owned vertices, Out the out-edges. In an undirected graph they are the same.
+	// In has the in-edges of the owned vertices, Out the out-edges, in a flat grid. In an undirected graph they are the
+	// same.
 	In, Out *Adjacency
-	// Slots is the number of slots, a multiple of 64: owned, then In's ghosts, then Out's.
+	// Slots is the number of slots, a multiple of 64: of the owned, then of the ghosts.
 	Slots int
 	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
 
-	graph       *Graph
-	transposing sync.Mutex
-	senders     [2]*Sender // of In's block and of Out's, made when asked for
-}
-
-// Adjacency is the lists of a partition's owned vertices in one direction, a block of the 1D grids: the receivers' view
-// of the P x 1 block (In), the senders' view of the 1 x P block (Out).
-type Adjacency struct {
-	pregel.Lists
-	pregel.Slots
-	// Groups tells, for each owner, which slots its vertices have here.
-	Groups []Group
-	// Peers tells, for each partition q, which owned vertices are ghosts in this adjacency of q, in the order of q's
-	// group: the list that a column between the two runs over. Of In it is NBq of Ueno13: the vertices with an
-	// out-edge into q, and so the expand list; of Out the vertices with an in-edge from q, and so the fold list.
-	Peers []bitmap.Ranked
-	// Chunks are the borders, in words, of runs of owned vertices with about as many edges each.
-	Chunks []uint32
-}
-
-// Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for one owner's vertices
-// in the order of their local indices.
-type Group struct{ Start, Count uint32 }
-
-// Words returns the group's run of words in a bitmap over slots.
-func (g Group) Words() (lo, hi int) {
-	return int(g.Start >> 6), int(g.Start>>6) + bitmap.Words(int(g.Count))
+	graph *Graph
+	slots pregel.Slots
+	// The blocks of messages that go along the arcs, and against them.
+	along, against Blocks
+	transposing    sync.Mutex
 }
 
 // Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.

@@ -46,7 +46,7 @@ func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 			id := p.Global(local)
 			lo, hi := p.Out.Row(local)
 			for j := lo; j < hi; j++ {
-				to := p.Out.ID(p.Out.Adj[j])
+				to := p.slots.ID(p.Out.Adj[j])
 				if !g.Directed && to < id {
 					continue
 				}

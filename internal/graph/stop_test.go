@@ -47,7 +47,7 @@ func TestBuildEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p > 1 {
-			if s, err := g.Parts[0].BySender(ctx, g.Parts[0].In); s != nil || !errors.Is(err, context.Canceled) || g.Parts[0].HasBySender(g.Parts[0].In) {
+			if s, err := g.Parts[0].SendersView(ctx, g.Parts[0].along.Pull); s != nil || !errors.Is(err, context.Canceled) || g.Parts[0].HasSendersView(g.Parts[0].along.Pull) {
 				t.Errorf("senders' view: error %v", err)
 			}
 		}

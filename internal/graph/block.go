@@ -1,0 +1,212 @@
+package graph
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Block is a partition's share of the arcs, as a grid deals them, between two sides. Messages come from the owners of
+// the senders' side (expand), cross the block along its lists, and go on to the owners of the receivers' side (fold).
+//
+//	             processor column                 processor row
+//	owners --------- expand --------> Senders -> lists -> Receivers --------- fold --------> owners
+//
+// In the P x 1 grid every receiver is owned, in the 1 x P grid every sender: that exchange is nothing.
+type Block struct {
+	Senders, Receivers *Side
+	// ByReceiver are the lists that are pulled along, BySender those that are pushed along. The 1 x P block has no
+	// ByReceiver, and the P x 1 block no BySender until Partition.SendersView makes it.
+	ByReceiver, BySender *Adjacency
+}
+
+// turned returns the block of the reversed arcs, which is at the same place in a flat grid.
+func (b *Block) turned() *Block {
+	return &Block{Senders: b.Receivers, Receivers: b.Senders, ByReceiver: b.BySender, BySender: b.ByReceiver}
+}
+
+// Side is one end of a block: the owned vertices, and ghosts of vertices of the other owners of a line of the grid, the
+// processor column of the senders, the row of the receivers.
+type Side struct {
+	// Line is the other partitions of the line, in the order in which this one sends to them. It is empty where all
+	// vertices are owned.
+	Line []int
+	// Groups tells, for each partition, which slots its vertices have here.
+	Groups []Group
+	// Peers tells, for each partition q, which owned vertices are ghosts on this side of q's block, in the order of q's
+	// group: the list that a column between the two runs over. Of the senders' side it is NBq of Ueno13: the vertices
+	// with an edge into q's block, the expand list; of the receivers' side those with an edge in it, the fold list.
+	Peers []bitmap.Ranked
+	// Ghosts tells, for each partition q, which of its vertices the slots of its group stand for: what q has as Peers.
+	// Only of the receivers' side of a grid that is not flat.
+	Ghosts []bitmap.Ranked
+}
+
+// Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for one owner's vertices
+// in the order of their local indices.
+type Group struct{ Start, Count uint32 }
+
+// Words returns the group's run of words in a bitmap over slots.
+func (g Group) Words() (lo, hi int) {
+	return int(g.Start >> 6), int(g.Start>>6) + bitmap.Words(int(g.Count))
+}
+
+// Adjacency is a block's lists: from the slots of one side to those of the other.
+type Adjacency struct {
+	pregel.Lists
+	// Chunks are the borders, in words, of runs of rows with about as many edges each. The first Owned runs are of owned
+	// vertices, the others of ghosts.
+	Chunks []uint32
+	Owned  int
+	// Rising says that each list rises by slot. All rise by the neighbours' ids otherwise.
+	Rising bool
+}
+
+// OwnChunks returns the borders of the runs of owned rows, and GhostChunks those of ghosts'.
+func (a *Adjacency) OwnChunks() []uint32   { return a.Chunks[:a.Owned+1] }
+func (a *Adjacency) GhostChunks() []uint32 { return a.Chunks[a.Owned:] }
+
+// Blocks are the blocks that messages cross: where they are pushed, and where they are pulled. In a flat grid push is
+// that of 1 x P and pull that of P x 1; in others they are the same.
+type Blocks struct{ Push, Pull *Block }
+
+// Layout is what a partition's part of a job is made over.
+type Layout struct {
+	// Blocks are those along the arcs or against them; or both, one after the other.
+	Blocks []Blocks
+	// Slots are the vertices that slots stand for: Count of them, a multiple of 64.
+	Slots *pregel.Slots
+	Count int
+}
+
+// Layout returns the partition's blocks for messages that go in a direction.
+func (p *Partition) Layout(d pregel.Direction) Layout {
+	l := Layout{Slots: &p.slots, Count: p.Slots}
+	if d != pregel.In || !p.graph.Directed {
+		l.Blocks = append(l.Blocks, p.along)
+	}
+	if d != pregel.Out && p.graph.Directed {
+		l.Blocks = append(l.Blocks, p.against)
+	}
+	return l
+}
+
+// chunkCost is about how much work a chunk of a traversal is: edges, and 64 for each word of vertices.
+const chunkCost = 1 << 14
+
+// chunk cuts words of rows, of which so many are owned, into runs of about the same cost.
+func (a *Adjacency) chunk(owned, words int) {
+	a.Chunks = []uint32{0}
+	cost := 0
+	cut := func(w int) {
+		if last := a.Chunks[len(a.Chunks)-1]; int(last) < w {
+			a.Chunks = append(a.Chunks, uint32(w))
+		}
+		cost = 0
+	}
+	for w := range words {
+		if w == owned {
+			cut(w)
+			a.Owned = len(a.Chunks) - 1
+		}
+		lo, hi := a.Words(w)
+		c := int(hi-lo) + 64
+		if cost > 0 && cost+c > chunkCost {
+			cut(w)
+		}
+		cost += c
+	}
+	cut(words)
+	if words <= owned {
+		a.Owned = len(a.Chunks) - 1
+	}
+}
+
+// heads puts the first neighbour of each row apart.
+func (a *Adjacency) heads(arena *mem.Arena) {
+	a.Heads = mem.Make[uint32](arena, len(a.Starts)-1)
+	for r := range a.Heads {
+		a.Heads[r] = a.Adj[a.Starts[r]]
+	}
+}
+
+// weightsOf makes the weights of l's edges, of the kind that another has.
+func weightsOf(arena *mem.Arena, l, like *pregel.Lists) {
+	switch {
+	case like.Weights32 != nil:
+		l.Weights32 = mem.Make[float32](arena, len(l.Adj))
+	case like.Weights64 != nil:
+		l.Weights64 = mem.Make[float64](arena, len(l.Adj))
+	}
+}
+
+// SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first call that ctx does not
+// end.
+func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, error) {
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	if b.BySender == nil {
+		b.BySender = p.transpose(ctx, b.ByReceiver)
+	}
+	if b.BySender == nil {
+		return nil, context.Cause(ctx)
+	}
+	return b.BySender, nil
+}
+
+// HasSendersView reports whether SendersView costs nothing any more.
+func (p *Partition) HasSendersView(b *Block) bool {
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	return b.BySender != nil
+}
+
+// transpose turns lists by receiver into lists by sender. It returns nil when ctx ends.
+func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
+	arena := p.graph.arena
+	counts := make([]uint32, p.Slots)
+	for some := range slices.Chunk(a.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		for _, s := range some {
+			counts[s]++
+		}
+	}
+	t := &Adjacency{Lists: bcsr(arena, counts, mem.Make[uint32](arena, len(a.Adj))), Rising: true}
+	weightsOf(arena, &t.Lists, &a.Lists)
+	var stopped atomic.Bool
+	at := uint32(0)
+	for s, c := range counts {
+		counts[s] = at
+		at += c
+	}
+	stop := context.AfterFunc(ctx, func() { stopped.Store(true) })
+	defer stop()
+	bitmap.Each(a.Bits, func(v uint32) {
+		if stopped.Load() {
+			return
+		}
+		lo, hi := a.Row(v)
+		for j := lo; j < hi; j++ {
+			k := counts[a.Adj[j]]
+			counts[a.Adj[j]]++
+			t.Adj[k] = v
+			if t.Weights32 != nil {
+				t.Weights32[k] = a.Weights32[j]
+			}
+			if t.Weights64 != nil {
+				t.Weights64[k] = a.Weights64[j]
+			}
+		}
+	})
+	if stopped.Load() {
+		return nil
+	}
+	t.chunk(p.Words(), bitmap.Words(p.Slots))
+	return t
+}
