@@ -4724,10 +4724,10 @@ type StatusResponse struct {
 	Graphs        []*Graph               `protobuf:"bytes,5,rep,name=graphs,proto3" json:"graphs,omitempty"`
 	Jobs          []*Job                 `protobuf:"bytes,6,rep,name=jobs,proto3" json:"jobs,omitempty"` // that have not ended
 	JobsEnded     uint64                 `protobuf:"varint,7,opt,name=jobs_ended,json=jobsEnded,proto3" json:"jobs_ended,omitempty"`
-	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"`                                  // workers and clients refused since the start
-	RefusedTokens uint64                 `protobuf:"varint,9,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of them, callers with a wrong token
-	WorkersLost   uint64                 `protobuf:"varint,10,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`      // since the start
-	Stale         uint64                 `protobuf:"varint,11,opt,name=stale,proto3" json:"stale,omitempty"`                                     // messages of workers that fitted nothing that was waited for
+	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"`                                   // workers and clients refused since the start
+	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of them, callers with a wrong token
+	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
+	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5235,10 +5235,10 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"jobs_ended\x18\a \x01(\x04R\tjobsEnded\x12\x18\n" +
 	"\arefused\x18\b \x01(\x04R\arefused\x12%\n" +
-	"\x0erefused_tokens\x18\t \x01(\x04R\rrefusedTokens\x12!\n" +
-	"\fworkers_lost\x18\n" +
-	" \x01(\x04R\vworkersLost\x12\x14\n" +
-	"\x05stale\x18\v \x01(\x04R\x05stale*\xc3\x01\n" +
+	"\x0erefused_tokens\x18\n" +
+	" \x01(\x04R\rrefusedTokens\x12!\n" +
+	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
+	"\x05stale\x18\f \x01(\x04R\x05stale*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +

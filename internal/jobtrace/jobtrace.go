@@ -117,20 +117,35 @@ func end(now *control.Job) *trace.End {
 // superstep passes a record on for every partition.
 func (j *job) superstep(id string, s *control.SuperstepRecord) {
 	scheme := delivery.Scheme(s.Scheme)
+	actual := 0.0
+	if scheme != delivery.None {
+		for _, p := range s.Partitions {
+			t := p.GetTimes()
+			actual = max(actual, t.GetExpand()+t.GetTraverse()+t.GetFold()+t.GetWait())
+		}
+	}
 	for _, p := range s.Partitions {
 		t := p.GetTimes()
 		r := &j.record
 		*r = trace.Record{
 			Job: id, Superstep: int(s.Superstep), Partition: int(p.Partition), Scheme: scheme.String(), Delivery: scheme.Direction(),
-			Active: int(p.Computed), Senders: int(p.Senders), Receivers: int(p.Receivers), Edges: int(p.Walked),
+			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
 			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Peers: r.Peers[:0],
 			Times: trace.Seconds{
 				Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(),
-				Wait: max(0, s.Seconds-t.GetTotal()), Total: s.Seconds,
+				Wait: t.GetWait() + max(0, s.Seconds-t.GetTotal()), Total: s.Seconds,
 			},
+			Predicted: s.Predicted, Actual: actual, Reason: s.Reason, Memory: int64(p.Memory), GCPause: p.GcPause,
 		}
-		for _, q := range p.Peers {
-			r.Peers = append(r.Peers, trace.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
+		for _, x := range p.Exchanges {
+			r.Peers = append(r.Peers, trace.Peer{
+				Partition: int(x.Partition), Exchange: x.Exchange, Encoding: x.Encoding, Messages: int(x.Messages), Bytes: int(x.Bytes),
+			})
+		}
+		if len(p.Exchanges) == 0 { // records do not tell of each
+			for _, q := range p.Peers {
+				r.Peers = append(r.Peers, trace.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
+			}
 		}
 		_ = j.to.Record(r)
 	}

@@ -27,8 +27,8 @@ func (t teller) Begin(j *trace.Job) error {
 }
 
 func (t teller) Record(r *trace.Record) error {
-	return t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g", r.Job, r.Superstep, r.Partition, r.Scheme,
-		r.Delivery, r.Active, r.Messages, r.Sent, r.Bytes(), r.Times.Total, r.Times.Wait)
+	return t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", r.Job, r.Superstep, r.Partition, r.Scheme,
+		r.Delivery, r.Active, r.Messages, r.Sent, r.Bytes(), r.Times.Total, r.Times.Wait, r.Reason, r.Predicted[r.Scheme], r.Actual)
 }
 
 func (t teller) End(e *trace.End) error {
@@ -53,10 +53,10 @@ func turned(state control.JobState, about *control.Job) *control.JobEvent {
 
 func TestTeller(t *testing.T) {
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{
-		Superstep: 4, Scheme: uint32(delivery.Pull), Seconds: 3,
+		Superstep: 4, Scheme: uint32(delivery.Pull), Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2},
 		Partitions: []*control.PartitionReport{
-			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Times: &control.Times{Traverse: 1, Total: 2}, Peers: []*control.Peer{{Partition: 1, Sent: 4, Bytes: 9}}},
-			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3.5}},
+			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Times: &control.Times{Traverse: 1, Wait: .5, Total: 2}, Peers: []*control.Peer{{Partition: 1, Sent: 4, Bytes: 9}}},
+			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3.5}, Exchanges: []*control.Exchange{{Bytes: 5}, {Bytes: 6}}, Peers: []*control.Peer{{Bytes: 11}}},
 		},
 	}}}
 	log := &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: "hello"}}}
@@ -78,8 +78,8 @@ func TestTeller(t *testing.T) {
 			},
 			[]string{
 				begun, "stage loading 0.5",
-				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1",
-				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 0 total 3 wait 0",
+				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
+				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
 				"log hello", "stage writing 0.25", "end j1 converged after 5 in 3: ",
 			},
 		},

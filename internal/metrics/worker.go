@@ -80,7 +80,7 @@ func (w *Worker) Command(name string, took time.Duration, r *control.Report, err
 	for _, p := range r.GetSuperstep().GetPartitions() {
 		t := p.GetTimes()
 		seconds := trace.Seconds{Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute()}
-		seconds.Wait = max(0, took.Seconds()-seconds.Busy())
+		seconds.Wait = max(t.GetWait(), took.Seconds()-seconds.Busy())
 		w.work.add(&seconds, float64(p.Computed), float64(p.Walked), float64(p.Sent), float64(p.Bytes))
 	}
 }
