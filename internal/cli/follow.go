@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -15,8 +17,8 @@ type followed struct {
 	client  *client.Client
 	display *display
 	id      string
-	whole   bool          // every superstep counts
-	journal trace.Journal // or nil
+	whole   bool             // every superstep counts
+	tell    *jobtrace.Teller // what --trace records, or nil
 
 	mu     sync.Mutex
 	last   uint64    // event
@@ -29,7 +31,7 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
 		return nil, err
 	}
-	if f.missed > 0 && (f.whole || f.journal != nil) {
+	if f.missed > 0 && (f.whole || f.tell != nil) {
 		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
 	}
 	// The stack of a program that failed is in no event.
@@ -52,26 +54,23 @@ func (f *followed) event(e *control.JobEvent) error {
 	defer f.mu.Unlock()
 	f.missed += e.Sequence - f.last - 1
 	f.last = e.Sequence
+	if f.tell != nil {
+		f.tell.Event(f.id, e)
+	}
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Job:
 		f.show(body.Job)
-		if f.journal != nil {
-			return f.turn(body.Job)
-		}
 	case *control.JobEvent_Log:
 		f.display.log(body.Log.Text)
 	case *control.JobEvent_Record:
 		r := body.Record
-		scheme, active, senders := schemeOf(r.Scheme), uint64(0), uint64(0)
+		scheme, active, senders := jobtrace.Scheme(r), uint64(0), uint64(0)
 		for _, p := range r.Partitions {
 			active += p.Active
 			senders += p.Senders
 		}
 		f.times = append(f.times, r.Seconds)
 		f.display.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", r.Superstep, scheme, counted(active), counted(senders)))
-		if f.journal != nil {
-			return f.record(r)
-		}
 	}
 	return nil
 }
@@ -89,6 +88,17 @@ func (f *followed) show(j *control.Job) {
 	case control.JobState_JOB_STATE_WRITING:
 		f.display.stage("gathering the result", 0, 0)
 	}
+}
+
+// traceJob returns what records a job for --trace, nil where nobody asked. The returned function finishes the file.
+func (f *runFlags) traceJob() (*jobtrace.Teller, func() error) {
+	if f.trace == "" {
+		return nil, func() error { return nil }
+	}
+	w := &lateFile{path: f.trace}
+	journal := trace.NewWriter(w)
+	// The teller drops errors; the file remembers them.
+	return &jobtrace.Teller{New: func() trace.Journal { return journal }}, func() error { return cmp.Or(w.err, w.Close()) }
 }
 
 // graphOf names the graph of a job as --graph does.

@@ -179,8 +179,8 @@ func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec)
 		_, err := fmt.Fprintln(j.app.out, job.Id)
 		return err
 	}
-	journal, finish := j.run.traceTo()
-	j.followed.id, j.followed.journal = job.Id, journal
+	tell, finish := j.run.traceJob()
+	j.followed.id, j.followed.tell = job.Id, tell
 	job, err = j.followed.follow(ctx)
 	if finished := finish(); err == nil {
 		err = finished

@@ -53,8 +53,8 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 				}
 				return outcome(last, false)
 			}
-			journal, finish := run.traceTo()
-			w := &followed{client: c, display: d, id: args[0], journal: journal}
+			tell, finish := run.traceJob()
+			w := &followed{client: c, display: d, id: args[0], tell: tell}
 			job, err := w.follow(cmd.Context())
 			if finished := finish(); err == nil {
 				err = finished

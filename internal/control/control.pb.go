@@ -276,6 +276,7 @@ type RegisterRequest struct {
 	DataAddress   string     `protobuf:"bytes,8,opt,name=data_address,json=dataAddress,proto3" json:"data_address,omitempty"`
 	Site          string     `protobuf:"bytes,9,opt,name=site,proto3" json:"site,omitempty"`
 	Programs      []*Program `protobuf:"bytes,10,rep,name=programs,proto3" json:"programs,omitempty"`
+	HttpAddress   string     `protobuf:"bytes,11,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"` // where it answers what it counts and whether it is ready; empty: nowhere
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,6 +379,13 @@ func (x *RegisterRequest) GetPrograms() []*Program {
 		return x.Programs
 	}
 	return nil
+}
+
+func (x *RegisterRequest) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
 }
 
 // Program is a vertex program that a binary has; the fingerprint is of its code.
@@ -4482,6 +4490,7 @@ type Worker struct {
 	Suspected     bool                   `protobuf:"varint,11,opt,name=suspected,proto3" json:"suspected,omitempty"`                            // gossip takes it for dead; the lease decides
 	HeardSeconds  float64                `protobuf:"fixed64,12,opt,name=heard_seconds,json=heardSeconds,proto3" json:"heard_seconds,omitempty"` // since it was last heard of
 	MemoryUsed    uint64                 `protobuf:"varint,13,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"`
+	HttpAddress   string                 `protobuf:"bytes,14,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4605,6 +4614,13 @@ func (x *Worker) GetMemoryUsed() uint64 {
 		return x.MemoryUsed
 	}
 	return 0
+}
+
+func (x *Worker) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
 }
 
 type ListWorkersRequest struct {
@@ -4734,6 +4750,9 @@ type StatusResponse struct {
 	JobsEnded     uint64                 `protobuf:"varint,7,opt,name=jobs_ended,json=jobsEnded,proto3" json:"jobs_ended,omitempty"`
 	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"` // workers and clients refused since the start
 	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
+	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of them, callers with a wrong token
+	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
+	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4831,11 +4850,32 @@ func (x *StatusResponse) GetNow() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *StatusResponse) GetRefusedTokens() uint64 {
+	if x != nil {
+		return x.RefusedTokens
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetWorkersLost() uint64 {
+	if x != nil {
+		return x.WorkersLost
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetStale() uint64 {
+	if x != nil {
+		return x.Stale
+	}
+	return 0
+}
+
 var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9\x02\n" +
+	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x02\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\tR\binstance\x12 \n" +
@@ -4847,7 +4887,8 @@ const file_control_proto_rawDesc = "" +
 	"\fdata_address\x18\b \x01(\tR\vdataAddress\x12\x12\n" +
 	"\x04site\x18\t \x01(\tR\x04site\x129\n" +
 	"\bprograms\x18\n" +
-	" \x03(\v2\x1d.superstep.control.v1.ProgramR\bprograms\"?\n" +
+	" \x03(\v2\x1d.superstep.control.v1.ProgramR\bprograms\x12!\n" +
+	"\fhttp_address\x18\v \x01(\tR\vhttpAddress\"?\n" +
 	"\aProgram\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xf3\x01\n" +
@@ -5197,7 +5238,7 @@ const file_control_proto_rawDesc = "" +
 	"\x13InspectGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
 	"\x10DropGraphRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\x8e\x03\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xb1\x03\n" +
 	"\x06Worker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.superstep.control.v1.WorkerStateR\x05state\x12\x16\n" +
@@ -5213,11 +5254,12 @@ const file_control_proto_rawDesc = "" +
 	"\tsuspected\x18\v \x01(\bR\tsuspected\x12#\n" +
 	"\rheard_seconds\x18\f \x01(\x01R\fheardSeconds\x12\x1f\n" +
 	"\vmemory_used\x18\r \x01(\x04R\n" +
-	"memoryUsed\"\x14\n" +
+	"memoryUsed\x12!\n" +
+	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\"\x14\n" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\xec\x02\n" +
+	"\rStatusRequest\"\xcc\x03\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -5228,7 +5270,11 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"jobs_ended\x18\a \x01(\x04R\tjobsEnded\x12\x18\n" +
 	"\arefused\x18\b \x01(\x04R\arefused\x12,\n" +
-	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now*\xc3\x01\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12%\n" +
+	"\x0erefused_tokens\x18\n" +
+	" \x01(\x04R\rrefusedTokens\x12!\n" +
+	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
+	"\x05stale\x18\f \x01(\x04R\x05stale*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +
