@@ -56,7 +56,7 @@ func (f *clientFlags) open(log func(line string)) (*client.Client, error) {
 		return nil, err
 	}
 	if f.patience < 0 {
-		return nil, usagef("--retry-for: found %v, expected a time such as 30s", f.patience)
+		return nil, usagef("--retry-for: found %v, expected a time, such as 30s", f.patience)
 	}
 	c, err := client.New(client.Options{
 		Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond),

@@ -79,6 +79,13 @@ func (p *progress) note(text string) {
 	p.mu.Unlock()
 }
 
+// set shows a step as it is.
+func (p *progress) set(s step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = s
+}
+
 // log writes a line above the display.
 func (p *progress) log(line string) {
 	w := p.logs
