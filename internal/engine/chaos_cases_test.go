@@ -133,7 +133,7 @@ func deterministic(choices ...delivery.Choice) []setting {
 	for _, parts := range []int{1, 2, 3, 4, 7} {
 		for _, choice := range choices {
 			for _, threads := range []int{1, 3} {
-				all = append(all, setting{parts, threads, engine.Options{Delivery: choice, Deterministic: true}})
+				all = append(all, setting{parts: parts, threads: threads, o: engine.Options{Delivery: choice, Deterministic: true}})
 			}
 		}
 	}

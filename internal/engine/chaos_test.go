@@ -161,7 +161,7 @@ func compareWithToy[M any](
 	rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 	var want *toy[uint64, M]
 	for _, s := range ways[:6] {
-		g := shape.load(t, s.parts, kind)
+		g := shape.loadAs(t, s, kind)
 		if want == nil {
 			if want = newToy(shape, g.IDs, p); tune != nil {
 				tune(want)

@@ -70,7 +70,7 @@ func relaxOf[M comparable](t *testing.T, name string, kind edges.Weights, p rela
 			rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 			var want *toy[M, M]
 			for _, s := range ways[:15] {
-				g := shape.load(t, s.parts, kind)
+				g := shape.loadAs(t, s, kind)
 				if want == nil {
 					want = newToy(shape, g.IDs, pregel.Program[M, M](p))
 					tune(want)
@@ -141,7 +141,7 @@ func TestMonotoneTreesAreTrees(t *testing.T) {
 		ways := settings()
 		rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 		for _, s := range ways[:15] {
-			g := shape.load(t, s.parts, edges.Float64)
+			g := shape.loadAs(t, s, edges.Float64)
 			dist, _ := run(t, g, pregel.Program[float64, float64](distance), s)
 			got, _ := run(t, g, pregel.Program[arrival, arrival](tree), s)
 			for v, a := range got {

@@ -50,7 +50,7 @@ type Lead interface {
 type wireCommand struct {
 	Superstep, Phase int
 	Scheme           delivery.Scheme
-	Sends            bool
+	Sends, Finished  bool
 	SenderEdges      int
 	Totals           [][]byte `json:",omitempty"`
 }
@@ -125,7 +125,7 @@ func (s *share[V, M]) Superstep(data []byte) ([]byte, error) {
 		return nil, errors.New("a superstep before the run began")
 	}
 	c := &s.command
-	c.Superstep, c.Phase, c.Scheme, c.Sends, c.SenderEdges = w.Superstep, w.Phase, w.Scheme, w.Sends, w.SenderEdges
+	c.Superstep, c.Phase, c.Scheme, c.Sends, c.Finished, c.SenderEdges = w.Superstep, w.Phase, w.Scheme, w.Sends, w.Finished, w.SenderEdges
 	if err := decodeCells(s.methods.aggregates, w.Totals, c.Totals); err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (l *lead) encode(c *Command) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(wireCommand{c.Superstep, c.Phase, c.Scheme, c.Sends, c.SenderEdges, totals})
+	return json.Marshal(wireCommand{c.Superstep, c.Phase, c.Scheme, c.Sends, c.Finished, c.SenderEdges, totals})
 }
 
 func (l *lead) decode(data [][]byte) ([]*Report, error) {

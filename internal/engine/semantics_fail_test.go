@@ -288,7 +288,7 @@ func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 				cancel(cause)
 			}
 		}}}
-		j, err := engine.NewJob(w.load(t, s.parts, 0), pregel.Program[string, int64](p), teamed(t, s))
+		j, err := engine.NewJob(w.loadAs(t, s, 0), pregel.Program[string, int64](p), teamed(t, s))
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, cause) || err.Error() != "sums: superstep 50: enough" {
 			t.Fatalf("%v: the error is %v", s, err)

@@ -69,7 +69,7 @@ func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune f
 	graphs := map[int]*graph.Graph{}
 	for _, s := range settings() {
 		if graphs[s.parts] == nil {
-			graphs[s.parts] = w.load(t, s.parts, w.kind)
+			graphs[s.parts] = w.loadAs(t, s, w.kind)
 		}
 		if tune != nil {
 			tune(&s)
@@ -258,7 +258,7 @@ func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V, M], parts i
 // tryOn runs a program that may fail.
 func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting) (*engine.Outcome, error) {
 	t.Helper()
-	j, err := engine.NewJob(w.load(t, s.parts, w.kind), p, teamed(t, s))
+	j, err := engine.NewJob(w.loadAs(t, s, w.kind), p, teamed(t, s))
 	if err != nil {
 		return nil, err
 	}
