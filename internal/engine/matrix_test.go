@@ -174,20 +174,29 @@ func teamed(t testing.TB, s setting) engine.Options {
 // run runs a program in a setting and returns the values by input vertex.
 func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome) {
 	t.Helper()
+	values, o, err := tryRun(t, g, p, s)
+	if err != nil {
+		t.Fatalf("%s, %v: %v", g.Name, s, err)
+	}
+	return values, o
+}
+
+func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome, error) {
+	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()
 	j, err := engine.NewJob(g, p, s.o)
 	if err != nil {
-		t.Fatalf("%s, %v: %v", g.Name, s, err)
+		return nil, nil, err
 	}
 	defer j.Close()
 	o, err := j.Run(t.Context())
 	if err != nil {
-		t.Fatalf("%s, %v: %v", g.Name, s, err)
+		return nil, nil, err
 	}
 	values := make([]V, g.N)
 	for v, id := range g.IDs {
 		values[v] = j.Value(pregel.VertexID(id))
 	}
-	return values, o
+	return values, o, nil
 }

@@ -33,6 +33,22 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	for _, s := range shares {
 		check(t, s.Begin(t.Context(), local.Endpoint, local.Close))
 	}
+	outcome, err = drive(t, lead, shares)
+	check(t, err)
+	values = make([]string, g.N)
+	for i, s := range shares {
+		for _, partition := range owners[i] {
+			for v := partition; v < g.N; v += len(g.Parts) {
+				values[v] = string(s.Append(nil, pregel.VertexID(v)))
+			}
+		}
+	}
+	return values, outcome
+}
+
+// drive takes a lead and its shares through a run.
+func drive(t *testing.T, lead engine.Lead, shares []engine.Share) (*engine.Outcome, error) {
+	t.Helper()
 	command, outcome, err := lead.Begin()
 	for err == nil && !outcome.Done {
 		reports := make([][]byte, len(shares))
@@ -48,16 +64,7 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 		group.Wait()
 		command, outcome, err = lead.Next(reports, 1e-4)
 	}
-	check(t, err)
-	values = make([]string, g.N)
-	for i, s := range shares {
-		for _, partition := range owners[i] {
-			for v := partition; v < g.N; v += len(g.Parts) {
-				values[v] = string(s.Append(nil, pregel.VertexID(v)))
-			}
-		}
-	}
-	return values, outcome
+	return outcome, err
 }
 
 // TestSharesAreAJob: whatever process has which partitions, results, supersteps and messages are those of one Job.

@@ -230,7 +230,7 @@ func (p hooked) AfterSuperstep(w *pregel.Worker) {
 
 func TestHooksRunOncePerPartitionAndSuperstep(t *testing.T) {
 	w := on(t, "0>1 2")
-	for _, s := range settings() {
+	for _, s := range inGrids() {
 		p := hooked{until(2, func(v talker) {
 			total.Add(v, 1)
 			say(v, "%d/%d", total.Value(v), kept.Value(v))
@@ -301,7 +301,7 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 
 func TestLogfNamesTheVertexAndTheSuperstep(t *testing.T) {
 	w := on(t, "0>1 2 5>0")
-	for _, s := range settings() {
+	for _, s := range inGrids() {
 		var mu sync.Mutex
 		var lines []string
 		s.o.Log = func(line string) {
