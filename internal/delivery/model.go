@@ -13,9 +13,9 @@ type Load struct {
 	Partitions, Threads int
 	Grid                graph.Grid // of the partitions; N x 1 for every flat one
 	SubSteps            int        // of a ring, by owner
-	Listed              int // vertices on all expand lists: how many values a full expand sends
-	Ghosts              int // destination ghosts of all partitions: how many values a full fold sends
-	Untransposed        int // arcs to be brought into the senders' order before the first mirrored push
+	Listed              int        // vertices on all expand lists: how many values a full expand sends
+	Ghosts              int        // destination ghosts of all partitions: how many values a full fold sends
+	Untransposed        int        // arcs to be brought into the senders' order before the first mirrored push
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
@@ -47,15 +47,13 @@ type Rates struct {
 // Costs are predicted seconds by scheme; infinite where a scheme cannot be had.
 type Costs [schemes]float64
 
-// ByName returns the finite costs by the schemes' names.
-func (c *Costs) ByName() map[string]float64 {
-	m := map[string]float64{}
+// Into puts the finite costs into m, by the schemes' names.
+func (c *Costs) Into(m map[string]float64) {
 	for s, seconds := range c {
 		if !math.IsInf(seconds, 1) {
 			m[Scheme(s).String()] = seconds
 		}
 	}
-	return m
 }
 
 // Predict returns what each scheme would take for a load.

@@ -71,6 +71,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *preg
 			x.to = append(x.to, uint32(locals[position]))
 		}
 		sink(x.to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -169,6 +170,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			return err
 		}
 		sink(to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -252,6 +254,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 			}
 		}
 		x.order(joins, messages)
+		x.end.Release(in)
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]

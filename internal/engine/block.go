@@ -54,15 +54,15 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 		r.grids.pulling = &r.pull[i]
 		many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
 		pull := func(chunks []uint32) error {
-			defer r.timed(&r.report.Times.Traverse)()
+			defer r.timed(&r.report.Times.Traverse).end()
 			return r.run(many, chunks, r.tasks.pullBlock)
 		}
 		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
 			return err
 		}
-		stop := r.timed(&r.report.Times.Fold)
+		fold := r.timed(&r.report.Times.Fold)
 		err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
-		stop()
+		fold.end()
 		if err != nil {
 			return fmt.Errorf("fold: %w", err)
 		}
@@ -77,7 +77,7 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 }
 
 func (r *runner[V, M]) foldIn(ctx context.Context, c *Command, b *graph.Block, back bool) error {
-	defer r.timed(&r.report.Times.Fold)()
+	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
@@ -118,7 +118,7 @@ func (r *runner[V, M]) tellFinished(ctx context.Context, c *Command) error {
 	if !c.Finished {
 		return nil
 	}
-	defer r.timed(&r.report.Times.Expand)()
+	defer r.timed(&r.report.Times.Expand).end()
 	g := &r.grids
 	if g.told == nil {
 		g.told = mem.Make[uint64](r.job.arena, r.part.Words())

@@ -23,7 +23,7 @@ type chaos[M any] struct {
 	direction pregel.Direction
 	// blind leaves out what cannot be had in every grid: Edges, and, if apart, a second message to all neighbours.
 	blind, apart bool
-	combiner  pregel.Combiner[M]
+	combiner     pregel.Combiner[M]
 	// to makes a message of a hash, or of what else the combiner wants; from tells messages apart.
 	to   func(v *pregel.Vertex[uint64, M], h uint64) M
 	from func(m M) uint64

@@ -132,7 +132,7 @@ func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 			return of
 		}, local.Close))
 	}
-	_, err = drive(t, lead, shares)
+	_, err = drive(t, lead, shares, len(g.Parts))
 	check(t, err)
 	return l.spoke
 }

@@ -33,7 +33,7 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	for _, s := range shares {
 		check(t, s.Begin(t.Context(), local.Endpoint, local.Close))
 	}
-	outcome, err = drive(t, lead, shares)
+	outcome, err = drive(t, lead, shares, len(g.Parts))
 	check(t, err)
 	values = make([]string, g.N)
 	for i, s := range shares {
@@ -47,21 +47,29 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 }
 
 // drive takes a lead and its shares through a run.
-func drive(t *testing.T, lead engine.Lead, shares []engine.Share) (*engine.Outcome, error) {
+func drive(t *testing.T, lead engine.Lead, shares []engine.Share, parts int) (*engine.Outcome, error) {
 	t.Helper()
 	command, outcome, err := lead.Begin()
 	for err == nil && !outcome.Done {
-		reports := make([][]byte, len(shares))
+		reports := make([]*engine.Report, parts)
+		accounts := make([]*transport.Account, parts)
 		var group sync.WaitGroup
-		for i, s := range shares {
+		for _, s := range shares {
 			group.Go(func() {
-				var e error
-				if reports[i], e = s.Superstep(command); e != nil {
+				some, e := s.Superstep(t.Context(), command)
+				if e != nil {
 					t.Error(e)
+				}
+				for _, p := range some {
+					reports[p.Partition], accounts[p.Partition] = p, p.Account
 				}
 			})
 		}
 		group.Wait()
+		if t.Failed() {
+			t.FailNow()
+		}
+		check(t, transport.Balance(accounts))
 		command, outcome, err = lead.Next(reports, 1e-4)
 	}
 	return outcome, err
@@ -79,6 +87,9 @@ func TestSharesAreAJob(t *testing.T) {
 				sameInShares(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, owners)
 				sameInShares(t, g, algorithms.BFSLevels{Source: 0}, owners)
 				sameInShares(t, g, algorithms.WCC{}, owners)
+				grid := s.loadAs(t, twoByTwo, edges.Unweighted)
+				sameInShares(t, grid, algorithms.BFS{Source: 0}, owners)
+				sameInShares(t, grid, algorithms.WCC{}, owners)
 			})
 		}
 	}

@@ -36,9 +36,9 @@ func (r *runner[V, M]) ringBlocks(ctx context.Context, c *Command) error {
 		if err := r.turnRing(ctx, c, b, back); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		stop := r.timed(&r.report.Times.Fold)
+		fold := r.timed(&r.report.Times.Fold)
 		err := r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
-		stop()
+		fold.end()
 		if err != nil {
 			return fmt.Errorf("fold: %w", err)
 		}
@@ -89,9 +89,9 @@ func (r *runner[V, M]) turnRing(ctx context.Context, c *Command, b *graph.Block,
 		}
 	}
 	for range subSteps * len(b.Receivers.Line) {
-		stop := r.timed(&r.report.Times.Fold)
+		fold := r.timed(&r.report.Times.Fold)
 		from, err := r.exchange.Take(ctx, b.Receivers, &t, c.Superstep, back)
-		stop()
+		fold.end()
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (r *runner[V, M]) searchGhosts(b *graph.Block, t *delivery.Token) error {
 
 // search pulls the rows need, words from first on.
 func (r *runner[V, M]) search(need []uint64, first int) error {
-	defer r.timed(&r.report.Times.Traverse)()
+	defer r.timed(&r.report.Times.Traverse).end()
 	g := &r.grids
 	g.searched, g.first = need, first
 	r.chunks.Reset(0)

@@ -37,7 +37,7 @@ func (k Kind) Carries() bool { return k < Finished }
 
 // Frame is what one partition tells another in one exchange: mostly one from each partition to each other of a line of
 // the grid. Its buffers belong to the sender, who fills them anew in the next superstep: the receiver is done with them
-// when it has reported its superstep.
+// when it has ended its superstep.
 type Frame struct {
 	From, To  int
 	Superstep int
@@ -67,6 +67,19 @@ type Endpoint interface {
 	Send(f *Frame) error
 	// Receive returns the next frame of an exchange, in whatever order partitions sent them.
 	Receive(ctx context.Context, kind Kind) (*Frame, error)
+	// Release gives back a frame that was received, before the superstep ends, so that its buffers can take another.
+	Release(f *Frame)
+	// End ends a superstep: when it returns the buffers of all frames sent are the sender's again, and those received are
+	// no more the receiver's. What it returns stays as it is until the next End.
+	End(ctx context.Context, superstep int) (*Account, error)
+}
+
+// Codec encodes values that have no raw form. Its methods are called by several goroutines at once.
+type Codec interface {
+	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
+	Append(b []byte, f *Frame) ([]byte, error)
+	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any bytes.
+	Decode(b []byte, f *Frame) error
 }
 
 // ErrClosed is what waiting receivers get when the transport is closed: another partition failed.
@@ -83,6 +96,7 @@ type Local struct {
 type box struct {
 	local *Local
 	wake  chan struct{} // something came since Receive last looked
+	ledger
 
 	mu     sync.Mutex
 	frames [kinds]queue
@@ -109,8 +123,8 @@ func (q *queue) take() *Frame {
 // NewLocal connects n partitions.
 func NewLocal(n int) *Local {
 	l := &Local{closed: make(chan struct{})}
-	for range n {
-		l.boxes = append(l.boxes, &box{local: l, wake: make(chan struct{}, 1)})
+	for i := range n {
+		l.boxes = append(l.boxes, &box{local: l, wake: make(chan struct{}, 1), ledger: newLedger(i, n)})
 	}
 	return l
 }
@@ -122,6 +136,7 @@ func (l *Local) Endpoint(i int) Endpoint { return l.boxes[i] }
 func (l *Local) Close() { l.once.Do(func() { close(l.closed) }) }
 
 func (b *box) Send(f *Frame) error {
+	b.sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
 	select {
 	case <-b.local.closed:
 		return ErrClosed
@@ -140,6 +155,14 @@ func (b *box) Send(f *Frame) error {
 }
 
 func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
+	f, err := b.next(ctx, kind)
+	if err == nil {
+		b.received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw))
+	}
+	return f, err
+}
+
+func (b *box) next(ctx context.Context, kind Kind) (*Frame, error) {
 	for {
 		b.mu.Lock()
 		f := b.frames[kind].take()
@@ -156,3 +179,9 @@ func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
 		}
 	}
 }
+
+// Release has nothing to do: the frame is the sender's.
+func (b *box) Release(*Frame) {}
+
+// End has nothing to wait for: nobody fills buffers before all have reported.
+func (b *box) End(_ context.Context, superstep int) (*Account, error) { return b.close(superstep), nil }

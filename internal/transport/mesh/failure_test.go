@@ -260,13 +260,13 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, func() bool { return stats().FramesIn == 3 })
-	var accounts []transport.Account
+	var accounts []*transport.Account
 	for i, session := range s {
 		a, err := session.Port(i).End(t.Context(), 5)
 		if err != nil {
 			t.Fatal(err)
 		}
-		accounts = append(accounts, *a)
+		accounts = append(accounts, a)
 	}
 	if n := stats().StaleSuperstep; n != 2 {
 		t.Errorf("%d frames of old supersteps", n)
@@ -351,7 +351,7 @@ func TestLayoutsAreChecked(t *testing.T) {
 	if _, err := meshes[0].Open(t.Context(), 1, 1, dealt(peers, 2), nil); err == nil {
 		t.Error("a job is opened twice")
 	}
-	for _, f := range []transport.Frame{{From: 1, To: 0}, {To: 2}, {To: -1}, {To: 1, Kind: 9}, {To: 1, Ref: []string{"no codec"}}} {
+	for _, f := range []transport.Frame{{From: 1, To: 0}, {To: 2}, {To: -1}, {To: 1, Kind: transport.Kind(transport.Kinds)}, {To: 1, Ref: []string{"no codec"}}} {
 		if err := s[0].Port(0).Send(&f); err == nil {
 			t.Errorf("%+v is sent", f)
 		}
