@@ -22,8 +22,8 @@ type Exchange[M any] struct {
 	end      transport.Endpoint
 	gate     chan struct{}
 	force    Encoding
-	raw      bool // messages hold no pointers
-	size     int  // of a message, in bytes
+	raw      bool         // messages hold no pointers
+	size     int          // of a message, in bytes
 	peers    [2][]peer[M] // of expand and fold, and of those back
 	finished [2][]peer[M]
 	sends    []peer[M]

@@ -141,10 +141,9 @@ func grids(others ...delivery.Choice) []setting {
 			grid := graph.Grid{Rows: rows, Columns: columns}
 			for _, choice := range append([]delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseWhole, delivery.ChooseBeamer}, others...) {
 				n++
-				for _, threads := range []int{1 + n%2, grid.Partitions() * (2 + n%2)} {
-					o := engine.Options{Delivery: choice, Encoding: delivery.Encoding((n + threads) % 4)}
-					all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
-				}
+				threads := []int{1, 2 * grid.Partitions(), 2, 3 * grid.Partitions()}[n%4]
+				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding(n / 4 % 4)}
+				all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
 			}
 			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Uncombined: true}})
 		}

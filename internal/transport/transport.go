@@ -20,7 +20,7 @@ const (
 	SendsOn  // the same, on their second hop
 	Finished // vertices that are finished, to the blocks of the processor row
 	FinishedBack
-	Ring     // vertices still to be pulled, from one block of the row to the next
+	Ring // vertices still to be pulled, from one block of the row to the next
 	RingBack
 	kinds
 )
