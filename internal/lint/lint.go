@@ -22,12 +22,12 @@ var layers = map[string]int{
 	"internal/bitmap": 0, "internal/parallel": 0, "internal/wire": 0, "internal/mem": 0, "internal/lint": 0, "internal/invariants": 0,
 	"pregel": 1, "internal/edges": 1, "internal/transport": 1, "internal/trace": 1,
 	"combiners": 2, "combiners/internal/gen": 2, "internal/graph": 2, "internal/generate": 2, "internal/collective": 2,
-	"internal/transport/mesh": 2, "internal/transport/pack": 2, "internal/control": 2, "internal/membership": 2,
+	"internal/transport/mesh": 2, "internal/transport/pack": 2, "internal/control": 2, "internal/membership": 2, "internal/history": 2,
 	"internal/delivery": 3, "internal/graphio": 3, "internal/netbench": 3,
 	"internal/engine": 4, "internal/load": 4,
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,
-	"internal/graph500":          5,
+	"internal/graph500":          5, "internal/web": 5,
 	"master":                     6, "worker": 6, // they meet in internal/control
 	"internal/cli": 7, "internal/testcluster": 7,
 	"":              8, // the root package
