@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,9 +14,11 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -115,7 +118,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.verify && e.certificate == nil {
 		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
 	}
-	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.watch.trace); err != nil {
 		return err
 	}
 	parts, grid, err := r.run.partitions()
@@ -130,31 +133,48 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return err
 	}
 	defer team.Close()
+	if err := r.run.watch.check(); err != nil {
+		return err
+	}
 	progress := r.app.progress()
 	defer progress.done()
+	seen, err := r.run.watch.start(r.app, team)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
+	progress.tell = seen
 	report := &runReport{
 		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: parts, Grid: grid, Delivery: r.run.delivery.value,
 	}
-	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, report: report, parts: parts}
+	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, seen: seen, report: report, parts: parts}
 	defer j.close()
 	if err := j.rehearse(ctx); err != nil {
 		return usageError{err}
 	}
-	if err := j.all(ctx); err != nil {
+	err = j.all(ctx)
+	progress.done()
+	if err == nil {
+		err = r.finish(report, progress, &seen.meter)
+	}
+	if err = errors.Join(err, seen.finish()); err != nil {
 		return err
 	}
-	progress.done()
-	return r.finish(report)
+	seen.linger(ctx)
+	return nil
 }
 
 // finish writes the report: to standard output, unless the values went there.
-func (r *runCommand) finish(report *runReport) error {
+func (r *runCommand) finish(report *runReport, p *progress, m *history.Meter) error {
 	report.PeakRSS = mem.PeakRSS()
 	if !report.Converged {
-		fmt.Fprintf(r.app.err, "superstep: warning: %s did not converge in %s\n",
-			report.Algorithm, things(report.Supersteps, "superstep", "supersteps"))
+		p.warn(fmt.Sprintf("%s did not converge in %s", report.Algorithm, things(report.Supersteps, "superstep", "supersteps")))
 	}
-	report.text(r.app.text(r.output, r.run.json))
+	w := r.app.text(r.output, r.run.json)
+	report.text(w)
+	for _, line := range m.Lines() {
+		fmt.Fprintln(w, line)
+	}
 	return r.app.writeJSON(r.run.json, report)
 }
 
@@ -187,6 +207,7 @@ type runJob struct {
 	values   map[string]string
 	team     *parallel.Team
 	progress *progress
+	seen     *watch
 	report   *runReport
 	parts    int
 
@@ -218,19 +239,18 @@ func (j *runJob) all(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", j.graph.Name, err)
 	}
 	o := j.run.options(j.team)
-	sink, finish := j.run.traceTo()
-	o.Trace, o.Job = sink, j.entry.Name
+	o.Trace, o.Job = &trace.Named{To: j.seen, Name: j.entry.Name, About: j.about}, j.entry.Name
 	o.Progress = func(p engine.Progress) {
 		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
 	}
 	o.Log = j.progress.log
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
-		return errors.Join(err, finish())
+		return err
 	}
 	j.progress.stage("running "+j.entry.Name, 0, 0)
 	start = time.Now()
 	outcome, err := j.bound.Run(ctx)
-	if err = errors.Join(err, finish()); err != nil {
+	if err != nil {
 		return err
 	}
 	p := j.report
@@ -268,8 +288,14 @@ func (j *runJob) rehearse(ctx context.Context) error {
 	return nil
 }
 
+// about says in the trace what runs on what.
+func (j *runJob) about(t *trace.Job) {
+	t.Program, t.Parameters, t.Graph, t.Grid = j.entry.Name, j.values, j.runCommand.graph, j.report.Grid
+}
+
 // load opens and builds the graph. The tuples are kept only if they are needed to verify the result.
 func (j *runJob) load(ctx context.Context) error {
+	start := time.Now()
 	program, err := j.entry.New(j.values, nil)
 	if err != nil {
 		return err
@@ -283,7 +309,7 @@ func (j *runJob) load(ctx context.Context) error {
 	if request.Weights = o.Weights; o.UnitWeights {
 		request.Weights = edges.Unweighted
 	}
-	if err := writable(j.output, j.run.json, j.run.trace); err != nil {
+	if err := writable(j.output, j.run.json, j.run.watch.trace); err != nil {
 		return err
 	}
 	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
@@ -302,19 +328,27 @@ func (j *runJob) load(ctx context.Context) error {
 	if !j.verify {
 		j.in.Close()
 	}
+	j.seen.graph(j.graph, j.report.Grid, time.Since(start).Seconds())
 	p := j.report
 	p.Vertices, p.Edges, p.Directed = j.graph.N, j.in.Edges.Len(), j.graph.Directed
 	return nil
 }
+
+// writeEvery is after how many vertices progress is told.
+const writeEvery = 1 << 16
 
 // write writes a line for every vertex.
 func (j *runJob) write(ctx context.Context) error {
 	if j.output == "" {
 		return nil
 	}
-	j.progress.stage("writing "+j.output, 0, 0)
 	g := j.graph
+	stage, done := "writing "+j.output, new(atomic.Int64)
+	j.progress.stage(stage, 0, int64(g.N))
 	line := func(dst []byte, i int) []byte {
+		if i%writeEvery == 0 {
+			j.progress.stage(stage, done.Add(writeEvery), int64(g.N))
+		}
 		id := pregel.VertexID(i)
 		if j.sorted {
 			id = pregel.VertexID(g.IDs[i])

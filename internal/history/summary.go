@@ -104,7 +104,7 @@ func (s *Summary) Lines() []string {
 		lines = append(lines, "delivery: "+s.switching())
 	}
 	if s.Partitions > 1 {
-		lines = append(lines, fmt.Sprintf("skew: %s of %s for the slowest partition; most in superstep %d, where partition %d worked %.1f times the mean",
+		lines = append(lines, fmt.Sprintf("skew: waiting for the slowest partition took %s of %s; most in superstep %d, where partition %d worked %.1f times the mean",
 			Seconds(s.Skew), Seconds(s.Times.Total), s.Worst.Superstep, s.Worst.Partition, s.Worst.Ratio))
 	}
 	return lines

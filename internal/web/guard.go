@@ -32,6 +32,7 @@ func harden(h http.Header) {
 const (
 	apiPrefix   = "/api/"
 	sessionPath = "/api/v1/session"
+	metricsPath = "/metrics"
 	maxBody     = 4 << 10
 )
 
@@ -49,7 +50,7 @@ func (s *Site) check(r *http.Request) error {
 	if !s.options.Token.Given() && !local(r.Host) {
 		return errHost // a name of an attacker's that leads here (DNS rebinding)
 	}
-	if !strings.HasPrefix(r.URL.Path, apiPrefix) {
+	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
 		return nil
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {

@@ -32,7 +32,9 @@ type counted struct {
 	busy  bool // a request of it is being answered; under the limiter's lock
 }
 
-func newLimiter(l net.Listener) *limiter { return &limiter{Listener: l, hosts: map[string][]*counted{}} }
+func newLimiter(l net.Listener) *limiter {
+	return &limiter{Listener: l, hosts: map[string][]*counted{}}
+}
 
 // Accept returns the next connection that there is room for.
 func (l *limiter) Accept() (net.Conn, error) {

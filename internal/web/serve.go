@@ -29,8 +29,9 @@ type Server struct {
 	once    sync.Once
 }
 
-// Start listens at HOST:PORT and serves a Source there until Close. An address that others can reach wants a token.
-func Start(address string, token control.Token, source Source) (*Server, error) {
+// Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at /metrics. An address that
+// others can reach wants a token.
+func Start(address string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
 	if err := control.CheckListen(address, token); err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func Start(address string, token control.Token, source Source) (*Server, error) 
 	s := &Server{URL: "http://" + shown(address, l.Addr()) + "/", closing: make(chan struct{}), done: make(chan struct{})}
 	limit := newLimiter(l)
 	s.server = &http.Server{
-		Handler:           limit.handle(New(source, Options{Token: token, Closing: s.closing})),
+		Handler:           limit.handle(New(source, Options{Token: token, Metrics: metrics, Closing: s.closing})),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10, ConnContext: limit.context, ErrorLog: quiet,
 	}
 	go func() {

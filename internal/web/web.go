@@ -74,6 +74,8 @@ type Options struct {
 	Token control.Token
 	// Refused, if not nil, is called for every request that is turned away.
 	Refused func()
+	// Metrics, if not nil, is served at /metrics, to those who know the token.
+	Metrics http.Handler
 	// Closing is closed when readers of events shall go.
 	Closing <-chan struct{}
 }
@@ -102,6 +104,9 @@ func New(source Source, o Options) *Site {
 
 func (s *Site) routes() {
 	s.mux.HandleFunc("GET /{file...}", s.file)
+	if s.options.Metrics != nil {
+		s.mux.Handle("GET "+metricsPath, s.options.Metrics)
+	}
 	s.mux.HandleFunc("GET /api/v1/openapi.json", s.describe)
 	s.mux.HandleFunc("POST /api/v1/session", s.enter)
 	s.mux.HandleFunc("DELETE /api/v1/session", s.leave)

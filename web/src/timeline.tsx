@@ -87,7 +87,7 @@ export function Timeline({ steps, version, selected, onSelect }: Props) {
         <h3>
           What was chosen <small>in each superstep</small>
         </h3>
-        <Band b={b} from={from} to={to} {...plot} />
+        <Band b={b} {...plot} />
       </div>
       <p class="hint" id="timeline-keys">
         Arrow keys, or a click, choose a superstep; drag, or + and −, to zoom; Escape to let go.
