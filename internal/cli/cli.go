@@ -92,16 +92,16 @@ func (a *app) main(args []string) int {
 	var bug *bugError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		a.logs().say(slog.LevelError, "interrupted")
+		a.notices().say(slog.LevelError, "interrupted")
 	case errors.As(err, &usage):
-		a.logs().say(slog.LevelError, oneLine(usage))
+		a.notices().say(slog.LevelError, oneLine(usage))
 		return exitUsage
 	case errors.As(err, &program):
-		a.logs().crash(err.Error(), program.Stack)
+		a.notices().crash(err.Error(), program.Stack)
 	case errors.As(err, &bug):
-		a.logs().crash(fmt.Sprintf("a bug in superstep: %v", bug.value), string(bug.stack))
+		a.notices().crash(fmt.Sprintf("a bug in superstep: %v", bug.value), string(bug.stack))
 	default:
-		a.logs().say(slog.LevelError, oneLine(err))
+		a.notices().say(slog.LevelError, oneLine(err))
 	}
 	return exitFailed
 }

@@ -134,7 +134,7 @@ type runFlags struct {
 	deterministic    bool
 	maxSupersteps    int
 	json             string
-	watch            watchFlags
+	see              seeFlags
 	flags            *pflag.FlagSet
 }
 
@@ -151,7 +151,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
-	f.watch.define(cmd)
+	f.see.define(cmd)
 }
 
 func threadsFlag(cmd *cobra.Command, threads *int) {

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 )
 
-// logs is where people are told things beside results and reports: plainly, or with --log-format json as JSON lines.
-type logs struct {
+// notices are where people are told things beside results and reports: plainly, or with --log-format json as JSON lines.
+type notices struct {
 	w    io.Writer
 	json *slog.Logger // nil for plain lines
 }
 
-func (a *app) logs() *logs { return (&logs{json: a.jsonLogger(a.err)}).to(a.err) }
+func (a *app) notices() *notices { return (&notices{json: a.jsonLogger(a.err)}).to(a.err) }
 
 // jsonLogger is nil unless logs are JSON.
 func (a *app) jsonLogger(w io.Writer) *slog.Logger {
@@ -24,8 +24,8 @@ func (a *app) jsonLogger(w io.Writer) *slog.Logger {
 }
 
 // to is the same to another writer.
-func (l *logs) to(w io.Writer) *logs {
-	to := &logs{w: w}
+func (l *notices) to(w io.Writer) *notices {
+	to := &notices{w: w}
 	if l.json != nil {
 		to.json = slog.New(slog.NewJSONHandler(w, nil))
 	}
@@ -33,7 +33,7 @@ func (l *logs) to(w io.Writer) *logs {
 }
 
 // crash says what went wrong where.
-func (l *logs) crash(what, stack string) {
+func (l *notices) crash(what, stack string) {
 	if l.json != nil {
 		l.say(slog.LevelError, what, "stack", stack)
 		return
@@ -42,7 +42,7 @@ func (l *logs) crash(what, stack string) {
 }
 
 // say writes a line. Programs' own lines stand as they are; others say who speaks.
-func (l *logs) say(level slog.Level, line string, args ...any) {
+func (l *notices) say(level slog.Level, line string, args ...any) {
 	switch {
 	case l.json != nil:
 		l.json.Log(context.Background(), level, line, args...)

@@ -22,7 +22,7 @@ import (
 type progress struct {
 	bars *mpb.Progress // nil where nothing is shown
 	bar  *mpb.Bar
-	logs *logs
+	logs *notices
 	now  func() time.Time
 	tell trace.Journal // is told of stages and of the log, or nil; set before work begins
 
@@ -40,7 +40,7 @@ type step struct {
 
 // progress makes the display of this invocation.
 func (a *app) progress() *progress {
-	p := &progress{logs: a.logs(), now: time.Now}
+	p := &progress{logs: a.notices(), now: time.Now}
 	if f, ok := a.err.(*os.File); ok && !a.quiet && terminal(f) {
 		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithRefreshRate(150*time.Millisecond))
 		p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())

@@ -118,7 +118,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.verify && e.certificate == nil {
 		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
 	}
-	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.watch.trace); err != nil {
+	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.see.trace); err != nil {
 		return err
 	}
 	parts, grid, err := r.run.partitions()
@@ -133,12 +133,12 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return err
 	}
 	defer team.Close()
-	if err := r.run.watch.check(); err != nil {
+	if err := r.run.see.check(); err != nil {
 		return err
 	}
 	progress := r.app.progress()
 	defer progress.done()
-	seen, err := r.run.watch.start(r.app, team)
+	seen, err := r.run.see.start(r.app, team)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ type runJob struct {
 	values   map[string]string
 	team     *parallel.Team
 	progress *progress
-	seen     *watch
+	seen     *sight
 	report   *runReport
 	parts    int
 
@@ -309,7 +309,7 @@ func (j *runJob) load(ctx context.Context) error {
 	if request.Weights = o.Weights; o.UnitWeights {
 		request.Weights = edges.Unweighted
 	}
-	if err := writable(j.output, j.run.json, j.run.watch.trace); err != nil {
+	if err := writable(j.output, j.run.json, j.run.see.trace); err != nil {
 		return err
 	}
 	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {

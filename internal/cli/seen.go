@@ -21,28 +21,28 @@ import (
 	"github.com/superstep-go/superstep/internal/web"
 )
 
-// watchFlags say how a run can be seen.
-type watchFlags struct {
+// seeFlags say how a run can be seen.
+type seeFlags struct {
 	trace     string
 	http      string
 	linger    bool
 	tokenFile string
 }
 
-func (f *watchFlags) define(cmd *cobra.Command) {
+func (f *seeFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
 	f.defineHTTP(cmd, "", "serve a page that shows the run, its API and /metrics at `ADDR`, such as 127.0.0.1:8080, while it runs")
 	cmd.Flags().BoolVar(&f.linger, "http-linger", false, "serve until an interrupt, also once the run has ended")
 }
 
-func (f *watchFlags) defineHTTP(cmd *cobra.Command, usual, help string) {
+func (f *seeFlags) defineHTTP(cmd *cobra.Command, usual, help string) {
 	cmd.Flags().StringVar(&f.http, "http", usual, help)
 	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "ask who opens the page for the token in `FILE`: needed if others can reach it")
 	nothing(cmd, "http")
 }
 
 // check refuses what cannot be, before long work.
-func (f *watchFlags) check() error {
+func (f *seeFlags) check() error {
 	if f.http == "" {
 		if f.linger || f.tokenFile != "" {
 			return usagef("--http-linger and --http-token-file are of --http")
@@ -59,20 +59,20 @@ func (f *watchFlags) check() error {
 	return nil
 }
 
-// watch is how a run is seen: summed up, and if asked for written to a trace and shown on a page.
-type watch struct {
+// sight is how a run is seen: summed up, and if asked for written to a trace and shown on a page.
+type sight struct {
 	trace.Tee
 	app    *app
-	flags  *watchFlags
+	flags  *seeFlags
 	meter  history.Meter
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
 }
 
-// start begins to watch. The watch is to be closed.
-func (f *watchFlags) start(a *app, team *parallel.Team) (*watch, error) {
-	w := &watch{app: a, flags: f}
+// start makes a sight, which is to be closed.
+func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
+	w := &sight{app: a, flags: f}
 	w.Tee = trace.Tee{&w.meter}
 	if f.trace != "" {
 		w.file = &lateFile{path: f.trace}
@@ -87,7 +87,7 @@ func (f *watchFlags) start(a *app, team *parallel.Team) (*watch, error) {
 	return w, w.serve(set.Handler())
 }
 
-func (w *watch) serve(metrics http.Handler) error {
+func (w *sight) serve(metrics http.Handler) error {
 	token, err := control.ReadToken(w.flags.tokenFile)
 	if err != nil {
 		return err
@@ -95,12 +95,12 @@ func (w *watch) serve(metrics http.Handler) error {
 	if w.server, err = web.Start(w.flags.http, token, w.local, metrics); err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
-	w.app.logs().say(slog.LevelInfo, "superstep: the page is at "+w.server.URL, "url", w.server.URL)
+	w.app.notices().say(slog.LevelInfo, "superstep: the page is at "+w.server.URL, "url", w.server.URL)
 	return nil
 }
 
 // graph shows a graph that was loaded.
-func (w *watch) graph(g *graph.Graph, grid string, seconds float64) {
+func (w *sight) graph(g *graph.Graph, grid string, seconds float64) {
 	if w.local != nil {
 		w.local.AddGraph(web.Graph{
 			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs, Directed: g.Directed, Bytes: g.Bytes(),
@@ -110,7 +110,7 @@ func (w *watch) graph(g *graph.Graph, grid string, seconds float64) {
 }
 
 // finish completes the trace.
-func (w *watch) finish() error {
+func (w *sight) finish() error {
 	if w.file == nil {
 		return nil
 	}
@@ -118,16 +118,16 @@ func (w *watch) finish() error {
 }
 
 // linger serves on until an interrupt, if that was asked for.
-func (w *watch) linger(ctx context.Context) {
+func (w *sight) linger(ctx context.Context) {
 	if w.server == nil || !w.flags.linger || ctx.Err() != nil {
 		return
 	}
-	w.app.logs().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+w.server.URL+" until an interrupt", "url", w.server.URL)
+	w.app.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+w.server.URL+" until an interrupt", "url", w.server.URL)
 	<-ctx.Done()
 }
 
 // close ends the page. It is idempotent.
-func (w *watch) close() {
+func (w *sight) close() {
 	if w.server != nil {
 		w.server.Close()
 	}
@@ -135,7 +135,7 @@ func (w *watch) close() {
 
 // ui is `superstep ui`.
 func (a *app) ui() *cobra.Command {
-	f := &watchFlags{}
+	f := &seeFlags{}
 	cmd := &cobra.Command{
 		Use:   "ui TRACE...",
 		Short: "Show saved traces on a page",
@@ -156,11 +156,11 @@ why, who waited for whom. Two traces can be compared, superstep by superstep.`,
 	return cmd
 }
 
-func (a *app) show(ctx context.Context, f *watchFlags, files []string) error {
+func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	w := &watch{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: version()}, 0)}
+	w := &sight{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: version()}, 0)}
 	progress := a.progress()
 	defer progress.done()
 	for _, name := range files {
@@ -168,7 +168,7 @@ func (a *app) show(ctx context.Context, f *watchFlags, files []string) error {
 			if !errors.Is(err, trace.ErrCut) {
 				return err
 			}
-			a.logs().say(slog.LevelWarn, err.Error())
+			a.notices().say(slog.LevelWarn, err.Error())
 		}
 	}
 	progress.done()
