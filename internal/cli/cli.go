@@ -8,11 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,21 +31,21 @@ type app struct {
 	entries []Entry
 	out     io.Writer // results and reports
 	err     io.Writer // progress, warnings, errors
+	in      io.Reader // answers to questions
 	line    string    // the command line, for those who look
 	quiet   bool
 	// logFormat is how lines beside results and reports are written: text or json.
 	logFormat *oneOf
-	spoil     func(parent []uint32, dist []float32) // of graph500, for tests
+
+	interrupts interrupts
+	spoil      func(parent []uint32, dist []float32) // of graph500, for tests
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
 // ends what runs; a second one ends the process at once.
 func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) int {
-	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr}).main(args)
+	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr, in: os.Stdin}).main(args)
 }
-
-// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
-const patience = 3 * time.Second
 
 // checked is standard output, whose errors must not be lost.
 type checked struct {
@@ -65,19 +62,9 @@ func (c *checked) Write(p []byte) (int, error) {
 }
 
 func (a *app) main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a.interrupts.leave = a.interrupted
+	ctx, stop := a.interrupts.watch()
 	defer stop()
-	done := make(chan struct{})
-	defer close(done)
-	context.AfterFunc(ctx, func() {
-		stop()
-		select {
-		case <-done:
-		case <-time.After(patience):
-			fmt.Fprintln(a.err, "superstep: interrupted")
-			os.Exit(exitFailed)
-		}
-	})
 	out := &checked{Writer: a.out}
 	a.out = out
 	err := a.execute(ctx, args)
@@ -90,6 +77,7 @@ func (a *app) main(args []string) int {
 	var usage usageError
 	var program *engine.ProgramError
 	var bug *bugError
+	var job *jobError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		a.notices().say(slog.LevelError, "interrupted")
@@ -98,6 +86,8 @@ func (a *app) main(args []string) int {
 		return exitUsage
 	case errors.As(err, &program):
 		a.notices().crash(err.Error(), program.Stack)
+	case errors.As(err, &job) && job.stack && job.job.Stack != "":
+		a.notices().crash(oneLine(err), job.job.Stack+"\n")
 	case errors.As(err, &bug):
 		a.notices().crash(fmt.Sprintf("a bug in superstep: %v", bug.value), string(bug.stack))
 	default:
@@ -160,7 +150,7 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.PersistentFlags().Var(a.logFormat, "log-format", "how logs, warnings and errors are written")
 	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.ui(), a.algorithms(),
-		a.master(), a.worker(), a.status(), a.jobs(), a.cancel(), a.completion(), a.version())
+		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.completion(), a.version())
 	return root
 }
 

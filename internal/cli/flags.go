@@ -45,8 +45,11 @@ func (f *inputFlags) define(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *inputFlags) request(name string, team *parallel.Team, p *progress) (load.Request, error) {
-	r := load.Request{Name: name, Team: team, Progress: p.stage}
+func (f *inputFlags) request(name string, team *parallel.Team, p stages) (load.Request, error) {
+	r := load.Request{Name: name, Team: team}
+	if p != nil {
+		r.Progress = p.stage
+	}
 	if f.directed && f.undirected {
 		return r, usagef("--directed and --undirected contradict each other")
 	}
@@ -134,24 +137,29 @@ type runFlags struct {
 	deterministic    bool
 	maxSupersteps    int
 	json             string
-	see              seeFlags
-	flags            *pflag.FlagSet
+	seeFlags
+	flags *pflag.FlagSet
 }
 
 func (f *runFlags) define(cmd *cobra.Command) {
-	f.flags = cmd.Flags()
 	threadsFlag(cmd, &f.threads)
-	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, grid Nx1")
-	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions, of which one side is 1")
-	nothing(cmd, "workers")
-	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
+	f.defineGrid(cmd)
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way",
 		"auto", "push", "naive", "mirrored", "pull", "beamer")
 	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
-	f.see.define(cmd)
+	f.seeFlags.define(cmd)
+}
+
+// defineGrid defines the flags that say how a graph is dealt to partitions.
+func (f *runFlags) defineGrid(cmd *cobra.Command) {
+	f.flags = cmd.Flags()
+	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, grid Nx1")
+	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions, of which one side is 1")
+	nothing(cmd, "workers")
+	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
 func threadsFlag(cmd *cobra.Command, threads *int) {
@@ -180,6 +188,19 @@ func (f *runFlags) partitions() (int, string, error) {
 		return 0, "", usagef("found %d partitions, expected at most %d in one process", n, graph.MaxPartitions)
 	}
 	return n, grid, nil
+}
+
+// clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
+func (f *runFlags) clusterGrid() (rows, columns uint32, err error) {
+	if f.grid == "" && !f.flags.Changed("workers") {
+		return 0, 0, nil
+	}
+	_, grid, err := f.partitions()
+	if err != nil {
+		return 0, 0, err
+	}
+	r, c, err := parseGrid(grid)
+	return uint32(r), uint32(c), err
 }
 
 func parseGrid(s string) (r, c int, err error) {

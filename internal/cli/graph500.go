@@ -69,7 +69,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := apart("", "--json", g.run.json, "--trace", g.run.see.trace); err != nil {
+	if err := apart("", "--json", g.run.json, "--trace", g.run.trace); err != nil {
 		return err
 	}
 	if g.roots < 1 {
@@ -85,13 +85,13 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		return err
 	}
 	defer team.Close()
-	if err := errors.Join(writable(g.run.json, g.run.see.trace), g.run.see.check()); err != nil {
+	if err := errors.Join(writable(g.run.json, g.run.trace), g.run.check()); err != nil {
 		return err
 	}
 	o := g.run.options(team)
 	progress := g.app.progress()
 	defer progress.done()
-	seen, err := g.run.see.start(g.app, team)
+	seen, err := g.run.start(g.app, team)
 	if err != nil {
 		return err
 	}
