@@ -50,7 +50,8 @@ type Options struct {
 	Deterministic bool
 	// MaxSupersteps ends the run, unconverged, after so many; 0 is no limit.
 	MaxSupersteps int
-	// Trace gets a JSON object a line for each superstep of each partition. KeepTrace keeps them in the result.
+	// Trace gets a JSON object a line for each superstep of each partition, after one that begins the run and before one
+	// that ends it (docs/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
 	KeepTrace bool
 	// Progress, if not nil, is called after each superstep.
@@ -105,7 +106,10 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		Team: team, Delivery: o.Delivery, Encoding: o.Encoding, Uncombined: o.Uncombined, Deterministic: o.Deterministic,
 		MaxSupersteps: o.MaxSupersteps, Progress: o.Progress, Log: o.Log,
 	}
-	if o.Trace != nil || o.KeepTrace {
+	switch {
+	case o.Trace != nil:
+		eo.Trace = journal{sink.writer, sink}
+	case o.KeepTrace:
 		eo.Trace = sink
 	}
 	job, err := engine.NewJob(g.g, p, eo)
@@ -170,12 +174,18 @@ type keeper struct {
 
 func (k *keeper) Record(r *trace.Record) error {
 	if k.keep {
-		kept := *r
-		kept.Peers = append([]trace.Peer(nil), r.Peers...)
-		k.records = append(k.records, kept)
+		k.records = append(k.records, *r.Clone())
 	}
 	if k.writer != nil {
 		return k.writer.Record(r)
 	}
 	return nil
 }
+
+// journal writes what begins and ends a run, and gives its records to a keeper.
+type journal struct {
+	*trace.Writer
+	keeper *keeper
+}
+
+func (j journal) Record(r *trace.Record) error { return j.keeper.Record(r) }

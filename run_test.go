@@ -68,7 +68,7 @@ func TestRunTells(t *testing.T) {
 	if res.Converged || res.Supersteps != 4 || !slices.Equal(supersteps, []int{0, 1, 2, 3}) {
 		t.Errorf("converged %t, %d supersteps, told of %v", res.Converged, res.Supersteps, supersteps)
 	}
-	if len(res.Trace) != 8 || strings.Count(trace.String(), "\n") != 8 {
+	if len(res.Trace) != 8 || strings.Count(trace.String(), "\n") != 1+8+1 {
 		t.Fatalf("%d records kept, %d written", len(res.Trace), strings.Count(trace.String(), "\n"))
 	}
 	sent := 0
@@ -78,7 +78,7 @@ func TestRunTells(t *testing.T) {
 			t.Errorf("record %d: %+v", i, r)
 		}
 		var written superstep.SuperstepRecord
-		if err := json.Unmarshal([]byte(lines[i]), &written); err != nil || written.Messages != r.Messages || len(written.Peers) != len(r.Peers) {
+		if err := json.Unmarshal([]byte(lines[1+i]), &written); err != nil || written.Messages != r.Messages || len(written.Peers) != len(r.Peers) {
 			t.Errorf("record %d written as %s: %v", i, lines[i], err)
 		}
 		sent += r.Bytes()

@@ -142,12 +142,16 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		var p *control.PrepareReport
 		p, err = q.Executor.Prepare(ctx, t, body.Prepare)
 		r.Body = &control.Report_Prepare{Prepare: p}
+	case *control.Command_Locate:
+		var l *control.Located
+		l, err = q.Executor.Locate(ctx, t, body.Locate)
+		r.Body = &control.Report_Located{Located: l}
 	case *control.Command_Superstep:
 		var s *control.SuperstepReport
 		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
 		r.Body = &control.Report_Superstep{Superstep: s}
 	case *control.Command_Values:
-		err = q.values(ctx, t, c)
+		err = q.values(ctx, t, c, body.Values)
 	case *control.Command_Drop:
 		err = q.Executor.Drop(ctx, t, body.Drop.Graph)
 	default:
@@ -157,8 +161,8 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 }
 
 // values sends a job's result in pieces that fit into messages.
-func (q *queue) values(ctx context.Context, t Task, c *control.Command) error {
-	return q.Executor.Values(ctx, t, func(data []byte) error {
+func (q *queue) values(ctx context.Context, t Task, c *control.Command, v *control.Values) error {
+	return q.Executor.Values(ctx, t, v, func(data []byte) error {
 		for len(data) > 0 {
 			n := min(len(data), control.ChunkSize)
 			piece := &control.ValuesChunk{Data: append([]byte(nil), data[:n]...)}
@@ -182,9 +186,12 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 		r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
 	}
 	var program *ProgramError
+	var lost *LostError
 	switch {
 	case errors.As(err, &program):
 		r.Failure = &control.Failure{Message: bounded(program.Text), Stack: bounded(program.Stack), Program: true}
+	case errors.As(err, &lost):
+		r.Failure = &control.Failure{Message: bounded(err.Error()), Lost: lost.Worker}
 	case err != nil:
 		r.Failure = &control.Failure{Message: bounded(err.Error())}
 	}

@@ -197,6 +197,9 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if w.Group != nil && r.GossipAddress != "" {
 		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
 	}
+	if err := w.Executor.Registered(w.incarnation); err != nil {
+		return false, err
+	}
 	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
 	s := newSession(w)
 	return true, s.keep(ctx, c.Workers)
@@ -205,7 +208,9 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 // nobody executes nothing.
 type nobody struct{}
 
-var errNobody = errors.New("this version of superstep does not run jobs on a cluster yet")
+var errNobody = errors.New("this worker has nobody to do the work")
+
+func (nobody) Registered(uint64) error { return nil }
 
 func (nobody) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
 	return nil, errNobody
@@ -218,7 +223,14 @@ func (nobody) Prepare(context.Context, Task, *control.Prepare) (*control.Prepare
 func (nobody) Superstep(context.Context, Task, *control.Superstep) (*control.SuperstepReport, error) {
 	return nil, errNobody
 }
-func (nobody) Values(context.Context, Task, func([]byte) error) error { return errNobody }
-func (nobody) Cancel(Task, string)                                    {}
-func (nobody) Drop(context.Context, Task, string) error               { return nil }
-func (nobody) Reset()                                                 {}
+
+func (nobody) Locate(context.Context, Task, *control.Locate) (*control.Located, error) {
+	return nil, errNobody
+}
+
+func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
+	return errNobody
+}
+func (nobody) Cancel(Task, string)                      {}
+func (nobody) Drop(context.Context, Task, string) error { return nil }
+func (nobody) Reset()                                   {}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
 )
@@ -104,6 +105,17 @@ func (a *app) logger() *slog.Logger {
 		level = slog.LevelWarn
 	}
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}
+
+// clusterPrograms are those of this binary, for what runs them on a cluster.
+func (a *app) clusterPrograms() cluster.Programs {
+	var all []cluster.Program
+	for _, e := range a.known() {
+		if e.err == nil {
+			all = append(all, cluster.Program{Name: e.Name, Parameters: e.Parameters, New: e.New, KeepWeights: e.keepWeights})
+		}
+	}
+	return cluster.NewPrograms(all)
 }
 
 // programs are those of this binary, with fingerprints: a cluster runs one binary, or two built from the same source.

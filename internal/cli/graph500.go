@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
 )
 
 // graph500Command is `superstep graph500`.
@@ -97,7 +98,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	})
 	progress.done()
 	err = errors.Join(err, finish())
-	var broken *graph500.Violation
+	var broken *validate.Violation
 	if err != nil && !errors.As(err, &broken) {
 		return err
 	}

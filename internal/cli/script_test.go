@@ -177,14 +177,17 @@ func jsonValue(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonLines FILE KEY... checks that every line is an object that has the keys.
+// jsonLines FILE KIND KEY... checks that every line of a kind is an object that has the keys.
 func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 	lines := 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		lines++
 		var object map[string]any
 		ts.Check(json.Unmarshal([]byte(line), &object))
-		for _, key := range args[1:] {
+		if object["kind"] != args[1] {
+			continue
+		}
+		lines++
+		for _, key := range args[2:] {
 			at := object
 			names := strings.Split(key, ".")
 			for _, name := range names[:len(names)-1] {
@@ -196,7 +199,7 @@ func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	if lines == 0 {
-		ts.Fatalf("%s has no lines", args[0])
+		ts.Fatalf("%s has no lines of kind %s", args[0], args[1])
 	}
 }
 

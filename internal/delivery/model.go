@@ -43,15 +43,13 @@ type Rates struct {
 // Costs are predicted seconds by scheme; infinite where a scheme cannot be had.
 type Costs [schemes]float64
 
-// ByName returns the finite costs by the schemes' names.
-func (c *Costs) ByName() map[string]float64 {
-	m := map[string]float64{}
+// Into puts the finite costs into m, by the schemes' names.
+func (c *Costs) Into(m map[string]float64) {
 	for s, seconds := range c {
 		if !math.IsInf(seconds, 1) {
 			m[Scheme(s).String()] = seconds
 		}
 	}
-	return m
 }
 
 // Predict returns what each scheme would take for a load.

@@ -81,7 +81,7 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 
 // start runs superstep 0: Init, or Compute without messages, on every vertex or on the sources alone.
 func (r *runner[V, M]) start() error {
-	defer r.timed(&r.report.Times.Compute)()
+	defer r.timed(&r.report.Times.Compute).end()
 	if r.job.methods.initial != nil {
 		return r.startSources()
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -11,8 +10,10 @@ import (
 
 // crew is the partitions of a process at work: a goroutine for each, which takes a command and makes a report.
 type crew struct {
+	vitals   *vitals // nil if nobody asks
 	commands []chan *Command
 	reports  []*Report
+	accounts []*transport.Account
 	done     chan struct{}
 	group    sync.WaitGroup
 }
@@ -26,7 +27,7 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 	}
 	gate := make(chan struct{}, threads)
 	n := len(j.runners)
-	c := &crew{reports: make([]*Report, n), done: make(chan struct{}, n)}
+	c := &crew{vitals: j.vitals(), reports: make([]*Report, n), done: make(chan struct{}, n)}
 	for i, r := range j.runners {
 		commands := make(chan *Command, 1)
 		c.commands = append(c.commands, commands)
@@ -55,6 +56,9 @@ func (c *crew) step(_ context.Context, command *Command) []*Report {
 	for range c.commands {
 		<-c.done
 	}
+	if c.vitals != nil {
+		c.vitals.note(c.reports)
+	}
 	return c.reports
 }
 
@@ -69,20 +73,28 @@ func (c *crew) stop() {
 func (j *Job[V, M]) runAlone(ctx context.Context, c *Command) []*Report {
 	r := j.runners[0]
 	r.alone[0] = r.superstep(ctx, c)
+	if j.options.Trace != nil {
+		j.process.note(r.alone[:])
+	}
 	return r.alone[:]
 }
 
-// accounted reports whether all values that were sent came.
-func accounted(reports []*Report) error {
-	sent, received := 0, 0
+// vitals returns what measures the process in a run that begins, or nil if that is not recorded.
+func (j *Job[V, M]) vitals() *vitals {
+	if j.options.Trace == nil {
+		return nil
+	}
+	j.process.begin()
+	return &j.process
+}
+
+// audit holds the partitions of a process to account: what every one sent each other is what came there.
+func (c *crew) audit(reports []*Report) error {
+	c.accounts = c.accounts[:0]
 	for _, p := range reports {
-		sent += p.Sent
-		received += p.Received
+		c.accounts = append(c.accounts, p.Account)
 	}
-	if sent != received {
-		return fmt.Errorf("%d values were sent to other partitions, and %d came", sent, received)
-	}
-	return nil
+	return transport.Balance(c.accounts)
 }
 
 // firstError returns why a superstep failed: rather the cause than what followed from it.

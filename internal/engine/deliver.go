@@ -37,7 +37,7 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 
 // sends exchanges the messages to single vertices, into the inbox or the lists.
 func (r *runner[V, M]) sends(ctx context.Context, c *Command) error {
-	defer r.timed(&r.report.Times.Fold)()
+	defer r.timed(&r.report.Times.Fold).end()
 	var err error
 	if r.outboxes[0].KeepSenders {
 		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking, c.Superstep)
@@ -71,7 +71,7 @@ func (r *runner[V, M]) makeInbox() {
 // expand sends the frontier to the partitions that walk its edges in the block, and takes in theirs. It reports whether
 // every sender of the block is present.
 func (r *runner[V, M]) expand(ctx context.Context, c *Command, b *graph.Block, back bool) (all bool, err error) {
-	defer r.timed(&r.report.Times.Expand)()
+	defer r.timed(&r.report.Times.Expand).end()
 	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, back)
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
@@ -92,7 +92,7 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
 		}
 		r.pull[i].Present, r.pull[i].All = r.read.Words, all
 	}
-	defer r.timed(&r.report.Times.Traverse)()
+	defer r.timed(&r.report.Times.Traverse).end()
 	r.write.All = true // every word of the owned is written below, and expand writes the ghosts'
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
@@ -153,7 +153,7 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 
 // computeInbox runs the vertices that have a message in the inbox, or are awake.
 func (r *runner[V, M]) computeInbox(c *Command) error {
-	defer r.timed(&r.report.Times.Compute)()
+	defer r.timed(&r.report.Times.Compute).end()
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
 		r.write.All = true
@@ -165,8 +165,22 @@ func (r *runner[V, M]) computeInbox(c *Command) error {
 	return r.run(many, nil, r.tasks.inbox)
 }
 
-// timed adds the time until the returned function is called.
-func (r *runner[V, M]) timed(to *float64) func() {
-	start := time.Now()
-	return func() { *to += time.Since(start).Seconds() }
+// lap is a phase being timed.
+type lap struct {
+	report *Report
+	to     *float64
+	waited *time.Duration // by the exchange, so far
+	start  time.Time
+	before time.Duration // waited at the start
+}
+
+// timed begins a phase; its end adds its time, but for what was spent waiting for others.
+func (r *runner[V, M]) timed(to *float64) lap {
+	return lap{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
+}
+
+func (l lap) end() {
+	waited := *l.waited - l.before
+	*l.to += (time.Since(l.start) - waited).Seconds()
+	l.report.Times.Wait += waited.Seconds()
 }

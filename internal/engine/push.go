@@ -52,18 +52,18 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *Command, b *graph.Block
 		edges = c.SenderEdges / r.part.Of
 	}
 	r.pushing, r.through = pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}, b
-	stop := r.timed(&r.report.Times.Traverse)
+	phase := r.timed(&r.report.Times.Traverse)
 	if r.uncombined() {
 		err = r.emit(a.Chunks)
 	} else {
 		r.makeInbox()
 		err = r.push(a.Chunks, edges)
 	}
-	stop()
+	phase.end()
 	if err != nil {
 		return err
 	}
-	defer r.timed(&r.report.Times.Fold)()
+	defer r.timed(&r.report.Times.Fold).end()
 	if r.uncombined() {
 		err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, back)
 		r.resetBins()

@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -41,21 +42,15 @@ type run struct {
 	report    *Report
 	in        *edges.Input
 	g         *graph.Graph
-	validator *Validator
+	validator *validate.Validator
 	arena     *mem.Arena
 	parent    []uint32
 	dist      []float32
-	search    string // in the records of --trace: the kernel and its root
-}
-
-// Record passes a record on under the name of the search.
-func (r *run) Record(record *trace.Record) error {
-	record.Job = r.search
-	return r.Engine.Trace.Record(record)
+	search    trace.Named // gives the records of --trace the kernel and its root as their job
 }
 
 // Run runs the benchmark: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from every root, each
-// search timed and then judged. The report is complete also when the error is a *Violation: a search was not valid.
+// search timed and then judged. The report is complete also when the error is a *validate.Violation: a search was not valid.
 func Run(ctx context.Context, c Config) (*Report, error) {
 	if c.Progress == nil {
 		c.Progress = func(string, int64, int64) {}
@@ -70,7 +65,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	defer r.close()
 	err := r.all(ctx)
 	r.report.PeakRSS = mem.PeakRSS()
-	var broken *Violation
+	var broken *validate.Violation
 	if err == nil && c.Validate || errors.As(err, &broken) {
 		valid := err == nil
 		r.report.Valid = &valid
@@ -106,7 +101,7 @@ func (r *run) all(ctx context.Context) error {
 	n := r.g.N
 	r.parent = mem.Make[uint32](r.arena, n)
 	if r.Validate {
-		r.validator = NewValidator(r.in.Edges, n, r.Team)
+		r.validator = validate.NewValidator(r.in.Edges, n, r.Team)
 		r.validator.Stop = ctx.Err
 	}
 	if err := r.kernel2(ctx); err != nil {
@@ -164,9 +159,9 @@ func (r *run) kernel2(ctx context.Context) error {
 		return job, err
 	}, func() {
 		r.each(func(v int) { r.parent[v] = r.input(job.Value(pregel.VertexID(r.g.IDs[v]))) })
-	}, func(root uint64) (Result, error) {
+	}, func(root uint64) (validate.Result, error) {
 		if r.validator == nil {
-			return Result{}, nil
+			return validate.Result{}, nil
 		}
 		return r.validator.BFS(root, r.parent)
 	})
@@ -191,9 +186,9 @@ func (r *run) kernel3(ctx context.Context) error {
 				r.dist[v] = -1
 			}
 		})
-	}, func(root uint64) (Result, error) {
+	}, func(root uint64) (validate.Result, error) {
 		if r.validator == nil {
-			return Result{}, nil
+			return validate.Result{}, nil
 		}
 		return r.validator.SSSP(root, r.parent, r.dist)
 	})
@@ -203,10 +198,14 @@ func (r *run) options(job string) engine.Options {
 	o := r.Engine
 	o.Team, o.Job = r.Team, job
 	if o.Trace != nil {
-		o.Trace = r
+		r.search.To, r.search.About = o.Trace, r.about
+		o.Trace = &r.search
 	}
 	return o
 }
+
+// about says in the trace what the searches are of.
+func (r *run) about(j *trace.Job) { j.Graph, j.Grid = r.in.Name, r.report.Grid() }
 
 // each calls f for every input vertex, in parallel.
 func (r *run) each(f func(v int)) {
@@ -220,7 +219,7 @@ func (r *run) each(f func(v int)) {
 // input returns the input vertex of a handle.
 func (r *run) input(id pregel.VertexID) uint32 {
 	if id == pregel.None {
-		return Unreached
+		return validate.Unreached
 	}
 	return r.g.Order[id]
 }
@@ -233,13 +232,13 @@ type search interface {
 // searches times a search from every root, translates what it found to the input's numbers, and judges that. The first
 // root is searched once before, untimed, as a warm-up. Nothing goes from one search to another but the model's
 // coefficients.
-func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func(pregel.VertexID) (search, error), translate func(), judge func(root uint64) (Result, error)) error {
+func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func(pregel.VertexID) (search, error), translate func(), judge func(root uint64) (validate.Result, error)) error {
 	roots := r.report.Roots
 	for i := -1; i < len(roots); i++ {
 		root := roots[max(i, 0)]
 		r.Progress(name, int64(max(i, 0)), int64(len(roots)))
-		if r.search = fmt.Sprintf("%s root %d", strings.ToLower(name), root); i < 0 {
-			r.search += " warm-up"
+		if r.search.Name = fmt.Sprintf("%s root %d", strings.ToLower(name), root); i < 0 {
+			r.search.Name += trace.WarmUp
 		}
 		id, _ := r.g.Find(root)
 		job, err := prepare(id)
@@ -273,7 +272,7 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 		}
 		if r.Validate && result.Edges != nedge {
 			return fmt.Errorf("%s from root %d: %w", name, root,
-				&Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", nedge, result.Edges)})
+				&validate.Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", nedge, result.Edges)})
 		}
 		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
 	}
@@ -286,7 +285,7 @@ func (r *run) nedge() int64 {
 	r.Team.For(r.g.N, 1<<16, func(worker, lo, hi int) {
 		sum := int64(0)
 		for v := lo; v < hi; v++ {
-			if r.parent[v] != Unreached {
+			if r.parent[v] != validate.Unreached {
 				sum += int64(r.g.TupleDegrees[v])
 			}
 		}

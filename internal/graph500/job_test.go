@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -45,7 +46,7 @@ func TestRunFindsWrongSearches(t *testing.T) {
 		c := config(t)
 		c.Spoil = spoil
 		r, err := Run(t.Context(), c)
-		var broken *Violation
+		var broken *validate.Violation
 		if !errors.As(err, &broken) || r == nil || r.Valid == nil || *r.Valid {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -59,8 +60,8 @@ func TestRunFindsWrongSearches(t *testing.T) {
 // forget takes a vertex out of the tree that is not the root.
 func forget(parent []uint32) {
 	for x, p := range parent {
-		if p != Unreached && p != uint32(x) {
-			parent[x] = Unreached
+		if p != validate.Unreached && p != uint32(x) {
+			parent[x] = validate.Unreached
 			return
 		}
 	}
@@ -95,17 +96,5 @@ func TestRunEnds(t *testing.T) {
 			t.Errorf("%s: seen %t, error %v", stage, seen, err)
 		}
 		cancel()
-	}
-}
-
-func TestValidatorStops(t *testing.T) {
-	in, _ := kronecker(t, 8, 0)
-	v := NewValidator(in.Edges, in.Vertices, nil)
-	defer v.Close()
-	why := errors.New("enough")
-	v.Stop = func() error { return why }
-	parent := make([]uint32, in.Vertices)
-	if _, err := v.BFS(0, parent); !errors.Is(err, why) {
-		t.Errorf("error %v", err)
 	}
 }

@@ -34,7 +34,7 @@ type Kernel struct {
 	Time []float64
 	// Translate is the time, not part of Time, to bring the result from the engine's numbering to the input's.
 	Translate []float64
-	// Nedge is what the validator counts, see [Result]: the same for both kernels when they search the same graph.
+	// Nedge is what the validator counts, see validate.Result: the same for both kernels when they search the same graph.
 	Nedge []int64
 	// Validate is the time of validation, nil when there was none.
 	Validate []float64

@@ -1,19 +1,25 @@
-// Package trace has the superstep record: what one partition did in one superstep, why, and how long it took. It is
-// what --trace writes, one JSON object a line.
+// Package trace has the superstep record: what one partition did in one superstep, why, and how long it took; and the
+// lines around it that say which run it belongs to. It is what --trace writes, one JSON object a line (docs/formats.md),
+// and what the page, the API and the summary of a run are made of.
 package trace
 
 import (
-	"encoding/json"
-	"io"
-	"sync"
+	"maps"
+	"slices"
+	"time"
 )
 
-// Record is one partition's superstep. Seconds are wall time; predictions are for the superstep as a whole. The last
-// superstep of a run may be one in which no vertex ran: it has records, and is not counted.
+// Version is that of the lines' form. Keys may be added under the same version; readers skip those they do not know.
+const Version = 1
+
+// Record is one partition's superstep. Seconds are wall time; Predicted and Actual are of the superstep as a whole. The
+// last superstep of a run may be one in which no vertex ran: it has records, and is not counted.
 type Record struct {
 	Job       string `json:"job"`
 	Superstep int    `json:"superstep"`
 	Partition int    `json:"partition"`
+	// Worker names the process that has the partition; it is empty in a run of one process.
+	Worker string `json:"worker,omitempty"`
 	// Scheme is the grid's way to deliver: none, naive, mirrored or pull; Delivery is push or pull, or none.
 	Scheme   string `json:"scheme"`
 	Delivery string `json:"delivery"`
@@ -27,19 +33,32 @@ type Record struct {
 
 	Peers []Peer  `json:"peers,omitempty"`
 	Times Seconds `json:"seconds"`
-	// Predicted is the model's guess of delivery, by scheme; it is the same in the records of all partitions.
+	// Predicted is the model's guess of delivery in seconds, by scheme, and Actual what the one chosen took: the slowest
+	// partition's expand, traverse and fold. Both are the same in the records of all partitions.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
+	Actual    float64            `json:"actual,omitempty"`
 	Reason    string             `json:"reason"`
+
+	// Of the process that has the partition: its resident memory in bytes after the superstep, measured every 20 ms at
+	// most, and the seconds that the garbage collector stopped it for since the last superstep's end.
+	Memory  int64   `json:"memory,omitempty"`
+	GCPause float64 `json:"gc_pause"`
 }
 
-// Seconds is the time of each phase.
+// Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the coordinator.
 type Seconds struct {
 	Expand   float64 `json:"expand"`
 	Traverse float64 `json:"traverse"` // with compute, where the two are one loop
 	Fold     float64 `json:"fold"`
 	Compute  float64 `json:"compute"`
-	Wait     float64 `json:"wait"`
+	// Wait is for others: for their frames, for a processor while other partitions have it, and for the slowest.
+	Wait float64 `json:"wait"`
+	// Total is the superstep's time, the same for all partitions.
+	Total float64 `json:"total"`
 }
+
+// Busy returns the time the partition worked.
+func (s *Seconds) Busy() float64 { return s.Expand + s.Traverse + s.Fold + s.Compute }
 
 // Peer is what was sent to one other partition.
 type Peer struct {
@@ -59,21 +78,69 @@ func (r *Record) Bytes() int {
 	return n
 }
 
+// Clone returns a copy that shares nothing with r.
+func (r *Record) Clone() *Record {
+	c := *r
+	c.Peers, c.Predicted = slices.Clone(r.Peers), maps.Clone(r.Predicted)
+	return &c
+}
+
+// Job begins a run: a program on a graph. What is not known is zero.
+type Job struct {
+	Job        string            `json:"job"` // the name that its records have
+	Program    string            `json:"program,omitempty"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Graph      string            `json:"graph,omitempty"`
+	Vertices   uint64            `json:"vertices,omitempty"`
+	Arcs       uint64            `json:"arcs,omitempty"` // stored: an undirected edge is two
+	Partitions int               `json:"partitions,omitempty"`
+	Threads    int               `json:"threads,omitempty"`
+	Grid       string            `json:"grid,omitempty"`
+	Delivery   string            `json:"delivery,omitempty"` // the choice of the user
+	Began      time.Time         `json:"began"`
+}
+
+// Outcomes of a run.
+const (
+	Converged = "converged" // nobody was awake and nothing under way, or the program halted
+	Limit     = "limit"     // of supersteps
+	Failed    = "failed"
+	Cancelled = "cancelled"
+)
+
+// End ends a run.
+type End struct {
+	Job        string  `json:"job"`
+	Outcome    string  `json:"outcome"`
+	Error      string  `json:"error,omitempty"`
+	Supersteps int     `json:"supersteps"`
+	Seconds    float64 `json:"seconds"`
+}
+
+// Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading, building, validating,
+// writing.
+type Stage struct {
+	Stage   string  `json:"stage"`
+	Done    int64   `json:"done,omitempty"` // of Total, or of nobody knows how much
+	Total   int64   `json:"total,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// Log is a line for people: a program's, or a warning.
+type Log struct {
+	Time  time.Time `json:"time"`
+	Level string    `json:"level"` // info, warn or error
+	Text  string    `json:"text"`
+}
+
 // Sink takes records. Record may be called by one goroutine at a time; r is only valid during the call.
 type Sink interface{ Record(r *Record) error }
 
-// Writer is a Sink that writes JSON lines.
-type Writer struct {
-	mu  sync.Mutex
-	enc *json.Encoder
-}
-
-// NewWriter makes a Writer to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{enc: json.NewEncoder(w)} }
-
-// Record writes r as one line.
-func (w *Writer) Record(r *Record) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.enc.Encode(r)
+// Journal takes all there is to know of runs. Its methods may be called by one goroutine at a time, but for Log.
+type Journal interface {
+	Sink
+	Begin(j *Job) error
+	End(e *End) error
+	Stage(s *Stage) error
+	Log(l *Log) error
 }

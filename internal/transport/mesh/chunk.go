@@ -29,11 +29,14 @@ import (
 //	92  payload
 //
 // The last checksum covers the one of the payload, and with it everything. A ping has kind 255, nothing but magic,
-// version, incarnation, sequence and checksums, and no payload.
+// version, incarnation, sequence and checksums, and no payload. A message of a Link has kind 254; it comes from and goes to a
+// worker's number instead of a partition's, has its tag in place of the superstep, values alone, and no count. Its chunks
+// may have those of frames, and of messages to other tags, between them.
 const (
 	chunkMagic   = "SSFR"
 	headerSize   = 92
 	kindPing     = 255
+	kindMessage  = 254
 	maxChunk     = 64 << 20 // the most payload a chunk may carry
 	formRaw      = 0
 	formPacked   = 1 // values are the codec's
@@ -61,6 +64,9 @@ func (i *identity) String() string {
 }
 
 func kindName(kind uint8) string {
+	if kind == kindMessage {
+		return "message"
+	}
 	if int(kind) < transport.Kinds {
 		return transport.Kind(kind).String()
 	}
@@ -138,10 +144,12 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 			return fmt.Errorf("%w: a ping that says more", errCorrupt)
 		}
 		return nil
-	case int(h.kind) >= transport.Kinds:
+	case int(h.kind) >= transport.Kinds && h.kind != kindMessage:
 		return fmt.Errorf("%w: kind %d", errCorrupt, h.kind)
 	case h.presence > maxFrame || h.contents > maxFrame || h.payload() > maxFrame || h.count > 1<<40:
 		return fmt.Errorf("%w: %d values, %d + %d bytes: the limit is %d bytes", errCorrupt, h.count, h.presence, h.contents, maxFrame)
+	case h.kind == kindMessage && (h.count > 0 || h.presence > 0 || h.encoding > 0 || h.form != formRaw):
+		return fmt.Errorf("%w: a message with presence", errCorrupt)
 	case h.length > maxChunk:
 		return fmt.Errorf("%w: a chunk of %d bytes: the limit is %d", errCorrupt, h.length, maxChunk)
 	case h.offset > h.payload() || uint64(h.length) > h.payload()-h.offset:
@@ -220,26 +228,4 @@ func cut(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// A credit goes the other way on the connection: how many bytes of chunks, pings apart, the receiver has made room for
-// since the beginning. It is repeated as a sign of life.
-//
-//	0  magic "SSCR"  4 | bytes  8 | CRC32-C of bytes 0 to 11  4
-const (
-	creditMagic = "SSCR"
-	creditSize  = 16
-)
-
-func putCredit(b []byte, total uint64) {
-	copy(b, creditMagic)
-	binary.LittleEndian.PutUint64(b[4:], total)
-	binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[:12], castagnoli))
-}
-
-func parseCredit(b []byte) (uint64, error) {
-	if string(b[:4]) != creditMagic || crc32.Checksum(b[:12], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
-		return 0, fmt.Errorf("%w: a credit that is none", errCorrupt)
-	}
-	return binary.LittleEndian.Uint64(b[4:]), nil
 }

@@ -43,6 +43,15 @@ func randomChunk(r *rand.Rand) (header, []byte) {
 	for i := range payload {
 		payload[i] = byte(r.Uint32())
 	}
+	if r.IntN(4) == 0 {
+		return header{
+			identity: identity{
+				kind: kindMessage, epoch: r.Uint32(), superstep: r.Uint32(), from: r.Uint32(), to: r.Uint32(), job: r.Uint64(),
+				incarnation: r.Uint64(), contents: uint64(len(payload)),
+			},
+			sequence: r.Uint32(),
+		}, payload
+	}
 	presence := uint64(r.IntN(len(payload) + 1))
 	return header{
 		identity: identity{
@@ -115,6 +124,8 @@ func TestOversizedLengthsAreRefusedBeforeAllocation(t *testing.T) {
 		"empty chunk, full frame": func(h *header) { h.contents = 10 },
 		"absurd count":            func(h *header) { h.count = 1 << 50 },
 		"unknown kind":            func(h *header) { h.kind = uint8(transport.Kinds) },
+		"message with presence":   func(h *header) { h.kind, h.presence, h.length = kindMessage, 5, 5 },
+		"message with a count":    func(h *header) { h.kind, h.count = kindMessage, 5 },
 		"ping with a payload":     func(h *header) { h.kind, h.length, h.contents = kindPing, 5, 5 },
 	} {
 		h := header{}

@@ -26,10 +26,12 @@ type inbound struct {
 	err       error
 	consumed  uint64 // bytes of chunks there is room for again
 	announced uint64
+	due       map[laneKey]uint64 // of messages' windows
 
 	// The reader's own.
 	session *Session // of the last frame
 	frame   incoming
+	message *message // whose chunk is being read; nil if it is refused
 }
 
 // incoming is a frame that has come in part.
@@ -42,7 +44,9 @@ type incoming struct {
 }
 
 func newInbound(m *Mesh, c net.Conn, peer greeting) *inbound {
-	return &inbound{mesh: m, conn: c, peer: peer, done: make(chan struct{}), kick: make(chan struct{}, 1)}
+	return &inbound{
+		mesh: m, conn: c, peer: peer, done: make(chan struct{}), kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
+	}
 }
 
 // fail breaks the connection.
@@ -105,6 +109,8 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	switch {
 	case h.kind == kindPing:
 		return nil, nil
+	case h.kind == kindMessage:
+		return in.placeMessage(h)
 	case h.offset == 0:
 		in.drop() // the sender stopped in the middle of it: its session has ended
 		f.identity = h.identity
@@ -126,7 +132,11 @@ func (in *inbound) place(h *header) ([]byte, error) {
 func (in *inbound) placed(h *header) {
 	size := uint64(headerSize) + uint64(h.length)
 	in.mesh.counters.bytesIn.Add(size)
-	if h.kind == kindPing {
+	switch h.kind {
+	case kindPing:
+		return
+	case kindMessage:
+		in.placedMessage(h)
 		return
 	}
 	f := &in.frame
@@ -146,31 +156,17 @@ func (in *inbound) placed(h *header) {
 // address finds the partition a frame is for. It leaves arrival nil, and counts, if the frame is not to be had.
 func (in *inbound) address(h *header) {
 	f, c := &in.frame, &in.mesh.counters
-	if h.incarnation != in.peer.incarnation {
-		c.staleIncarnation.Add(1)
+	s := in.attempt(h)
+	if s == nil {
 		return
 	}
-	s := in.session
-	if s == nil || s.job != h.job || s.epoch != h.epoch || s.Err() != nil {
-		if s = in.mesh.session(h.job, h.epoch); s == nil || s.Err() != nil {
-			in.session = nil
-			c.staleJob.Add(1)
-			return
-		}
-		in.session = s
-	}
 	n := uint32(len(s.layout.Owner))
-	if h.from >= n || h.to >= n || s.ports[h.to] == nil || s.layout.worker(h.from).Name != in.peer.name {
+	if h.from >= n || h.to >= n || s.ports[h.to] == nil {
 		c.misrouted.Add(1)
 		return
 	}
 	f.worker = s.layout.Owner[h.from]
-	if s.layout.Workers[f.worker].Incarnation != h.incarnation {
-		c.staleIncarnation.Add(1)
-		return
-	}
-	if err := s.bind(f.worker, in); err != nil {
-		s.fail(err)
+	if !in.admits(s, f.worker, h) {
 		return
 	}
 	p := s.ports[h.to]
@@ -179,6 +175,85 @@ func (in *inbound) address(h *header) {
 		return
 	}
 	f.port, f.arrival = p, p.newArrival(f.payload())
+}
+
+// attempt returns the session a chunk is for. It returns nil, and counts, if that is not open.
+func (in *inbound) attempt(h *header) *Session {
+	c := &in.mesh.counters
+	if h.incarnation != in.peer.incarnation {
+		c.staleIncarnation.Add(1)
+		return nil
+	}
+	s := in.session
+	if s == nil || s.job != h.job || s.epoch != h.epoch || s.Err() != nil {
+		if s = in.mesh.session(h.job, h.epoch); s == nil || s.Err() != nil {
+			in.session = nil
+			c.staleJob.Add(1)
+			return nil
+		}
+		in.session = s
+	}
+	return s
+}
+
+// admits reports whether the connection is that of a session's worker. It counts if not.
+func (in *inbound) admits(s *Session, worker int, h *header) bool {
+	c := &in.mesh.counters
+	switch w := &s.layout.Workers[worker]; {
+	case w.Name != in.peer.name:
+		c.misrouted.Add(1)
+		return false
+	case w.Incarnation != h.incarnation:
+		c.staleIncarnation.Add(1)
+		return false
+	}
+	if err := s.bind(worker, in); err != nil {
+		s.fail(err)
+		return false
+	}
+	return true
+}
+
+// placeMessage returns where a chunk of a message goes: nil if it is refused.
+func (in *inbound) placeMessage(h *header) ([]byte, error) {
+	in.message = nil
+	s := in.attempt(h)
+	if s == nil {
+		return nil, nil
+	}
+	if n := uint32(len(s.layout.Workers)); h.from >= n || h.to != uint32(s.self) {
+		in.mesh.counters.misrouted.Add(1)
+		return nil, nil
+	}
+	if !in.admits(s, int(h.from), h) {
+		return nil, nil
+	}
+	to, p, err := s.link.place(in, h)
+	in.message = p
+	return to, err
+}
+
+// placedMessage takes note of a chunk whose payload is where placeMessage said.
+func (in *inbound) placedMessage(h *header) {
+	if in.message == nil {
+		return
+	}
+	if in.message.have+uint64(h.length) == in.message.total {
+		in.mesh.counters.messagesIn.Add(1)
+	}
+	in.session.link.placed(in.message, h)
+	in.message = nil
+}
+
+// grant says that there is room for so many bytes more of a session's messages under a tag.
+func (in *inbound) grant(k laneKey, bytes uint64) {
+	in.mu.Lock()
+	in.due[k] += bytes
+	due := in.due[k] >= uint64(in.mesh.options.Window)/4 || len(in.due) > mostDue
+	in.mu.Unlock()
+	if due {
+		signal(in.kick)
+	}
 }
 
 // consume says that there is room for so many bytes more.
@@ -192,27 +267,45 @@ func (in *inbound) consume(bytes uint64) {
 	}
 }
 
+// mostDue is how many lanes may wait for small credits.
+const mostDue = 64
+
 // writeCredits tells the other side what room there is: soon when it is much, and now and then as a sign of life.
 func (in *inbound) writeCredits() {
 	silence := in.mesh.options.Silence
 	tick := time.NewTicker(silence / 4)
 	defer tick.Stop()
-	b := make([]byte, creditSize)
+	var b []byte
 	for {
+		all := false
 		select {
 		case <-in.kick:
 		case <-tick.C:
+			all = true
 		case <-in.done:
 			return
 		}
-		in.mu.Lock()
-		in.announced = in.consumed
-		putCredit(b, in.consumed)
-		in.mu.Unlock()
+		b = in.credits(b[:0], all)
 		in.conn.SetWriteDeadline(time.Now().Add(silence))
 		if _, err := in.conn.Write(b); err != nil {
 			in.fail(silent(err, silence))
 			return
 		}
 	}
+}
+
+// credits appends what is to be announced; small credits of lanes only if all are.
+func (in *inbound) credits(b []byte, all bool) []byte {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.announced = in.consumed
+	b = appendCredit(b, credit{bytes: in.consumed})
+	all = all || len(in.due) > mostDue
+	for k, bytes := range in.due {
+		if all || bytes >= uint64(in.mesh.options.Window)/4 {
+			b = appendCredit(b, credit{true, k, bytes})
+			delete(in.due, k)
+		}
+	}
+	return b
 }

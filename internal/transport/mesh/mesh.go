@@ -14,6 +14,11 @@
 // has returned, which waits until all its frames were written. Since every partition calls it at the end of a superstep,
 // before it reports, the rule of [transport.Frame] holds, and the queues take no memory to speak of.
 //
+// # Messages
+//
+// A [Link] carries messages of bytes under tags between the workers of a session, on the same connections. They have a
+// window for each tag, apart from that of frames, and pass frames that wait for room.
+//
 // # Credits
 //
 // What came for a partition that is busy counts against the window of its connection until the partition takes it; a

@@ -89,8 +89,9 @@ func (o *Options) checkToken(at net.Addr) error {
 
 // Stats counts what a mesh has seen since it was made.
 type Stats struct {
-	FramesOut, FramesIn uint64
-	BytesOut, BytesIn   uint64 // on the wire, headers included
+	FramesOut, FramesIn     uint64
+	MessagesOut, MessagesIn uint64 // of links
+	BytesOut, BytesIn       uint64 // on the wire, headers included
 	// Stale counts frames that were refused, by what was wrong with them.
 	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
 	// Refused counts connections that were not let in, by why; Garbage includes those that said nothing.
@@ -107,6 +108,7 @@ func (s *Stats) Stale() uint64 {
 // counters are what Stats is taken from.
 type counters struct {
 	framesOut, framesIn, bytesOut, bytesIn                atomic.Uint64
+	messagesOut, messagesIn                               atomic.Uint64
 	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
 	garbage, wrongVersion, wrongToken, fenced             atomic.Uint64
 	corrupt, broken                                       atomic.Uint64
@@ -117,6 +119,7 @@ type counters struct {
 func (c *counters) stats() Stats {
 	return Stats{
 		FramesOut: c.framesOut.Load(), FramesIn: c.framesIn.Load(), BytesOut: c.bytesOut.Load(), BytesIn: c.bytesIn.Load(),
+		MessagesOut: c.messagesOut.Load(), MessagesIn: c.messagesIn.Load(),
 		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(), StaleIncarnation: c.staleIncarnation.Load(),
 		Misrouted: c.misrouted.Load(), Garbage: c.garbage.Load(), WrongVersion: c.wrongVersion.Load(),
 		WrongToken: c.wrongToken.Load(), Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),

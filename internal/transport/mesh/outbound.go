@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -36,11 +37,16 @@ type outbound struct {
 	err      error
 	sent     uint64 // bytes of chunks
 	consumed uint64 // of these, as the other side says
+	lanes    map[laneKey]*lane
+	awaken   []*lane // with something that may be written
+	spare    []*post
+	posted   chan struct{} // some lane is awake
 
 	// The writer's own.
 	batch    []byte
 	item     item // being written
 	header   header
+	posting  header
 	vec      [4][]byte
 	buffers  net.Buffers
 	packed   []byte
@@ -58,6 +64,7 @@ func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 	return &outbound{
 		mesh: m, conn: c, peer: p, window: window,
 		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
+		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
 		batch: make([]byte, 0, batchSize),
 	}
 }
@@ -135,6 +142,7 @@ func (o *outbound) drop(s *Session) {
 	}
 	clear(o.queue[len(kept):])
 	o.queue, o.next = kept, 0
+	o.dropLanes(s)
 	o.mu.Unlock()
 	for _, it := range dropped {
 		it.port.written(0, 0)
@@ -165,7 +173,7 @@ func (o *outbound) write() {
 	}
 }
 
-// pause waits for a signal or for the end of the session, if not nil, and pings meanwhile.
+// pause waits for a signal or for the end of the session, if not nil, and writes messages and pings meanwhile.
 func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 	var over <-chan struct{}
 	if s != nil {
@@ -179,6 +187,16 @@ func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 			return nil
 		case <-o.done:
 			return o.err
+		case <-o.posted:
+			wrote, err := o.writeMessage()
+			if err == nil && wrote {
+				signal(o.posted) // there may be more
+			} else if err == nil {
+				err = o.flush()
+			}
+			if err != nil {
+				return err
+			}
 		case <-o.ping.C:
 			h := header{identity: identity{kind: kindPing, incarnation: o.mesh.options.Incarnation}}
 			if err := o.appendHeader(&h, nil, nil, 0); err != nil {
@@ -224,7 +242,13 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		a := f.Presence[min(h.offset, h.presence):min(end, h.presence)]
 		b := values[max(h.offset, h.presence)-h.presence : max(end, h.presence)-h.presence]
 		h.length = uint32(n)
+		o.mu.Lock()
+		o.sent += uint64(cost(int(n)))
+		o.mu.Unlock()
 		if err := o.writeChunk(h, a, b); err != nil {
+			return 0, err
+		}
+		if _, err := o.writeMessage(); err != nil { // a long frame does not hold up messages
 			return 0, err
 		}
 		h.offset = end
@@ -238,7 +262,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 
 // encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the codec failed, and how
 // the connection did.
-func (o *outbound) encode(c Codec, f *transport.Frame) (failed, err error) {
+func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -287,9 +311,6 @@ func (o *outbound) room(s *Session) (bool, error) {
 // writeChunk writes or batches a chunk whose payload is a and b.
 func (o *outbound) writeChunk(h *header, a, b []byte) error {
 	n := len(a) + len(b)
-	o.mu.Lock()
-	o.sent += uint64(headerSize + n)
-	o.mu.Unlock()
 	if n > small {
 		if err := o.appendHeader(h, a, b, 0); err != nil {
 			return err
@@ -346,22 +367,21 @@ func (o *outbound) writeBuffers() error {
 
 // readCredits takes the credits that come back, until the connection ends.
 func (o *outbound) readCredits() {
-	var b [creditSize]byte
+	r := bufio.NewReaderSize(patient{o.conn, o.mesh.options.Silence}, 4<<10)
 	for {
-		o.conn.SetReadDeadline(time.Now().Add(o.mesh.options.Silence))
-		if _, err := io.ReadFull(o.conn, b[:]); err != nil {
-			o.fail(silent(err, o.mesh.options.Silence))
-			return
+		c, err := readCredit(r)
+		if err == nil && c.lane {
+			o.grant(c.laneKey, c.bytes)
+			continue
 		}
-		total, err := parseCredit(b[:])
 		o.mu.Lock()
-		if err == nil && (total < o.consumed || total > o.sent) {
-			err = fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, total, o.sent)
+		if err == nil && (c.bytes < o.consumed || c.bytes > o.sent) {
+			err = fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, c.bytes, o.sent)
 		}
-		o.consumed = total
+		o.consumed = c.bytes
 		o.mu.Unlock()
 		if err != nil {
-			o.fail(err)
+			o.fail(silent(err, o.mesh.options.Silence))
 			return
 		}
 		signal(o.credit)

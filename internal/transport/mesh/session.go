@@ -6,25 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/transport"
 )
-
-// Codec encodes values that have no raw form. Its methods are called by several goroutines at once.
-type Codec interface {
-	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
-	Append(b []byte, f *transport.Frame) ([]byte, error)
-	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any bytes.
-	Decode(b []byte, f *transport.Frame) error
-}
 
 // Layout says where the partitions of a job are.
 type Layout struct {
 	Workers []Peer
 	Owner   []int // of each partition, which of the workers
 }
-
-func (l *Layout) worker(partition uint32) *Peer { return &l.Workers[l.Owner[partition]] }
 
 // validate reports what is wrong with a layout, for the worker of that name.
 func (l *Layout) validate(self Peer) error {
@@ -56,12 +47,15 @@ type Session struct {
 	job    uint64
 	epoch  uint32
 	layout Layout
-	codec  Codec
+	codec  transport.Codec
 	ports  []*Port     // by partition; nil at other workers
 	outs   []*outbound // by worker; nil for this one
+	self   int         // which of the workers this is
+	link   *Link
 	done   chan struct{}
 
 	writing sync.WaitGroup // frames queued or being written
+	posted  tally          // copied messages, likewise
 
 	mu    sync.Mutex
 	err   error
@@ -71,7 +65,7 @@ type Session struct {
 // Open takes part in an attempt at a job, connecting to the other workers where that is yet to be done. All workers must
 // have opened it before any sends: frames of sessions that are not open are refused. Only one session is open of a job
 // and epoch. codec may be nil if all values have a raw form.
-func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec Codec) (*Session, error) {
+func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec) (*Session, error) {
 	failed := func(err error) (*Session, error) {
 		return nil, fmt.Errorf("opening job %d, epoch %d: %w", job, epoch, err)
 	}
@@ -83,8 +77,10 @@ func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout
 		layout: Layout{slices.Clone(layout.Workers), slices.Clone(layout.Owner)},
 		ports:  make([]*Port, len(layout.Owner)), bound: make([]*inbound, len(layout.Workers)),
 	}
+	s.self = slices.IndexFunc(layout.Workers, func(w Peer) bool { return w.Name == m.options.Name })
+	s.link = &Link{session: s, boxes: map[address]*box{}}
 	for i, w := range layout.Owner {
-		if layout.Workers[w].Name == m.options.Name {
+		if w == s.self {
 			s.ports[i] = newPort(s, i)
 		}
 	}
@@ -141,6 +137,9 @@ func (s *Session) Err() error {
 	return s.err
 }
 
+// Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier failure.
+func (s *Session) Fail(err error) { s.fail(err) }
+
 // fail ends the session with an error, the first of which stays.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
@@ -160,9 +159,10 @@ func (s *Session) fail(err error) {
 	}
 }
 
-// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. When it returns no buffer of a frame
-// that was sent is read any more. It is idempotent.
+// Close ends the session: waiting calls, and later ones, return transport.ErrClosed. Messages that Link.Send has returned
+// from are written first. When it returns no buffer of a frame that was sent is read any more. It is idempotent.
 func (s *Session) Close() {
+	s.flush()
 	s.fail(transport.ErrClosed)
 	s.mesh.mu.Lock()
 	if k := (key{s.job, s.epoch}); s.mesh.sessions[k] == s {
@@ -175,6 +175,17 @@ func (s *Session) Close() {
 		}
 	}
 	s.writing.Wait() // a chunk at most is being written
+}
+
+// flush waits until copied messages are written, which needs no credit, only a connection that takes bytes.
+func (s *Session) flush() {
+	late := time.NewTimer(s.mesh.options.Silence)
+	defer late.Stop()
+	select {
+	case <-s.posted.wait():
+	case <-s.done:
+	case <-late.C:
+	}
 }
 
 // bind notes which connection a worker's frames come on. There may be no other later: frames may be lost between.

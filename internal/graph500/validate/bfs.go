@@ -1,4 +1,4 @@
-package graph500
+package validate
 
 import "github.com/superstep-go/superstep/internal/edges"
 
@@ -91,16 +91,29 @@ func (v *Validator) judgeLevels(x, y uint64, _ float64) *Violation {
 	if outside := v.outside(x, y); outside != nil {
 		return outside
 	}
-	return violation(3, "edge %d-%d joins levels %d and %d", x, y, v.depth[x], v.depth[y])
+	return steep(x, y, v.depth[x], v.depth[y])
+}
+
+// steep is the violation of rule 3 by an edge between levels. The lesser vertex is named first.
+func steep(x, y uint64, dx, dy uint32) *Violation {
+	if y < x {
+		x, y, dx, dy = y, x, dy, dx
+	}
+	return violation(3, "edge %d-%d joins levels %d and %d", x, y, dx, dy)
 }
 
 // outside is the violation of rule 4, if an edge leaves the tree.
 func (v *Validator) outside(x, y uint64) *Violation {
-	if v.depth[x] == notReached {
-		x, y = y, x
-	}
-	if v.depth[x] != notReached && v.depth[y] == notReached {
-		return violation(4, "edge %d-%d joins a vertex of the tree and one that it does not reach", x, y)
+	if dx, dy := v.depth[x] == notReached, v.depth[y] == notReached; dx != dy {
+		return leaves(x, y, dx)
 	}
 	return nil
+}
+
+// leaves is the violation of rule 4 by an edge of which one end is in the tree: y if swapped.
+func leaves(x, y uint64, swapped bool) *Violation {
+	if swapped {
+		x, y = y, x
+	}
+	return violation(4, "edge %d-%d joins a vertex of the tree and one that it does not reach", x, y)
 }

@@ -1,4 +1,4 @@
-package graph500
+package validate
 
 import (
 	"container/heap"

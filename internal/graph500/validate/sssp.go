@@ -1,4 +1,4 @@
-package graph500
+package validate
 
 import (
 	"math"
@@ -54,17 +54,21 @@ func (v *Validator) distances(root uint64, parent []uint32, dist []float32) erro
 		return unfit("root", "the distance of root %d is %g", root, dist[root])
 	}
 	return v.vertices(func(lo, hi int) error {
-		for x := lo; x < hi; x++ {
-			d := dist[x]
-			if !(d >= 0 && d <= math.MaxFloat32 || d == -1) {
-				return unfit("range", "the distance of vertex %d is %g", x, d)
-			}
-			if (d == -1) != (parent[x] == Unreached) {
-				return unfit("reached", "vertex %d has distance %g and parent %s", x, d, parentName(parent[x]))
-			}
-		}
-		return nil
+		return distancesFit(dist[lo:hi], parent[lo:hi], uint64(lo))
 	})
+}
+
+// distancesFit checks distances and parents of the vertices from the given one on.
+func distancesFit(dist []float32, parent []uint32, from uint64) error {
+	for x, d := range dist {
+		if !(d >= 0 && d <= math.MaxFloat32 || d == -1) {
+			return unfit("range", "the distance of vertex %d is %g", from+uint64(x), d)
+		}
+		if (d == -1) != (parent[x] == Unreached) {
+			return unfit("reached", "vertex %d has distance %g and parent %s", from+uint64(x), d, parentName(parent[x]))
+		}
+	}
+	return nil
 }
 
 func parentName(p uint32) string {
@@ -128,7 +132,15 @@ func (v *Validator) judgeDistances(x, y uint64, weight float32, dist []float32) 
 	if outside := v.outside(x, y); outside != nil {
 		return outside
 	}
-	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, weight, dist[x], dist[y])
+	return shortcut(x, y, weight, dist[x], dist[y])
+}
+
+// shortcut is the violation of rule 3 by an edge between distances. The lesser vertex is named first.
+func shortcut(x, y uint64, weight, dx, dy float32) *Violation {
+	if y < x {
+		x, y, dx, dy = y, x, dy, dx
+	}
+	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, weight, dx, dy)
 }
 
 // judgeTreeEdge says what is wrong with the edge from the parent of x: rule 2 when there is one, rule 5 when there is none.

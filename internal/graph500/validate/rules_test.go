@@ -1,4 +1,4 @@
-package graph500
+package validate
 
 import (
 	"errors"
@@ -36,12 +36,16 @@ func houseSSSP() ([]uint32, []float32) {
 // bfs judges a tree with teams of several sizes, which must agree.
 func bfs(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32) (Result, error) {
 	t.Helper()
-	return judge(t, n, tuples, func(v *Validator) (Result, error) { return v.BFS(root, parent) })
+	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.BFS(root, parent) })
+	spreads(t, n, tuples, root, parent, nil, got, err)
+	return got, err
 }
 
 func sssp(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
 	t.Helper()
-	return judge(t, n, tuples, func(v *Validator) (Result, error) { return v.SSSP(root, parent, dist) })
+	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.SSSP(root, parent, dist) })
+	spreads(t, n, tuples, root, parent, dist, got, err)
+	return got, err
 }
 
 func judge(t *testing.T, n int, tuples []tuple, run func(*Validator) (Result, error)) (Result, error) {
@@ -178,7 +182,7 @@ func TestRule3NoEdgeShortensADistance(t *testing.T) {
 	parent, dist = houseSSSP()
 	strange := append(slices.Clone(house), tuple{4, 1, float32(math.NaN())})
 	_, err = sssp(t, 8, strange, 0, parent, dist)
-	wantRule(t, err, 3, "edge 4-1", "NaN")
+	wantRule(t, err, 3, "edge 1-4", "NaN")
 }
 
 func TestRule4TreeSpansTheComponent(t *testing.T) {
@@ -274,5 +278,17 @@ func TestReadErrorIsNoViolation(t *testing.T) {
 	var violated *Violation
 	if err == nil || errors.As(err, &violated) || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestValidatorStops(t *testing.T) {
+	in, _ := kronecker(t, 8, 0)
+	v := NewValidator(in.Edges, in.Vertices, nil)
+	defer v.Close()
+	why := errors.New("enough")
+	v.Stop = func() error { return why }
+	parent := make([]uint32, in.Vertices)
+	if _, err := v.BFS(0, parent); !errors.Is(err, why) {
+		t.Errorf("error %v", err)
 	}
 }

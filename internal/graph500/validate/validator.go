@@ -1,4 +1,4 @@
-package graph500
+package validate
 
 import (
 	"fmt"
@@ -11,9 +11,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
-
-// Unreached is the parent of a vertex that the search did not reach.
-const Unreached = ^uint32(0)
 
 // vertexGrain and blockGrain are what a worker takes at a time, some 50 to 200 microseconds of work.
 const (
@@ -70,43 +67,6 @@ func (v *Validator) Close() {
 	v.depth, v.tags, v.confirmed = nil, nil, nil
 }
 
-// Result is what a valid search amounts to.
-type Result struct {
-	// Edges is nedge by the reference's rule: tuples that join two reached vertices, duplicates counted, loops not.
-	Edges int64
-	// Levels is the number of levels of the tree, the root's included.
-	Levels int
-	// Reached is the number of vertices in the tree.
-	Reached int64
-}
-
-// Violation is the error of a search whose result breaks a rule.
-type Violation struct {
-	// Rule is the specification's number, 1 to 5, or 0 for what must hold before its rules make sense.
-	Rule int
-	// Name is the rule in a word: cycle, tree edge, edge, component, no edge; or range, root, reached.
-	Name string
-	// Text names the vertices or the edge at fault.
-	Text string
-}
-
-// Error names the rule and what breaks it.
-func (v *Violation) Error() string {
-	if v.Rule == 0 {
-		return fmt.Sprintf("invalid %s: %s", v.Name, v.Text)
-	}
-	return fmt.Sprintf("rule %d (%s) violated: %s", v.Rule, v.Name, v.Text)
-}
-
-func violation(rule int, format string, args ...any) *Violation {
-	name := [...]string{1: "cycle", 2: "tree edge", 3: "edge", 4: "component", 5: "no edge"}[rule]
-	return &Violation{rule, name, fmt.Sprintf(format, args...)}
-}
-
-func unfit(name, format string, args ...any) *Violation {
-	return &Violation{0, name, fmt.Sprintf(format, args...)}
-}
-
 // first keeps the error at the least position of a parallel loop, so that what is reported does not depend on timing.
 type first struct {
 	at  atomic.Int64
@@ -134,12 +94,17 @@ func (f *first) report(at int, err error) {
 
 // vertices runs body on ranges that cover the vertices. body returns the error of the first vertex at fault.
 func (v *Validator) vertices(body func(lo, hi int) error) error {
+	return ranges(v.team, v.n, v.stopped, body)
+}
+
+// ranges runs body on ranges that cover n vertices, and returns the error of the first. stop ends it early.
+func ranges(team *parallel.Team, n int, stop func() error, body func(lo, hi int) error) error {
 	f := newFirst()
-	v.team.For(v.n, vertexGrain, func(_, lo, hi int) {
+	team.For(n, vertexGrain, func(_, lo, hi int) {
 		if f.passed(lo) {
 			return
 		}
-		if err := v.stopped(); err != nil {
+		if err := stop(); err != nil {
 			f.report(lo, err)
 			return
 		}
@@ -220,8 +185,10 @@ func (v *Validator) confirmBlock(s *scratch, k int, parent []uint32) {
 }
 
 // confirm notes that the tree edge of vertex x is in the list.
-func (v *Validator) confirm(x uint64) {
-	word, bit := &v.confirmed[x>>6], uint64(1)<<(x&63)
+func (v *Validator) confirm(x uint64) { confirm(v.confirmed, x) }
+
+func confirm(confirmed []uint64, x uint64) {
+	word, bit := &confirmed[x>>6], uint64(1)<<(x&63)
 	if atomic.LoadUint64(word)&bit == 0 {
 		atomic.OrUint64(word, bit)
 	}

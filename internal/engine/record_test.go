@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// journal keeps what a run tells. fail makes it refuse the record of a superstep.
+type journal struct {
+	records []*trace.Record
+	begun   []*trace.Job
+	ended   []*trace.End
+	at      func(superstep int) error
+}
+
+func (j *journal) Record(r *trace.Record) error {
+	j.records = append(j.records, r.Clone())
+	if j.at != nil {
+		return j.at(r.Superstep)
+	}
+	return nil
+}
+func (j *journal) Begin(b *trace.Job) error { j.begun = append(j.begun, b); return nil }
+func (j *journal) End(e *trace.End) error   { j.ended = append(j.ended, e); return nil }
+func (*journal) Stage(*trace.Stage) error   { return nil }
+func (*journal) Log(*trace.Log) error       { return nil }
+
+func kronecker(t *testing.T, partitions int) *graph.Graph {
+	t.Helper()
+	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	check(t, err)
+	t.Cleanup(in.Close)
+	g, err := graph.Build(t.Context(), in, graph.Options{Partitions: partitions})
+	check(t, err)
+	t.Cleanup(g.Close)
+	return g
+}
+
+func TestRecordsAccountForTheRun(t *testing.T) {
+	for _, partitions := range []int{1, 3} {
+		var j journal
+		g := kronecker(t, partitions)
+		job, err := engine.NewJob(g, algorithms.BFS{}, engine.Options{Trace: &j, Job: "mine"})
+		check(t, err)
+		defer job.Close()
+		o, err := job.Run(t.Context())
+		check(t, err)
+		if len(j.begun) != 1 || len(j.ended) != 1 {
+			t.Fatalf("%d beginnings, %d ends", len(j.begun), len(j.ended))
+		}
+		if b := j.begun[0]; b.Job != "mine" || b.Program != "BFS" || b.Partitions != partitions || b.Vertices != uint64(g.N) || b.Arcs != g.Arcs || b.Began.IsZero() {
+			t.Errorf("began %+v", b)
+		}
+		if e := j.ended[0]; e.Job != "mine" || e.Outcome != trace.Converged || e.Supersteps != o.Supersteps || e.Seconds <= 0 || e.Error != "" {
+			t.Errorf("ended %+v", e)
+		}
+		messages, sent, bytes := 0, 0, 0
+		for _, r := range j.records {
+			messages, sent, bytes = messages+r.Messages, sent+r.Sent, bytes+r.Bytes()
+			s := r.Times
+			if sum := s.Busy() + s.Wait; sum <= 0 || sum > s.Total*(1+1e-9) || s.Wait < 0 {
+				t.Errorf("superstep %d: phases take %g of %g s, wait %g", r.Superstep, sum, s.Total, s.Wait)
+			}
+			if r.Memory <= 0 || r.GCPause < 0 || r.Reason == "" {
+				t.Errorf("superstep %d: memory %d, pause %g, reason %q", r.Superstep, r.Memory, r.GCPause, r.Reason)
+			}
+			if delivers := r.Delivery != "none"; delivers != (r.Actual > 0) || delivers != (r.Predicted[r.Scheme] > 0) {
+				t.Errorf("superstep %d: delivery %s took %g s, predicted %v", r.Superstep, r.Delivery, r.Actual, r.Predicted)
+			}
+			if first := j.records[0]; r.Superstep == 0 && r.Times.Total != first.Times.Total {
+				t.Error("partitions differ about the superstep's time")
+			}
+		}
+		if messages != o.Messages || sent != o.Sent || bytes != o.Bytes {
+			t.Errorf("records have %d messages, %d sent in %d bytes; the run %+v", messages, sent, bytes, o)
+		}
+		total := 0.0
+		for _, s := range job.Times() {
+			total += s
+		}
+		if e := j.ended[0]; e.Seconds < total || math.IsNaN(total) {
+			t.Errorf("the run took %g s, its supersteps %g s", e.Seconds, total)
+		}
+	}
+}
+
+func TestTheEndSaysWhy(t *testing.T) {
+	broken := errors.New("the disk is full")
+	for _, c := range []struct {
+		outcome string
+		limit   int
+		at      func(superstep int) error
+	}{
+		{outcome: trace.Limit, limit: 2},
+		{outcome: trace.Failed, at: func(int) error { return broken }},
+		{outcome: trace.Cancelled},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if c.outcome == trace.Cancelled {
+			c.at = func(int) error { cancel(); return nil }
+		}
+		j := journal{at: c.at}
+		job, err := engine.NewJob(kronecker(t, 2), algorithms.BFS{}, engine.Options{Trace: &j, MaxSupersteps: c.limit})
+		check(t, err)
+		defer job.Close()
+		_, err = job.Run(ctx)
+		if (err == nil) != (c.outcome == trace.Limit) {
+			t.Errorf("%s: error %v", c.outcome, err)
+		}
+		if len(j.ended) != 1 || j.ended[0].Outcome != c.outcome || (j.ended[0].Error != "") != (c.outcome == trace.Failed) {
+			t.Errorf("%s: ended %+v", c.outcome, j.ended)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+const benchScale = 18
+
+func benchmark(b *testing.B, list edges.List, run func(v *Validator) (Result, error)) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			team := parallel.NewTeam(threads, false)
+			defer team.Close()
+			v := NewValidator(list, 1<<benchScale, team)
+			defer v.Close()
+			for b.Loop() {
+				if _, err := run(v); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())*float64(threads)/float64(b.N)/float64(list.Len()), "ns/tuple/thread")
+		})
+	}
+}
+
+func BenchmarkValidateBFS(b *testing.B) {
+	in, tuples := kronecker(b, benchScale, edges.Unweighted)
+	root := uint32(tuples[0].u)
+	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.BFS(uint64(root), parent) })
+}
+
+func BenchmarkValidateSSSP(b *testing.B) {
+	in, tuples := kronecker(b, benchScale, edges.Float32)
+	root := uint32(tuples[0].u)
+	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.SSSP(uint64(root), parent, dist) })
+}
+
+// benchmarkSpread judges with two ranks of one thread each.
+func benchmarkSpread(b *testing.B, tuples []tuple, run func(ctx context.Context, s *Spread) (Result, error)) {
+	const ranks = 2
+	_, err := together(b, ranks, func(ctx context.Context, g *collective.Group) (int, error) {
+		rank := g.Link().Rank()
+		first := len(tuples) * rank / ranks
+		s, err := NewSpread(ctx, g, 0, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first, 1<<benchScale, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer s.Close()
+		if rank > 0 { // it follows the first rank, whose root is one vertex too many when there is no more to do
+			for err == nil {
+				_, err = run(ctx, s)
+			}
+			return 0, nil
+		}
+		for b.Loop() {
+			if _, err := run(ctx, s); err != nil {
+				b.Fatal(err)
+			}
+		}
+		_, _ = s.BFS(ctx, 1<<benchScale, nil)
+		return 0, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())*ranks/float64(b.N)/float64(len(tuples)), "ns/tuple/thread")
+}
+
+func BenchmarkSpreadBFS(b *testing.B) {
+	_, tuples := kronecker(b, benchScale, edges.Unweighted)
+	root := uint32(tuples[0].u)
+	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	benchmarkSpread(b, tuples, func(ctx context.Context, s *Spread) (Result, error) {
+		lo, hi := s.Range(s.talk.rank())
+		return s.BFS(ctx, uint64(root), parent[lo:hi])
+	})
+}
+
+func BenchmarkSpreadSSSP(b *testing.B) {
+	_, tuples := kronecker(b, benchScale, edges.Float32)
+	root := uint32(tuples[0].u)
+	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
+	benchmarkSpread(b, tuples, func(ctx context.Context, s *Spread) (Result, error) {
+		lo, hi := s.Range(s.talk.rank())
+		return s.SSSP(ctx, uint64(root), parent[lo:hi], dist[lo:hi])
+	})
+}

@@ -1,0 +1,201 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// dealt is how many blocks of the list a rank deals out before the ranks exchange them.
+const dealt = 32
+
+// home puts first the endpoint whose rank gets a tuple: by chance, so that half of a hub's tuples go to others.
+func home(u, v uint64) (uint64, uint64) {
+	if (u+v)*0x9e3779b97f4a7c15>>63 != 0 {
+		return v, u
+	}
+	return u, v
+}
+
+// deal brings every tuple but loops, which no rule is about, to its tile. A tuple travels as its first endpoint, counted
+// from that of the rank it goes to, its other one, and its weight if there are weights.
+func (s *Spread) deal(ctx context.Context, list edges.List, first int) error {
+	counts, err := s.count(ctx, list, first)
+	if err := s.talk.verdict(ctx, err); err != nil {
+		return err
+	}
+	writers, err := s.open(ctx, counts)
+	if err := s.talk.verdict(ctx, err); err != nil {
+		return err
+	}
+	blocks := edges.Blocks(list)
+	rounds, err := s.talk.most(ctx, uint64((blocks+dealt-1)/dealt))
+	if err != nil {
+		return err
+	}
+	out := make([][]uint32, s.talk.ranks())
+	var b edges.Block
+	for round := range int(rounds) {
+		for q := range out {
+			out[q] = out[q][:0]
+		}
+		for i := round * dealt; i < min((round+1)*dealt, blocks) && err == nil; i++ {
+			if err = list.Read(i, &b); err == nil {
+				s.post(&b, out)
+			}
+		}
+		in, broken := alltoall(ctx, s.talk, out)
+		if broken != nil {
+			return broken
+		}
+		for q, records := range in {
+			if e := s.take(records, writers); e != nil && err == nil {
+				err = fmt.Errorf("from rank %d: %w", q, e)
+			}
+		}
+	}
+	for q := range writers {
+		if e := writers[q].close(); e != nil && err == nil {
+			err = fmt.Errorf("tile %d: %w", q, e)
+		}
+	}
+	return s.talk.verdict(ctx, err)
+}
+
+// count returns how many of the tuples here go to each tile: those of rank 0 first.
+func (s *Spread) count(ctx context.Context, list edges.List, first int) ([]uint64, error) {
+	ranks := uint64(s.talk.ranks())
+	counts := make([]uint64, ranks*ranks)
+	var b edges.Block
+	for i := range edges.Blocks(list) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := list.Read(i, &b); err != nil {
+			return nil, fmt.Errorf("read block %d of the edge list: %w", i, err)
+		}
+		for j, u := range b.U[:b.N] {
+			v := b.V[j]
+			if n := uint64(s.n); u >= n || v >= n {
+				return nil, fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices", first+i*edges.BlockSize+j, u, v, s.n)
+			}
+			if u != v {
+				u, v = home(u, v)
+				counts[u/uint64(s.per)*ranks+v/uint64(s.per)]++
+			}
+		}
+	}
+	return counts, nil
+}
+
+// open makes the tiles of this rank, large enough for what all will send.
+func (s *Spread) open(ctx context.Context, counts []uint64) ([]tileWriter, error) {
+	ranks := s.talk.ranks()
+	out := make([][]uint64, ranks)
+	for q := range out {
+		out[q] = counts[q*ranks : (q+1)*ranks]
+	}
+	in, err := alltoall(ctx, s.talk, out)
+	if err != nil {
+		return nil, err
+	}
+	weights := edges.Unweighted
+	if s.weighted {
+		weights = edges.Float32
+	}
+	s.tiles = make([]*edges.Packed, ranks)
+	writers := make([]tileWriter, ranks)
+	for q := range s.tiles {
+		total := uint64(0)
+		for from, counts := range in {
+			if len(counts) != ranks {
+				return nil, fmt.Errorf("rank %d counts tuples of %d tiles, expected %d", from, len(counts), ranks)
+			}
+			total += counts[q]
+		}
+		if total > math.MaxInt64/64 {
+			return nil, fmt.Errorf("tile %d of %d tuples", q, total)
+		}
+		s.tiles[q] = edges.NewPacked(uint64(s.per), int(total), weights)
+		writers[q].list = s.tiles[q]
+	}
+	return writers, nil
+}
+
+// post adds a block's tuples to what goes to each rank.
+func (s *Spread) post(b *edges.Block, out [][]uint32) {
+	per := uint32(s.per)
+	for j, u := range b.U[:b.N] {
+		u, v := home(u, b.V[j])
+		if u == v {
+			continue
+		}
+		q := uint32(u) / per
+		if s.weighted {
+			out[q] = append(out[q], uint32(u)-q*per, uint32(v), math.Float32bits(float32(b.W[j])))
+		} else {
+			out[q] = append(out[q], uint32(u)-q*per, uint32(v))
+		}
+	}
+}
+
+// take writes tuples into their tiles.
+func (s *Spread) take(records []uint32, writers []tileWriter) error {
+	width := 2
+	if s.weighted {
+		width = 3
+	}
+	if len(records)%width != 0 {
+		return fmt.Errorf("%d words are no tuples of %d", len(records), width)
+	}
+	per := uint32(s.per)
+	own := uint32(len(s.own.depth))
+	for ; len(records) > 0; records = records[width:] {
+		u, v := records[0], records[1]
+		if u >= own || uint64(v) >= uint64(s.n) {
+			return fmt.Errorf("a tuple of vertices %d and %d, expected them below %d and %d", u, v, own, s.n)
+		}
+		q := v / per
+		w := float32(0)
+		if s.weighted {
+			w = math.Float32frombits(records[2])
+		}
+		if err := writers[q].add(u, v-q*per, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tileWriter fills a tile.
+type tileWriter struct {
+	list *edges.Packed
+	full int // blocks written
+	b    edges.Block
+}
+
+func (w *tileWriter) add(u, v uint32, weight float32) error {
+	b := &w.b
+	if w.full*edges.BlockSize+b.N == w.list.Len() {
+		return fmt.Errorf("more tuples than the %d announced", w.list.Len())
+	}
+	b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), float64(weight)
+	if b.N++; b.N == edges.BlockSize {
+		w.list.Write(w.full, b)
+		w.full++
+		b.N = 0
+	}
+	return nil
+}
+
+func (w *tileWriter) close() error {
+	if n := w.full*edges.BlockSize + w.b.N; n != w.list.Len() {
+		return fmt.Errorf("%d tuples came of the %d announced", n, w.list.Len())
+	}
+	if w.b.N > 0 {
+		w.list.Write(w.full, &w.b)
+	}
+	return nil
+}

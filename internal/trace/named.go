@@ -1,0 +1,45 @@
+package trace
+
+// WarmUp ends the name of a run that only warms up, and does not count.
+const WarmUp = " warm-up"
+
+// Named is a Journal that passes everything on under another name of the run. To may be a mere Sink, which gets the
+// records alone.
+type Named struct {
+	To   Sink
+	Name string
+	// About, if not nil, is told what begins, and may add to it.
+	About func(j *Job)
+}
+
+func (n *Named) journal(f func(Journal) error) error {
+	if to, ok := n.To.(Journal); ok {
+		return f(to)
+	}
+	return nil
+}
+
+// Record passes a record on.
+func (n *Named) Record(r *Record) error {
+	r.Job = n.Name
+	return n.To.Record(r)
+}
+
+func (n *Named) Begin(j *Job) error {
+	j.Job = n.Name
+	if n.About != nil {
+		n.About(j)
+	}
+	return n.journal(func(to Journal) error { return to.Begin(j) })
+}
+
+func (n *Named) End(e *End) error {
+	e.Job = n.Name
+	return n.journal(func(to Journal) error { return to.End(e) })
+}
+
+func (n *Named) Stage(s *Stage) error {
+	return n.journal(func(to Journal) error { return to.Stage(s) })
+}
+
+func (n *Named) Log(l *Log) error { return n.journal(func(to Journal) error { return to.Log(l) }) }

@@ -1,0 +1,213 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Bounds on what is read: a trace may come from anywhere.
+const (
+	maxLine = 16 << 20
+	// MaxPartition is the largest number of a partition.
+	MaxPartition = 1<<16 - 1
+	maxSuperstep = 1 << 40
+)
+
+// ErrCut is what reading a trace ends with whose last line is not whole: the run was killed, or still writes.
+var ErrCut = errors.New("the line is cut short: the run was killed, or is still writing")
+
+// Reader reads a trace line by line.
+type Reader struct {
+	name string
+	in   *bufio.Reader
+	line int
+	text []byte
+}
+
+// NewReader reads a trace; name is the file's, for errors, which read NAME:LINE: what was found, what was expected.
+func NewReader(r io.Reader, name string) *Reader {
+	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
+}
+
+// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if only the end is missing.
+func (r *Reader) Play(to Journal) error {
+	for {
+		line, err := r.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.pass(line, to); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the next line that is not empty. It is valid until the next call.
+func (r *Reader) next() ([]byte, error) {
+	for {
+		r.line++
+		r.text = r.text[:0]
+		for {
+			part, err := r.in.ReadSlice('\n')
+			r.text = append(r.text, part...)
+			if err == nil {
+				break
+			}
+			if len(r.text) > maxLine {
+				return nil, r.errorf("found a line of more than %d bytes", maxLine)
+			}
+			if err == bufio.ErrBufferFull {
+				continue
+			}
+			if err != io.EOF {
+				return nil, fmt.Errorf("%s: %w", r.name, err)
+			}
+			if len(r.text) == 0 {
+				return nil, io.EOF
+			}
+			if !json.Valid(r.text) {
+				return nil, r.errorf("%w", ErrCut)
+			}
+			break
+		}
+		if len(bytes.TrimSpace(r.text)) > 0 {
+			return r.text, nil
+		}
+	}
+}
+
+func (r *Reader) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", r.name, r.line, fmt.Errorf(format, args...))
+}
+
+// pass decodes a line and gives it to a journal.
+func (r *Reader) pass(line []byte, to Journal) error {
+	kind, err := r.kind(line)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case kindRecord:
+		return decode(r, line, (*Record).check, to.Record)
+	case kindJob:
+		return decode(r, line, (*Job).check, to.Begin)
+	case kindEnd:
+		return decode(r, line, (*End).check, to.End)
+	case kindStage:
+		return decode(r, line, (*Stage).check, to.Stage)
+	case kindLog:
+		return decode(r, line, func(*Log) error { return nil }, to.Log)
+	default:
+		return nil // of a later version's, which added it without harm
+	}
+}
+
+// usual is how most lines begin.
+var usual = fmt.Appendf(nil, `{"v":%d,"kind":"superstep",`, Version)
+
+func (r *Reader) kind(line []byte) (string, error) {
+	if bytes.HasPrefix(line, usual) {
+		return kindRecord, nil
+	}
+	var h head
+	if err := json.Unmarshal(line, &h); err != nil {
+		return "", r.errorf("found %s, expected a line of a trace: %w", excerpt(line), err)
+	}
+	switch {
+	case h.Version == 0 || h.Kind == "":
+		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
+	case h.Version > Version:
+		return "", r.errorf("found version %d of the trace's form, expected %d: a later superstep wrote it", h.Version, Version)
+	case h.Version < 0:
+		return "", r.errorf("found version %d of the trace's form, expected %d", h.Version, Version)
+	}
+	return h.Kind, nil
+}
+
+func decode[T any](r *Reader, line []byte, check func(*T) error, pass func(*T) error) error {
+	x := new(T)
+	if err := json.Unmarshal(line, x); err != nil {
+		return r.errorf("found %s: %w", excerpt(line), err)
+	}
+	if err := check(x); err != nil {
+		return r.errorf("%w", err)
+	}
+	return pass(x)
+}
+
+// excerpt quotes the beginning of a line.
+func excerpt(line []byte) string {
+	const most = 80
+	line = bytes.TrimSpace(line)
+	if len(line) > most {
+		return fmt.Sprintf("%q...", strings.ToValidUTF8(string(line[:most]), "?"))
+	}
+	return fmt.Sprintf("%q", line)
+}
+
+func (r *Record) check() error {
+	switch {
+	case r.Job == "":
+		return errors.New("found a superstep without a job")
+	case r.Superstep < 0 || r.Superstep > maxSuperstep:
+		return fmt.Errorf("found superstep %d, expected 0 or more", r.Superstep)
+	case r.Partition < 0 || r.Partition > MaxPartition:
+		return fmt.Errorf("found partition %d, expected 0 to %d", r.Partition, MaxPartition)
+	case min(r.Active, r.Senders, r.Receivers, r.Edges, r.Messages, r.Sent) < 0 || r.Memory < 0:
+		return errors.New("found a negative count")
+	case min(r.Actual, r.GCPause) < 0:
+		return errors.New("found a negative time")
+	}
+	for _, p := range r.Peers {
+		if p.Partition < 0 || p.Partition > MaxPartition || min(p.Messages, p.Bytes) < 0 {
+			return fmt.Errorf("found a peer %d with %d messages of %d bytes", p.Partition, p.Messages, p.Bytes)
+		}
+	}
+	for scheme, seconds := range r.Predicted {
+		if seconds < 0 {
+			return fmt.Errorf("found %g predicted seconds of %s", seconds, excerpt([]byte(scheme)))
+		}
+	}
+	t := &r.Times
+	if min(t.Expand, t.Traverse, t.Fold, t.Compute, t.Wait, t.Total) < 0 {
+		return errors.New("found a negative time")
+	}
+	return nil
+}
+
+func (j *Job) check() error {
+	switch {
+	case j.Job == "":
+		return errors.New("found a job without a name")
+	case j.Partitions < 0 || j.Partitions > MaxPartition+1:
+		return fmt.Errorf("found %d partitions, expected 0 to %d", j.Partitions, MaxPartition+1)
+	}
+	return nil
+}
+
+func (e *End) check() error {
+	switch e.Outcome {
+	case Converged, Limit, Failed, Cancelled:
+	default:
+		return fmt.Errorf("found outcome %s, expected %s, %s, %s or %s", excerpt([]byte(e.Outcome)), Converged, Limit, Failed, Cancelled)
+	}
+	if e.Supersteps < 0 || e.Seconds < 0 {
+		return fmt.Errorf("found %d supersteps in %g seconds", e.Supersteps, e.Seconds)
+	}
+	return nil
+}
+
+func (s *Stage) check() error {
+	if s.Stage == "" || s.Done < 0 || s.Total < 0 || s.Seconds < 0 {
+		return fmt.Errorf("found stage %s, %d of %d done in %g seconds", excerpt([]byte(s.Stage)), s.Done, s.Total, s.Seconds)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// kept is a Journal that keeps what it gets, in order.
+type kept struct{ all []any }
+
+func (k *kept) keep(x any) error         { k.all = append(k.all, x); return nil }
+func (k *kept) Record(r *Record) error   { return k.keep(r.Clone()) }
+func (k *kept) Begin(j *Job) error       { return k.keep(j) }
+func (k *kept) End(e *End) error         { return k.keep(e) }
+func (k *kept) Stage(s *Stage) error     { return k.keep(s) }
+func (k *kept) Log(l *Log) error         { return k.keep(l) }
+func (k *kept) play(text string) error   { return NewReader(strings.NewReader(text), "t.jsonl").Play(k) }
+func (k *kept) into(t *testing.T) string { return written(t, k.all) }
+
+func written(t *testing.T, lines []any) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := Tee{&Named{To: NewWriter(&out), Name: "bfs"}}
+	for _, x := range lines {
+		var err error
+		switch x := x.(type) {
+		case *Record:
+			err = w.Record(x)
+		case *Job:
+			err = w.Begin(x)
+		case *End:
+			err = w.End(x)
+		case *Stage:
+			err = w.Stage(x)
+		case *Log:
+			err = w.Log(x)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// sample is a line of each kind, every field set.
+func sample() []any {
+	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+	return []any{
+		&Stage{Stage: "reading <roads>", Done: 4, Total: 4, Seconds: .5},
+		&Job{
+			Job: "bfs", Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "roads.el", Vertices: 4, Arcs: 8, Partitions: 2,
+			Threads: 2, Grid: "2x1", Delivery: "auto", Began: at,
+		},
+		&Record{
+			Job: "bfs", Superstep: 3, Partition: 1, Worker: "w1", Scheme: "pull", Delivery: "pull", Active: 1, Senders: 2, Receivers: 3,
+			Edges: 4, Messages: 5, Sent: 6, Peers: []Peer{{Partition: 0, Exchange: "expand", Encoding: "bitmap", Messages: 6, Bytes: 32}},
+			Times:     Seconds{Expand: .125, Traverse: .25, Fold: .5, Compute: 1, Wait: 2, Total: 4},
+			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375, Reason: "pull is \"less\"\n", Memory: 1 << 20, GCPause: .0625,
+		},
+		&Log{Time: at, Level: "info", Text: "a line\nof two"},
+		&End{Job: "bfs", Outcome: Failed, Error: "why", Supersteps: 4, Seconds: 1.5},
+	}
+}
+
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	for _, x := range sample() {
+		v := reflect.ValueOf(x).Elem()
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("%T: the sample lacks %s", x, v.Type().Field(i).Name)
+			}
+		}
+	}
+	text := written(t, sample())
+	if n := strings.Count(text, "\n"); n != len(sample()) {
+		t.Fatalf("%d lines of %d", n, len(sample()))
+	}
+	var back kept
+	if err := back.play(text + "\n  \n"); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back.all, sample()) {
+		t.Errorf("found %#v", back.all)
+	}
+}
+
+func TestStagesUnderWayAreNotWritten(t *testing.T) {
+	if text := written(t, []any{&Stage{Stage: "reading", Done: 1}}); text != "" {
+		t.Errorf("found %q", text)
+	}
+}
+
+func TestUnknownKeysAndKindsAreSkipped(t *testing.T) {
+	var k kept
+	err := k.play(`{"v":1,"kind":"weather","rain":true}` + "\n" + `{"v":1,"kind":"end","job":"a","outcome":"limit","colour":"red"}`)
+	if err != nil || len(k.all) != 1 {
+		t.Errorf("found %d lines, error %v", len(k.all), err)
+	}
+}
+
+func TestErrorsNameTheLine(t *testing.T) {
+	good := written(t, sample()[:1])
+	for _, c := range []struct{ name, line, want string }{
+		{"no JSON", "1 2\n", `t.jsonl:2: found "1 2", expected a line of a trace`},
+		{"no version", "{\"job\":\"bfs\"}\n", "t.jsonl:2: found \"{\\\"job\\\":\\\"bfs\\\"}\", expected a line of a trace, with v and kind"},
+		{"later version", `{"v":2,"kind":"superstep"}`, "found version 2 of the trace's form, expected 1"},
+		{"no job", `{"v":1,"kind":"superstep"}`, "found a superstep without a job"},
+		{"nameless job", `{"v":1,"kind":"job"}`, "found a job without a name"},
+		{"wrong type", `{"v":1,"kind":"superstep","job":"a","superstep":"one"}`, "Record.superstep of type int"},
+		{"superstep", `{"v":1,"kind":"superstep","job":"a","superstep":-1}`, "found superstep -1, expected 0 or more"},
+		{"partition", `{"v":1,"kind":"superstep","job":"a","partition":65536}`, "found partition 65536, expected 0 to 65535"},
+		{"count", `{"v":1,"kind":"superstep","job":"a","edges":-3}`, "found a negative count"},
+		{"time", `{"v":1,"kind":"superstep","job":"a","seconds":{"wait":-1}}`, "found a negative time"},
+		{"prediction", `{"v":1,"kind":"superstep","job":"a","predicted":{"pull":-1}}`, `found -1 predicted seconds of "pull"`},
+		{"peer", `{"v":1,"kind":"superstep","job":"a","peers":[{"partition":-1}]}`, "found a peer -1"},
+		{"partitions", `{"v":1,"kind":"job","job":"a","partitions":1000000}`, "found 1000000 partitions"},
+		{"outcome", `{"v":1,"kind":"end","job":"a","outcome":"lost"}`, `found outcome "lost", expected converged`},
+		{"stage", `{"v":1,"kind":"stage","done":-1}`, `found stage ""`},
+		{"cut", `{"v":1,"kind":"superstep","job":"a","super`, ErrCut.Error()},
+		{"long", strings.Repeat("x", maxLine+1), "found a line of more than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var k kept
+			err := k.play(good + c.line)
+			if err == nil || !strings.HasPrefix(err.Error(), "t.jsonl:2: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("found %v, expected %s", err, c.want)
+			}
+			if errors.Is(err, ErrCut) != (c.name == "cut") {
+				t.Errorf("%v: ErrCut is %v", err, errors.Is(err, ErrCut))
+			}
+			if len(err.Error()) > 400 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+// FuzzReader reads anything without a panic, and what it takes it writes so that it reads the same again.
+func FuzzReader(f *testing.F) {
+	for _, x := range sample() {
+		var k kept
+		k.all = []any{x}
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		switch x := x.(type) {
+		case *Record:
+			_ = w.Record(x)
+		case *Job:
+			_ = w.Begin(x)
+		}
+		f.Add(out.String())
+	}
+	f.Add("{\"v\":1,\"kind\":\"end\",\"job\":\"a\",\"outcome\":\"limit\"}\n\n{\"v\":1,\"ki")
+	f.Fuzz(func(t *testing.T, text string) {
+		var k kept
+		if err := k.play(text); err != nil && !strings.HasPrefix(err.Error(), "t.jsonl:") {
+			t.Errorf("an error without a line: %v", err)
+		}
+		once := k.into(t)
+		var again kept
+		if err := again.play(once); err != nil {
+			t.Fatalf("%v: %q", err, once)
+		}
+		if twice := again.into(t); twice != once {
+			t.Errorf("found %q, expected %q", twice, once)
+		}
+	})
+}

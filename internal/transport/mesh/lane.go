@@ -1,0 +1,248 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// lane is the messages of a session to one worker under one tag, in the order they are to be written. It has a window of
+// its own, as large as a connection's, so that messages nobody takes hold up neither those of other tags nor frames.
+type lane struct {
+	session *Session
+	tag     uint32
+	to      int // rank
+	posts   []*post
+	credit  int64 // bytes of chunks that may be written; the last chunk may exceed it
+	ready   bool  // in outbound.ready
+	broken  bool  // a message was written in part
+}
+
+// laneKey is what a lane is found by.
+type laneKey struct {
+	key
+	tag uint32
+}
+
+// post is a message to be written: the sender's bytes, who waits, or a copy of few.
+type post struct {
+	data    []byte
+	offset  int
+	writing bool
+	gone    bool // who sent it waits no more
+	copied  bool
+	written chan struct{}
+	buffer  []byte // for copies
+}
+
+// cost is how much of a window a chunk takes.
+func cost(payload int) int64 { return int64(headerSize + payload) }
+
+// post sends a message: it returns when data is read no more.
+func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, data []byte) error {
+	o.mu.Lock()
+	err := o.err
+	if err == nil {
+		err = s.Err() // under the lock, so that drop finds what is queued before
+	}
+	l := o.lane(s, to, tag)
+	if err == nil && l.broken {
+		err = fmt.Errorf("a message to worker %s under tag %d was given up half way: the tag is of no use any more", o.peer.Name, tag)
+	}
+	if err != nil {
+		o.mu.Unlock()
+		return err
+	}
+	p := o.newPost()
+	p.copied = len(data) <= small && len(l.posts) == 0 && l.credit > 0
+	if p.copied {
+		p.buffer = append(p.buffer[:0], data...)
+		p.data = p.buffer
+		s.posted.add()
+	} else {
+		p.data = data
+	}
+	l.posts = append(l.posts, p)
+	o.awake(l)
+	copied := p.copied // after this the writer may reuse it
+	o.mu.Unlock()
+	if copied {
+		return nil
+	}
+	return o.await(ctx, l, p)
+}
+
+// await waits until a message is written, or no more.
+func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
+	select {
+	case <-p.written:
+		o.recycle(p)
+		return nil
+	case <-ctx.Done():
+	case <-l.session.done:
+	}
+	o.mu.Lock()
+	p.gone = true
+	writing := p.writing
+	if !writing {
+		if i := slices.Index(l.posts, p); i >= 0 {
+			l.posts = slices.Delete(l.posts, i, i+1)
+			l.broken = l.broken || p.offset > 0
+		}
+	}
+	o.mu.Unlock()
+	if writing { // a chunk, as long as the other side takes any
+		<-p.written
+	}
+	if err := l.session.Err(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// lane finds or makes a lane. The caller holds the lock.
+func (o *outbound) lane(s *Session, to int, tag uint32) *lane {
+	k := laneKey{key{s.job, s.epoch}, tag}
+	l := o.lanes[k]
+	if l == nil || l.session != s {
+		l = &lane{session: s, tag: tag, to: to, credit: int64(o.window)}
+		o.lanes[k] = l
+	}
+	return l
+}
+
+// awake lets the writer know of a lane that has something to be written and may. The caller holds the lock.
+func (o *outbound) awake(l *lane) {
+	if !l.ready && !l.broken && len(l.posts) > 0 && l.credit > 0 {
+		l.ready = true
+		o.awaken = append(o.awaken, l)
+		signal(o.posted)
+	}
+}
+
+// grant adds to a lane's window.
+func (o *outbound) grant(k laneKey, bytes uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	l := o.lanes[k]
+	if l == nil {
+		return // its session has ended
+	}
+	l.credit = min(l.credit+int64(min(bytes, o.window+maxChunk)), int64(o.window)) // more is for one before it of the same name
+	o.awake(l)
+	o.tidy(l)
+}
+
+// tidy forgets a lane that is as a new one would be. The caller holds the lock.
+func (o *outbound) tidy(l *lane) {
+	k := laneKey{key{l.session.job, l.session.epoch}, l.tag}
+	if len(l.posts) == 0 && l.credit == int64(o.window) && !l.broken && !l.ready && o.lanes[k] == l {
+		delete(o.lanes, k)
+	}
+}
+
+// writeMessage writes a chunk of a message, if there is one that may be written, of each lane in turn.
+func (o *outbound) writeMessage() (bool, error) {
+	l, p, part := o.nextChunk()
+	if l == nil {
+		return false, nil
+	}
+	s := l.session
+	h := &o.posting
+	*h = header{
+		identity: identity{
+			kind: kindMessage, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch, superstep: l.tag,
+			from: uint32(s.self), to: uint32(l.to), contents: uint64(len(p.data)),
+		},
+		offset: uint64(p.offset), length: uint32(len(part)),
+	}
+	err := o.writeChunk(h, nil, part)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p.writing = false
+	p.offset += len(part)
+	whole := p.offset == len(p.data)
+	switch {
+	case whole:
+		o.mesh.counters.messagesOut.Add(1)
+	case p.gone:
+		l.broken = true
+	}
+	if whole || p.gone {
+		if i := slices.Index(l.posts, p); i >= 0 {
+			l.posts = slices.Delete(l.posts, i, i+1)
+		}
+		if p.copied {
+			s.posted.done()
+			o.reuse(p)
+		} else {
+			p.written <- struct{}{}
+		}
+	}
+	o.awake(l)
+	o.tidy(l)
+	return true, err
+}
+
+// nextChunk takes the next chunk of the lane whose turn it is.
+func (o *outbound) nextChunk() (*lane, *post, []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.awaken) > 0 {
+		l := o.awaken[0]
+		o.awaken = slices.Delete(o.awaken, 0, 1)
+		l.ready = false
+		if len(l.posts) == 0 || l.broken || l.credit <= 0 {
+			continue
+		}
+		p := l.posts[0]
+		part := p.data[p.offset:min(p.offset+o.mesh.options.Chunk, len(p.data))]
+		p.writing = true
+		l.credit -= cost(len(part))
+		return l, p, part
+	}
+	return nil, nil, nil
+}
+
+// dropLanes forgets a session's lanes, or all if it is nil. The caller holds the lock. Who waits for a message to be
+// written sees for himself that the session has ended.
+func (o *outbound) dropLanes(s *Session) {
+	for k, l := range o.lanes {
+		if s != nil && l.session != s {
+			continue
+		}
+		delete(o.lanes, k)
+		l.posts = slices.DeleteFunc(l.posts, func(p *post) bool {
+			if p.copied && !p.writing {
+				l.session.posted.done()
+			}
+			return p.copied && !p.writing
+		})
+	}
+}
+
+// mostSpare is how many posts are kept for reuse.
+const mostSpare = 64
+
+func (o *outbound) newPost() *post {
+	if n := len(o.spare); n > 0 {
+		p := o.spare[n-1]
+		o.spare = o.spare[:n-1]
+		return p
+	}
+	return &post{written: make(chan struct{}, 1)}
+}
+
+// reuse keeps a post for another message. The caller holds the lock.
+func (o *outbound) reuse(p *post) {
+	if len(o.spare) < mostSpare {
+		*p = post{written: p.written, buffer: p.buffer}
+		o.spare = append(o.spare, p)
+	}
+}
+
+func (o *outbound) recycle(p *post) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reuse(p)
+}

@@ -1,0 +1,235 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Link is a worker's access to the other workers of a session: a collective.Link. Its rank is the worker's place in the
+// layout. Messages are bytes under a tag; they are cut into chunks, each of which passes between those of other tags.
+//
+// What nobody has asked for yet takes up to a window for each sender and tag; the sender waits then. A message that is
+// waited for takes no window, whatever its size. So memory is bounded by what is asked for and a window for each tag in
+// use, and who waits for one tag is not held up by what comes under another.
+type Link struct {
+	session *Session
+
+	mu    sync.Mutex
+	boxes map[address]*box
+}
+
+// address tells the messages of a link apart.
+type address struct {
+	from int
+	tag  uint32
+}
+
+// box is the messages of one sender under one tag. It exists while there are some or somebody waits.
+type box struct {
+	messages []*message // in order; the last may have come in part
+	waiting  int        // for the first so many
+	wake     chan struct{}
+}
+
+// message is a message that has come, at least in part.
+type message struct {
+	in    *inbound
+	data  []byte
+	total uint64
+	have  uint64
+	held  uint64 // bytes of the window that it takes
+}
+
+func (p *message) whole() bool { return p.have == p.total }
+
+// Link returns the session's link.
+func (s *Session) Link() *Link { return s.link }
+
+// Rank is this worker's number, Size how many there are.
+func (l *Link) Rank() int { return l.session.self }
+func (l *Link) Size() int { return len(l.session.layout.Workers) }
+
+// Send sends a message to another worker. It returns when data may be changed. If it fails half way, no other message can
+// be sent to that worker under the tag.
+func (l *Link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
+	if err := l.check(ctx, to); err != nil {
+		return err
+	}
+	if most := l.session.mesh.options.MaxFrame; int64(len(data)) > most {
+		return fmt.Errorf("a message of %d bytes: the limit is %d", len(data), most)
+	}
+	return l.session.outs[to].post(ctx, l.session, to, tag, data)
+}
+
+// Receive returns the next message of a worker under a tag; it is the caller's.
+func (l *Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
+	if err := l.check(ctx, from); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := address{from, tag}
+	b := l.box(a)
+	b.waiting++
+	defer func() {
+		b.waiting--
+		l.tidy(a, b)
+	}()
+	for {
+		if b.waiting <= len(b.messages) {
+			l.claim(b.messages[b.waiting-1], tag)
+		}
+		if len(b.messages) > 0 && b.messages[0].whole() {
+			p := b.messages[0]
+			b.messages = slices.Delete(b.messages, 0, 1)
+			l.claim(p, tag)
+			if len(b.messages) > 0 && b.waiting > 1 {
+				signal(b.wake) // another waits too
+			}
+			return p.data, nil
+		}
+		l.mu.Unlock()
+		err := l.pause(ctx, b.wake)
+		l.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *Link) pause(ctx context.Context, wake <-chan struct{}) error {
+	select {
+	case <-wake:
+		return nil
+	case <-l.session.done:
+		return l.session.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *Link) check(ctx context.Context, peer int) error {
+	if peer < 0 || peer >= l.Size() || peer == l.Rank() {
+		return fmt.Errorf("rank %d has no link to rank %d of %d", l.Rank(), peer, l.Size())
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// box finds or makes a box. The caller holds the lock.
+func (l *Link) box(a address) *box {
+	b := l.boxes[a]
+	if b == nil {
+		b = &box{wake: make(chan struct{}, 1)}
+		l.boxes[a] = b
+	}
+	return b
+}
+
+func (l *Link) tidy(a address, b *box) {
+	if b.waiting == 0 && len(b.messages) == 0 && l.boxes[a] == b {
+		delete(l.boxes, a)
+	}
+}
+
+// claim gives back the window that a message takes. The caller holds the lock.
+func (l *Link) claim(p *message, tag uint32) {
+	if p.held > 0 {
+		p.in.grant(laneKey{key{l.session.job, l.session.epoch}, tag}, p.held)
+		p.held = 0
+	}
+}
+
+// place returns where a chunk of a message goes, and of which.
+func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.box(address{int(h.from), h.superstep})
+	var p *message
+	if n := len(b.messages); n > 0 && !b.messages[n-1].whole() {
+		p = b.messages[n-1]
+	}
+	switch {
+	case p == nil && h.offset == 0:
+		p = &message{in: in, total: h.contents}
+		b.messages = append(b.messages, p)
+	case p == nil || p.have != h.offset || p.total != h.contents:
+		return nil, nil, fmt.Errorf("%w: bytes at %d of %d of a message under tag %d, which are not the next", errCorrupt, h.offset, h.contents, h.superstep)
+	}
+	return p.grow(int(h.length)), p, nil
+}
+
+// grow makes room for n bytes more and returns it. A long message gets the memory for what its header says when it has
+// sent enough of it.
+func (p *message) grow(n int) []byte {
+	have := int(p.have)
+	if need := have + n; need > cap(p.data) {
+		size := int(p.total)
+		if have < sudden {
+			size = min(size, max(sudden, need))
+		}
+		larger := make([]byte, need, size)
+		copy(larger, p.data)
+		p.data = larger
+	}
+	p.data = p.data[:have+n]
+	return p.data[have:]
+}
+
+// placed takes note of a chunk that has come.
+func (l *Link) placed(p *message, h *header) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := address{int(h.from), h.superstep}
+	b := l.box(a)
+	p.have += uint64(h.length)
+	p.held += uint64(cost(int(h.length)))
+	if i := slices.Index(b.messages, p); i >= 0 && i < b.waiting {
+		l.claim(p, h.superstep)
+	}
+	if p.whole() {
+		signal(b.wake)
+	}
+}
+
+// tally counts small messages that are yet to be written, so that a session's end can wait for them.
+type tally struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n is 0; nil while nobody waits
+}
+
+func (t *tally) add() {
+	t.mu.Lock()
+	t.n++
+	t.mu.Unlock()
+}
+
+func (t *tally) done() {
+	t.mu.Lock()
+	t.n--
+	if t.n == 0 && t.idle != nil {
+		close(t.idle)
+		t.idle = nil
+	}
+	t.mu.Unlock()
+}
+
+// wait returns a channel that is closed when there is none.
+func (t *tally) wait() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.idle == nil {
+		t.idle = make(chan struct{})
+	}
+	idle := t.idle
+	if t.n == 0 {
+		close(t.idle)
+		t.idle = nil
+	}
+	return idle
+}
