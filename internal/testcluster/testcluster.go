@@ -39,8 +39,10 @@ type Cluster struct {
 type Process struct {
 	stop  context.CancelFunc
 	wires *wires // its connections
-	ended chan struct{}
-	err   error
+	// executor is a worker's, if it is a real one.
+	executor *cluster.Executor
+	ended    chan struct{}
+	err      error
 }
 
 // Wait waits for a process to end and returns its error.
@@ -143,6 +145,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: name + ":1"}
 	if o.About != nil {
 		about.Protocol, about.Programs = o.About.Protocol, o.About.Programs
+		about.Site, about.HttpAddress = o.About.Site, o.About.HttpAddress
 	}
 	o.About = &about
 	wires := &wires{}
@@ -162,6 +165,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 			defer x.Close()
 			return worker.Run(ctx, o)
 		})
+		p.executor = x
 	} else {
 		p = start(func(ctx context.Context) error { return worker.Run(ctx, o) })
 	}
