@@ -253,7 +253,9 @@ func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*con
 		Search: search,
 	}
 	for _, p := range reports {
-		record.Partitions = append(record.Partitions, withoutAggregates(p))
+		told := withoutAggregates(p)
+		told.Worker = r.job.placements[p.Partition].Worker
+		record.Partitions = append(record.Partitions, told)
 	}
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
 	return reports, seconds, nil
