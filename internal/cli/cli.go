@@ -152,7 +152,7 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetHelpCommand(help())
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
 	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(),
-		a.master(), a.worker(), a.status(), a.jobs(), a.cancel(), a.completion(), a.version())
+		a.master(), a.worker(), a.status(), a.jobs(), a.cancel(), a.netbench(), a.netbenchRank(), a.completion(), a.version())
 	return root
 }
 

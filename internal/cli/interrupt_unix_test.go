@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -142,6 +143,31 @@ func TestSecondInterruptKills(t *testing.T) {
 				t.Errorf("ended with %v", c.ProcessState)
 			}
 			return
+		}
+	}
+}
+
+// TestInterruptWhileMeasuring: the processes that netbench starts end with it.
+func TestInterruptWhileMeasuring(t *testing.T) {
+	c := start(t, nil, "superstep", "netbench", "--workers", "2", "--repetitions", "1000000", "--json", "report", "--svg", "figure")
+	list := fmt.Sprintf("/proc/%d/task/%d/children", c.Process.Pid, c.Process.Pid)
+	if _, err := os.Stat(list); err != nil {
+		t.Skipf("no list of a process's children: %v", err)
+	}
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	var children []string
+	for len(children) < 2 {
+		<-again.C
+		text, err := os.ReadFile(list)
+		must(t, err)
+		children = strings.Fields(string(text))
+	}
+	must(t, c.Process.Signal(os.Interrupt))
+	c.ends()
+	for _, child := range children {
+		if _, err := os.Stat("/proc/" + child); err == nil {
+			t.Errorf("process %s is left", child)
 		}
 	}
 }
