@@ -53,38 +53,3 @@ func (in *Input) Close() {
 		in.Free = nil
 	}
 }
-
-// Labels maps the numbers of input vertices to the ids they have in the input, rising. The zero value maps every number to itself.
-type Labels struct {
-	ids []uint64
-}
-
-// NewLabels makes the labels of vertices whose ids are given, rising and distinct.
-func NewLabels(ids []uint64) Labels { return Labels{ids} }
-
-// Identity reports whether every vertex's id is its number.
-func (l Labels) Identity() bool { return l.ids == nil }
-
-// Of returns the input id of vertex i.
-func (l Labels) Of(i uint64) uint64 {
-	if l.ids == nil {
-		return i
-	}
-	return l.ids[i]
-}
-
-// Find returns the vertex, of n, whose input id is given.
-func (l Labels) Find(id uint64, n int) (uint64, bool) {
-	if l.ids == nil {
-		return id, id < uint64(n)
-	}
-	lo, hi := 0, len(l.ids)
-	for lo < hi {
-		if mid := (lo + hi) / 2; l.ids[mid] < id {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return uint64(lo), lo < len(l.ids) && l.ids[lo] == id
-}

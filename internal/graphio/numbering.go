@@ -14,7 +14,7 @@ import (
 //
 //	consecutive ids:  id - first
 //	dense ids:        the rank of the id's bit in a bitmap of the ids there are
-//	sparse ids:       the place of the id in their sorted list, searched from where its high bits say
+//	sparse ids:       the place of the id in their sorted list
 //
 // Invariant: ids[i] is the id of vertex i, unless the ids are consecutive, which leaves ids nil.
 type numbering struct {
@@ -22,8 +22,7 @@ type numbering struct {
 	first  uint64
 	ids    []uint64
 	ranked bitmap.Ranked
-	starts []uint32 // starts[id>>shift] is the first of ids with these high bits or higher ones
-	shift  uint
+	index  *edges.Index // of sparse ids
 }
 
 // consecutive numbers the n ids from first on.
@@ -34,14 +33,7 @@ func (x *numbering) labels() edges.Labels {
 	if x.ids != nil {
 		return edges.NewLabels(x.ids)
 	}
-	if x.first == 0 {
-		return edges.Labels{}
-	}
-	ids := make([]uint64, x.n)
-	for i := range ids {
-		ids[i] = x.first + uint64(i)
-	}
-	return edges.NewLabels(ids)
+	return edges.Consecutive(x.first)
 }
 
 // translate replaces ids by numbers. It stops at the first id that has none and returns its place, or -1.
@@ -55,7 +47,7 @@ func (x *numbering) translate(ids []uint64) int {
 			}
 			ids[i] = number
 		}
-	case x.starts == nil:
+	case x.index == nil:
 		limit := uint64(len(x.ranked.Bits)) * 64
 		for i, id := range ids {
 			if id >= limit || !x.ranked.Get(uint32(id)) {
@@ -65,7 +57,7 @@ func (x *numbering) translate(ids []uint64) int {
 		}
 	default:
 		for i, id := range ids {
-			number, ok := x.search(id)
+			number, ok := x.index.Find(id)
 			if !ok {
 				return i
 			}
@@ -80,26 +72,6 @@ func (x *numbering) of(id uint64) (number uint64, ok bool) {
 	one := [1]uint64{id}
 	ok = x.translate(one[:]) < 0
 	return one[0], ok
-}
-
-// search finds a sparse id among those that share its high bits.
-func (x *numbering) search(id uint64) (uint64, bool) {
-	high := id >> x.shift
-	if high >= uint64(len(x.starts)) {
-		return 0, false
-	}
-	lo, hi := uint64(x.starts[high]), uint64(len(x.ids))
-	if high+1 < uint64(len(x.starts)) {
-		hi = uint64(x.starts[high+1])
-	}
-	for lo < hi {
-		if mid := (lo + hi) / 2; x.ids[mid] < id {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, lo < uint64(len(x.ids)) && x.ids[lo] == id
 }
 
 // number makes a numbering of all ids in t.

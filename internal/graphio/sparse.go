@@ -2,9 +2,9 @@ package graphio
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -34,7 +34,7 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	if uint64(len(ids)) > maxVertices {
 		return nil, tooMany(uint64(len(ids)))
 	}
-	return index(ids), nil
+	return &numbering{n: len(ids), ids: ids, index: edges.NewIndex(ids)}, nil
 }
 
 // sortedIDs returns the distinct ids of a batch, rising.
@@ -112,20 +112,4 @@ func merge(a, b []uint64) []uint64 {
 		}
 	}
 	return append(append(union, a...), b...)
-}
-
-// index makes a numbering of ids, which are rising, distinct and at least one. Its table of high bits has at most two
-// entries an id, so that ids spread evenly are found at once.
-func index(ids []uint64) *numbering {
-	x := &numbering{n: len(ids), ids: ids}
-	last := ids[len(ids)-1]
-	x.shift = uint(max(bits.Len64(last)-bits.Len(uint(len(ids))), 0))
-	x.starts = make([]uint32, last>>x.shift+1)
-	high := 0
-	for i, id := range ids {
-		for ; high <= int(id>>x.shift); high++ {
-			x.starts[high] = uint32(i)
-		}
-	}
-	return x
 }

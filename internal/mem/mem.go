@@ -21,6 +21,9 @@ const small = 64 << 10
 // Arena owns a set of arrays. The zero value is ready; a nil *Arena puts every array on the Go heap.
 // Make may be called by several goroutines at once.
 type Arena struct {
+	// Meter, if not nil, counts what the arena takes. It is set before the first array is made.
+	Meter *Meter
+
 	mu      sync.Mutex
 	regions []region
 	bytes   int64
@@ -51,6 +54,7 @@ func Make[T any](a *Arena, n int) []T {
 	a.regions = append(a.regions, region{data, total})
 	a.bytes += int64(total)
 	a.mu.Unlock()
+	a.Meter.add(int64(total))
 	// The mapping is page-aligned, at least total bytes long, zeroed, and T holds no pointers.
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
 }
@@ -80,6 +84,7 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 		if unsafe.Pointer(unsafe.SliceData(r.data)) == start && keep < r.used {
 			discard(r.data, keep)
 			a.bytes -= int64(r.used - keep)
+			a.Meter.add(-int64(r.used - keep))
 			r.used = keep
 		}
 	}
@@ -96,6 +101,7 @@ func (a *Arena) Close() {
 	for _, r := range a.regions {
 		release(r.data)
 	}
+	a.Meter.add(-a.bytes)
 	a.regions, a.bytes = nil, 0
 }
 

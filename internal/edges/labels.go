@@ -1,0 +1,96 @@
+package edges
+
+import "math/bits"
+
+// Labels maps the numbers of input vertices to the ids they have in the input, rising. The zero value maps every number to itself.
+type Labels struct {
+	first uint64 // of those that follow one another
+	ids   []uint64
+}
+
+// NewLabels makes the labels of vertices whose ids are given, rising and distinct.
+func NewLabels(ids []uint64) Labels { return Labels{ids: ids} }
+
+// Consecutive makes the labels of vertices whose ids follow one another.
+func Consecutive(first uint64) Labels { return Labels{first: first} }
+
+// Identity reports whether every vertex's id is its number.
+func (l Labels) Identity() bool { return l.ids == nil && l.first == 0 }
+
+// First returns the id of vertex 0 of vertices whose ids follow one another, and whether that is known of them.
+func (l Labels) First() (uint64, bool) { return l.first, l.ids == nil }
+
+// Of returns the input id of vertex i.
+func (l Labels) Of(i uint64) uint64 {
+	if l.ids == nil {
+		return l.first + i
+	}
+	return l.ids[i]
+}
+
+// Find returns the vertex, of n, whose input id is given.
+func (l Labels) Find(id uint64, n int) (uint64, bool) {
+	if l.ids == nil {
+		return id - l.first, id >= l.first && id-l.first < uint64(n)
+	}
+	return search(l.ids, id, 0, uint64(len(l.ids)))
+}
+
+// search finds an id among ids[lo:hi], or where it would be.
+func search(ids []uint64, id, lo, hi uint64) (uint64, bool) {
+	end := hi
+	for lo < hi {
+		if mid := (lo + hi) / 2; ids[mid] < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < end && ids[lo] == id
+}
+
+// Index finds ids in a rising list among those that share their high bits. Its table has at most two entries an id, so that
+// ids that are spread evenly are found at once.
+//
+// Invariant: starts[h] is the first of ids whose bits from shift on are h or more.
+type Index struct {
+	ids    []uint64
+	starts []uint32
+	base   uint64 // of all ids
+	shift  uint
+}
+
+// NewIndex makes an index of ids, rising and distinct, fewer than 2^32.
+func NewIndex(ids []uint64) *Index {
+	x := &Index{ids: ids}
+	if len(ids) == 0 {
+		return x
+	}
+	x.base = ids[0]
+	last := ids[len(ids)-1] - x.base
+	x.shift = uint(max(bits.Len64(last)-bits.Len(uint(len(ids))), 0))
+	x.starts = make([]uint32, last>>x.shift+1)
+	high := 0
+	for i, id := range ids {
+		for ; high <= int((id-x.base)>>x.shift); high++ {
+			x.starts[high] = uint32(i)
+		}
+	}
+	return x
+}
+
+// IDs returns the list.
+func (x *Index) IDs() []uint64 { return x.ids }
+
+// Find returns the place of an id in the list.
+func (x *Index) Find(id uint64) (uint64, bool) {
+	high := (id - x.base) >> x.shift
+	if id < x.base || high >= uint64(len(x.starts)) {
+		return 0, false
+	}
+	lo, hi := uint64(x.starts[high]), uint64(len(x.ids))
+	if high+1 < uint64(len(x.starts)) {
+		hi = uint64(x.starts[high+1])
+	}
+	return search(x.ids, id, lo, hi)
+}

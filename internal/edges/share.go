@@ -1,0 +1,52 @@
+package edges
+
+import "context"
+
+// Naming says what the endpoints of a share's tuples are.
+type Naming uint8
+
+const (
+	// Numbers: endpoints are vertices, those below Vertices, or, if that is 0, as many as the largest endpoint asks for.
+	// Labels are the identity or consecutive.
+	Numbers Naming = iota
+	// Named: endpoints are input ids, and the vertices those that occur, numbered by rising id.
+	Named
+	// Listed: endpoints are input ids, and the vertices those that the shares list, numbered by rising id.
+	Listed
+)
+
+// Share is one rank's part of an input that several read: the tuples of all ranks, rank by rank, are those of the whole,
+// in its order. Its Vertices, Labels and Directed are those of the whole.
+type Share struct {
+	Input
+	Naming Naming
+	// Largest is the largest endpoint of the share's tuples, if Naming is not Numbers or Vertices is 0.
+	Largest uint64
+	// IDs is the share's part of the list of vertices, if there is one: ids in any order.
+	IDs []uint64
+	// Spans are the parts that the share has of the files that it was read from.
+	Spans []Span
+	// Check, if not nil, judges what is known when all have read: how many tuples they have together, and the largest
+	// endpoint. Every rank calls it.
+	Check func(tuples int, largest uint64) error
+	// Stranger returns what is to be said of a tuple of the share, by its place, of which an endpoint is not listed, and
+	// Repeated of an id of the list that has come before. They are not nil if Naming is Listed.
+	Stranger func(ctx context.Context, tuple int, id uint64) error
+	Repeated func(ctx context.Context, place int, id uint64) error
+}
+
+// Span is a part of a file, in bytes of its content, and what it is a part of: each begins where that of the rank before
+// ends.
+type Span struct {
+	From, To, Of int64
+}
+
+// Whole returns an input as the only share.
+func Whole(in *Input, largest uint64) *Share { return &Share{Input: *in, Largest: largest} }
+
+// Part returns the tuples [n*rank/ranks, n*(rank+1)/ranks) of n: an equal part, in order.
+func Part(n, rank, ranks int) (from, to int) {
+	q, r := n/ranks, n%ranks
+	at := func(i int) int { return q*i + min(i, r) }
+	return at(rank), at(rank + 1)
+}
