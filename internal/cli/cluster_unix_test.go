@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // newCluster starts a master and workers, w1 to wN, of a binary.
@@ -130,7 +129,7 @@ func TestMasterStaysAway(t *testing.T) {
 	must(t, c.signal("master", os.Kill))
 	text, code := run.rest()
 	for _, want := range []string{
-		"superstep: lost the connection: the master at " + c.address + " cannot be reached: ", "; trying again for 300ms\n",
+		"superstep: warning: lost the connection: the master at " + c.address + " cannot be reached: ", "; trying again for 300ms\n",
 		"superstep: lost the master at " + c.address + ": tried to reach it for 300ms: the master at " + c.address + " cannot be reached: connection refused\n",
 	} {
 		if code != 1 || !strings.Contains(text, want) {
@@ -149,7 +148,8 @@ func TestInterruptSubmitting(t *testing.T) {
 		}
 		run := start(t, nil, "superstep", args...)
 		m.await(t, "submit")
-		must(t, run.Process.Signal(os.Interrupt)) // it may be heard before or after the answer
+		must(t, run.Process.Signal(os.Interrupt))
+		run.says("superstep: warning: interrupted: waiting for the master's answer")
 		close(m.submit)
 		m.await(t, "cancel")
 		if text, code := run.rest(); code != 1 || text != "superstep: interrupted: job f00d-1 is cancelled\n" {
@@ -163,21 +163,10 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	m := newFakeMaster(t, "submit")
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
 	m.await(t, "submit")
-	ended := make(chan struct{})
-	go func() {
-		again := time.NewTicker(20 * time.Millisecond)
-		defer again.Stop()
-		for {
-			select {
-			case <-again.C:
-				_ = run.Process.Signal(os.Interrupt) // it may have ended
-			case <-ended:
-				return
-			}
-		}
-	}()
+	must(t, run.Process.Signal(os.Interrupt))
+	run.says("superstep: warning: interrupted: waiting for the master's answer")
+	must(t, run.Process.Signal(os.Interrupt))
 	text, code := run.rest()
-	close(ended)
 	if code != 1 || text != "superstep: interrupted: superstep jobs shows whether the master took the job\n" {
 		t.Errorf("exit status %d, said %q", code, text)
 	}

@@ -36,6 +36,13 @@ func (d *display) log(line string) {
 	d.progress.log(line)
 }
 
+// warn says above the display what a user should know.
+func (d *display) warn(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.progress.warn(line)
+}
+
 // hide takes the display away until show.
 func (d *display) hide() {
 	d.mu.Lock()

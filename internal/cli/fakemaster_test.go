@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -63,7 +64,7 @@ func (m *fakeMaster) await(t *testing.T, call string) {
 			if c == call {
 				return
 			}
-		case <-t.Context().Done():
+		case <-time.After(patience):
 			t.Fatalf("the call %s never came", call)
 		}
 	}

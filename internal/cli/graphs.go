@@ -85,7 +85,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	}
 	d := l.app.display()
 	defer d.done()
-	c, err := l.client.open(d.log)
+	c, err := l.client.open(d.warn)
 	if err != nil {
 		return err
 	}

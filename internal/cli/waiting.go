@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -73,11 +74,11 @@ func (w *waiting) outcome(err, cause error) error {
 	case err == nil:
 		return nil
 	case errors.Is(cause, errDetached):
-		text := fmt.Sprintf("superstep: job %s goes on: superstep watch %s shows it", w.id, w.id)
+		text := fmt.Sprintf("job %s goes on: superstep watch %s shows it", w.id, w.id)
 		if w.kept {
 			text += fmt.Sprintf(", superstep result %s has what it computes", w.id)
 		}
-		fmt.Fprintln(w.app.err, text)
+		w.app.notices().say(slog.LevelInfo, "superstep: "+text)
 		return nil
 	case w.stopping && errors.As(err, &ended) && ended.cancelled():
 		return fmt.Errorf("interrupted: job %s is cancelled", w.id)
@@ -160,7 +161,7 @@ func (w *waiting) interrupt(ask bool) bool {
 		w.stop(errGaveUp)
 	case w.id == "":
 		w.wanted = true
-		w.display.stage("interrupted: waiting for the master's answer", 0, 0)
+		w.display.warn("interrupted: waiting for the master's answer")
 	case ask && !again:
 		w.ask()
 		return true
