@@ -16,112 +16,135 @@ const (
 	oneAtOne  = 0.05 / (0.19 + 0.05)
 )
 
-// Level is one superstep of a search: the frontier that it begins with, and what is not reached yet when it begins, the
-// frontier aside. All are expected values.
+// Level is one superstep of a search: the frontier that it begins with, and the vertices not reached when it begins. All are
+// expected values; edges are stored ones, duplicates and loops apart, counted at each end.
 type Level struct {
-	Vertices, Edges float64 // of the frontier; edges are counted at both ends, duplicates included
+	Vertices, Edges float64 // of the frontier
 	// Open and OpenEdges are of the vertices that have an edge and are not reached.
 	Open, OpenEdges float64
 	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a parent or has none.
 	Looks float64
 }
 
-// Search is a breadth-first search of a Kronecker graph as a branching process: vertices are of SCALE+1 classes, by the ones
-// in their number, since a vertex with k ones has a Poisson number of edges, of mean
+// Search is a breadth-first search of a Kronecker graph, as expected: edges are drawn independently, and vertices fall into
+// SCALE+1 classes, by the ones in their number. A vertex with k ones has a Poisson number of edges, of mean
 //
 //	2 M * 0.76^(SCALE-k) * 0.24^k
 //
-// and an edge leads on to a class with the generator's probabilities. No cycles but those that close at the end: with so
-// many edges at the hubs there is little else.
+// whose other ends have each bit by the generator's probabilities.
 type Search struct {
 	Scale, EdgeFactor int
 	Connected         float64 // vertices with an edge
+	Edges             float64 // stored, at each end
 	Levels            []Level
 }
 
 // class is the vertices with the same number of ones.
 type class struct {
-	vertices, mean float64
-	next           []float64 // probability that an edge leads to each class
-	// reached is the probability that a vertex is reached before the frontier, or is of it; before is without the
-	// frontier; reach that what an edge leads to is reached.
-	reached, before, reach float64
+	vertices float64
+	isolated float64 // probability of no edge
+	edges    float64 // expected, of one vertex
+	ends     []end
+	// before and reached are the probabilities that a vertex is reached before the frontier, and with it.
+	before, reached float64
 }
 
-// NewSearch predicts the search from a vertex with so many edges; 0 stands for the mean over the vertices that have any, by
-// which the roots of Graph500 are drawn.
+// end is vertices that are alike to a vertex of a class: of how many ones, how many they are, and with what probability
+// there is an edge to each.
+type end struct {
+	class           int
+	vertices, there float64
+}
+
+// NewSearch predicts the search from a vertex with so many stored edges; 0 stands for the mean over the vertices that have
+// any, by which the roots of Graph500 are drawn.
 func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 	s := &Search{Scale: scale, EdgeFactor: edgeFactor}
 	classes := newClasses(scale, edgeFactor)
-	stubs := 0.0
 	for i := range classes {
 		c := &classes[i]
-		s.Connected += c.vertices * -math.Expm1(-c.mean)
-		stubs += c.vertices * c.mean
+		s.Connected += c.vertices * (1 - c.isolated)
+		s.Edges += c.vertices * c.edges
 	}
-	if rootEdges == 0 {
-		rootEdges = stubs / s.Connected
-	}
-	// What an edge leads to is the root with a probability that depends on both ends' classes; one for all is right on average.
-	for i := range classes {
-		classes[i].reach, classes[i].reached = rootEdges/stubs, rootEdges/stubs
-	}
-	level := Level{Vertices: 1, Edges: rootEdges, Open: s.Connected - 1, OpenEdges: stubs - rootEdges}
+	rootEdges = root(classes, rootEdges)
+	level := Level{Vertices: 1, Edges: rootEdges, Open: s.Connected - 1, OpenEdges: s.Edges - rootEdges}
 	for level.Vertices >= 0.5 {
 		next := Level{}
+		reached := make([]float64, len(classes))
 		for i := range classes {
 			c := &classes[i]
 			level.Looks += c.looks(classes)
-			open := c.vertices * math.Exp(-c.mean*c.reach)
-			next.Open += open - c.vertices*math.Exp(-c.mean)
-			next.OpenEdges += c.mean * (1 - c.reach) * open
+			open, edges := c.open(classes)
+			next.Open += open - c.vertices*c.isolated
+			next.OpenEdges += edges
+			reached[i] = max(c.reached, 1-open/c.vertices)
 		}
 		next.Vertices, next.Edges = level.Open-next.Open, level.OpenEdges-next.OpenEdges
 		s.Levels = append(s.Levels, level)
 		level = next
 		for i := range classes {
-			c := &classes[i]
-			c.before, c.reached = c.reached, max(c.reached, -math.Expm1(-c.mean*c.reach))
-		}
-		for i := range classes {
-			classes[i].reach = classes[i].reaches(classes)
+			classes[i].before, classes[i].reached = classes[i].reached, reached[i]
 		}
 	}
 	return s
 }
 
-// reaches returns the probability that an edge leads to a vertex that is reached.
-func (c *class) reaches(classes []class) float64 {
-	sum := 0.0
-	for k, p := range c.next {
-		sum += p * classes[k].reached
+// root makes a vertex with so many edges the one that is reached, with the probabilities that it is of each class, and
+// returns how many it has on average.
+func root(classes []class, edges float64) float64 {
+	all := 0.0
+	for i := range classes {
+		c := &classes[i]
+		if edges == 0 {
+			c.reached = c.vertices * (1 - c.isolated)
+		} else {
+			c.reached = c.vertices * poisson(edges, c.edges)
+		}
+		all += c.reached
 	}
-	return sum
+	mean := 0.0
+	for i := range classes {
+		c := &classes[i]
+		mean += c.reached / all * c.edges
+		c.reached /= all * c.vertices
+	}
+	return mean
+}
+
+// open returns how many of the class's vertices have no edge to one that is reached, and how many edges those have.
+func (c *class) open(classes []class) (vertices, edges float64) {
+	log, each := 0.0, 0.0
+	for _, e := range c.ends {
+		r := classes[e.class].reached
+		log += e.vertices * math.Log1p(-r*e.there)
+		if r < 1 {
+			each += e.vertices * e.there * (1 - r) / (1 - r*e.there)
+		}
+	}
+	vertices = c.vertices * math.Exp(log)
+	return vertices, vertices * each
 }
 
 // looks returns how many edges the class's open vertices look at. None leads to a vertex reached before the frontier: it
 // would be reached itself. The others are tried by the classes of their ends, those with the most edges first.
 func (c *class) looks(classes []class) float64 {
-	old := 0.0
-	for k, p := range c.next {
-		old += p * classes[k].before
-	}
-	looks, none := 0.0, 1.0 // found in the classes tried
-	for k, p := range c.next {
-		end := &classes[k]
-		edges := c.mean * p * (1 - end.before)
-		hit := 1.0
-		if end.before < 1 {
-			hit = (end.reached - end.before) / (1 - end.before)
+	log, looks, none := 0.0, 0.0, 1.0 // the probability of no hit so far
+	for _, e := range c.ends {
+		end := &classes[e.class]
+		log += e.vertices * math.Log1p(-end.before*e.there)
+		if end.before >= 1 {
+			continue
 		}
-		if hits := edges * hit; hits > 1e-12 {
-			looks += none * -math.Expm1(-hits) / hit
-			none *= math.Exp(-hits)
+		there := e.there * (1 - end.before) / (1 - end.before*e.there)
+		hit := (end.reached - end.before) / (1 - end.before)
+		if miss := e.vertices * math.Log1p(-there*hit); miss < -1e-12 {
+			looks += none * -math.Expm1(miss) / hit
+			none *= math.Exp(miss)
 		} else {
-			looks += none * edges
+			looks += none * e.vertices * there
 		}
 	}
-	return c.vertices * math.Exp(-c.mean*old) * looks
+	return c.vertices * math.Exp(log) * looks
 }
 
 func newClasses(scale, edgeFactor int) []class {
@@ -130,12 +153,16 @@ func newClasses(scale, edgeFactor int) []class {
 	for k := range classes {
 		c := &classes[k]
 		c.vertices = choose(scale, k)
-		c.mean = stubs * math.Pow(1-one, float64(scale-k)) * math.Pow(one, float64(k))
-		c.next = make([]float64, scale+1)
-		for i := 0; i <= scale-k; i++ {
-			p := binomial(scale-k, i, oneAtZero)
-			for j := 0; j <= k; j++ {
-				c.next[i+j] += p * binomial(k, j, oneAtOne)
+		mean := stubs * math.Pow(1-one, float64(scale-k)) * math.Pow(one, float64(k))
+		c.isolated = math.Exp(-mean)
+		for ones := range scale + 1 {
+			for j := max(0, ones-(scale-k)); j <= min(k, ones); j++ {
+				i := ones - j // of the other end's ones so many where the vertex has zeros
+				p := math.Pow(oneAtZero, float64(i)) * math.Pow(1-oneAtZero, float64(scale-k-i)) *
+					math.Pow(oneAtOne, float64(j)) * math.Pow(1-oneAtOne, float64(k-j))
+				e := end{ones, choose(scale-k, i) * choose(k, j), -math.Expm1(-mean * p)}
+				c.ends = append(c.ends, e)
+				c.edges += e.vertices * e.there
 			}
 		}
 	}
@@ -149,6 +176,7 @@ func choose(n, k int) float64 {
 	return math.Exp(a - b - c)
 }
 
-func binomial(n, k int, p float64) float64 {
-	return choose(n, k) * math.Pow(p, float64(k)) * math.Pow(1-p, float64(n-k))
+func poisson(n, mean float64) float64 {
+	factorial, _ := math.Lgamma(n + 1)
+	return math.Exp(n*math.Log(mean) - mean - factorial)
 }

@@ -21,13 +21,13 @@ func TestSearchIsAsMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := graph.Build(t.Context(), in, graph.Options{})
+		g, err := graph.Build(t.Context(), in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var root pregel.VertexID
 		s := NewSearch(scale, 16, 0)
-		t.Logf("scale %d connected %d model %.0f", scale, g.Connected, s.Connected)
+		t.Logf("scale %d connected %d model %.0f arcs %d model %.0f", scale, g.Connected, s.Connected, g.Arcs, s.Edges)
 		for i := range g.Connected {
 			if g.Parts[0].OutDegrees[i] <= 40 {
 				root = pregel.VertexID(i)
