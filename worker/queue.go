@@ -104,7 +104,9 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		own, stop := context.WithCancelCause(ctx)
 		s.stop = stop
 		q.mu.Unlock()
+		began := q.Now()
 		report, err := q.do(own, c)
+		q.observed(own, c, q.Now().Sub(began), report, err)
 		q.mu.Lock()
 		s.stop = nil
 		q.mu.Unlock()

@@ -35,6 +35,8 @@ type Options struct {
 	Group membership.Group
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
+	// Observe is told what the worker does, or is nil.
+	Observe Observer
 	// Log gets what happens, or is nil. Now and Random are the clock and chance; default the system's.
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -118,6 +120,9 @@ func (w *worker) defaults() {
 	if w.Executor == nil {
 		w.Executor = nobody{}
 	}
+	if w.Observe == nil {
+		w.Observe = unobserved{}
+	}
 }
 
 // rename makes this process a new one in the master's eyes.
@@ -174,7 +179,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	defer c.Close()
 	request := &control.RegisterRequest{
 		Name: w.About.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: w.About.Protocol, Version: w.About.Version,
-		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, Site: w.About.Site, Programs: w.About.Programs,
+		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, HttpAddress: w.About.HttpAddress, Site: w.About.Site, Programs: w.About.Programs,
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	response, err := c.Workers.Register(bounded, connect.NewRequest(request))

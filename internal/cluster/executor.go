@@ -46,6 +46,7 @@ type Executor struct {
 
 	mu          sync.Mutex
 	mesh        *mesh.Mesh
+	past        mesh.Stats // of meshes that were closed
 	incarnation uint64
 	graphs      map[string]*loaded
 	jobs        map[string]*job
@@ -73,10 +74,7 @@ func (x *Executor) Registered(incarnation uint64) error {
 	if x.mesh != nil && x.incarnation == incarnation {
 		return nil
 	}
-	if x.mesh != nil {
-		x.mesh.Close()
-		x.mesh = nil
-	}
+	x.closeMesh()
 	m, err := mesh.New(mesh.Options{
 		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), Listener: newDoor(x.options.Listener),
 		Dial: x.options.Dial, Log: x.options.Log,
@@ -93,10 +91,7 @@ func (x *Executor) Close() {
 	x.Reset()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.mesh != nil {
-		x.mesh.Close()
-		x.mesh = nil
-	}
+	x.closeMesh()
 	x.options.Listener.Close()
 }
 

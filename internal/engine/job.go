@@ -73,6 +73,11 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 	if g.Directed {
 		j.direction = m.direction
 	}
+	if j.direction != pregel.Out {
+		if err := g.Turn(context.Background(), o.Team); err != nil {
+			return nil, fmt.Errorf("%s: %w", j.name, err)
+		}
+	}
 	if m.combiner != nil {
 		j.identity = m.combiner.Identity()
 	}

@@ -143,6 +143,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: name + ":1"}
 	if o.About != nil {
 		about.Protocol, about.Programs = o.About.Protocol, o.About.Programs
+		about.Site, about.HttpAddress = o.About.Site, o.About.HttpAddress
 	}
 	o.About = &about
 	wires := &wires{}
