@@ -24,6 +24,17 @@ type Level struct {
 	Open, OpenEdges float64
 	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a parent or has none.
 	Looks float64
+
+	classes []share
+}
+
+// share is what a class adds to a level.
+type share struct {
+	vertices, edges float64 // in all, with an edge; edges of one of them
+	frontier        float64
+	open            float64 // not reached when the level begins
+	hits            float64 // edges that one of the open has into the frontier
+	all             float64 // edges that any vertex of the class has into the frontier
 }
 
 // Search is a breadth-first search of a Kronecker graph, as expected: edges are drawn independently, and vertices fall into
@@ -66,8 +77,11 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 		s.Connected += c.vertices * (1 - c.isolated)
 		s.Edges += c.vertices * c.edges
 	}
-	rootEdges = root(classes, rootEdges)
-	level := Level{Vertices: 1, Edges: rootEdges, Open: s.Connected - 1, OpenEdges: s.Edges - rootEdges}
+	if rootEdges == 0 {
+		rootEdges = s.Edges / s.Connected
+	}
+	root(classes, rootEdges)
+	level := Level{Vertices: 1, Edges: rootEdges, Open: s.Connected, OpenEdges: s.Edges}
 	for level.Vertices >= 0.5 {
 		next := Level{}
 		reached := make([]float64, len(classes))
@@ -78,6 +92,7 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 			next.Open += open - c.vertices*c.isolated
 			next.OpenEdges += edges
 			reached[i] = max(c.reached, 1-open/c.vertices)
+			level.classes = append(level.classes, c.share(classes, open))
 		}
 		next.Vertices, next.Edges = level.Open-next.Open, level.OpenEdges-next.OpenEdges
 		s.Levels = append(s.Levels, level)
@@ -89,26 +104,47 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 	return s
 }
 
-// root makes a vertex with so many edges the one that is reached, with the probabilities that it is of each class, and
-// returns how many it has on average.
-func root(classes []class, edges float64) float64 {
-	all := 0.0
+// share describes the class in a level after which so many of its vertices are open.
+func (c *class) share(classes []class, after float64) share {
+	connected := c.vertices * (1 - c.isolated)
+	s := share{
+		vertices: connected, edges: c.edges / (1 - c.isolated), frontier: c.vertices * (c.reached - c.before),
+		open: max(0, c.vertices*(1-c.reached)-c.vertices*c.isolated),
+	}
+	if left := max(0, after-c.vertices*c.isolated); s.open > 0 && left < s.open {
+		s.hits = -math.Log(max(left/s.open, 1e-300))
+	}
+	for _, e := range c.ends {
+		s.all += e.vertices * e.there * (classes[e.class].reached - classes[e.class].before)
+	}
+	return s
+}
+
+// root makes a vertex with so many edges the one that is reached, by the probabilities that it is of each class. These are
+// scaled so that it has as many edges as it has.
+func root(classes []class, edges float64) {
+	likely := make([]float64, len(classes)) // logarithms
+	most := math.Inf(-1)
 	for i := range classes {
 		c := &classes[i]
-		if edges == 0 {
-			c.reached = c.vertices * (1 - c.isolated)
-		} else {
-			c.reached = c.vertices * poisson(edges, c.edges)
-		}
-		all += c.reached
+		likely[i] = math.Log(c.vertices) + edges*math.Log(c.edges) - c.edges // Poisson, but for what is the same for all
+		most = max(most, likely[i])
+	}
+	all := 0.0
+	for i := range classes {
+		classes[i].reached = math.Exp(likely[i] - most)
+		all += classes[i].reached
 	}
 	mean := 0.0
 	for i := range classes {
 		c := &classes[i]
-		mean += c.reached / all * c.edges
-		c.reached /= all * c.vertices
+		c.reached /= all
+		mean += c.reached * c.edges
 	}
-	return mean
+	for i := range classes {
+		c := &classes[i]
+		c.reached = min(c.reached*edges/mean/c.vertices, 1)
+	}
 }
 
 // open returns how many of the class's vertices have no edge to one that is reached, and how many edges those have.
@@ -174,9 +210,4 @@ func choose(n, k int) float64 {
 	b, _ := math.Lgamma(float64(k + 1))
 	c, _ := math.Lgamma(float64(n - k + 1))
 	return math.Exp(a - b - c)
-}
-
-func poisson(n, mean float64) float64 {
-	factorial, _ := math.Lgamma(n + 1)
-	return math.Exp(n*math.Log(mean) - mean - factorial)
 }
