@@ -32,14 +32,21 @@ var networks = []Network{
 	{"loopback", 1 / 3e9, 2e-5}, // kernel TCP on one machine
 }
 
+// NetworkNames are the networks known by name.
+func NetworkNames() []string {
+	var names []string
+	for _, n := range networks {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
 // ParseNetwork reads a network's name, or bandwidth=B/s,latency=s.
 func ParseNetwork(text string) (Network, error) {
-	var names []string
 	for _, n := range networks {
 		if n.Name == text {
 			return n, nil
 		}
-		names = append(names, n.Name)
 	}
 	n := Network{Name: text}
 	for field := range strings.SplitSeq(text, ",") {
@@ -54,7 +61,7 @@ func ParseNetwork(text string) (Network, error) {
 			n.Beta = x
 			continue
 		}
-		return n, fmt.Errorf("found %q, expected %s, or bandwidth=BYTES/S,latency=S", text, strings.Join(names, ", "))
+		return n, fmt.Errorf("found %q, expected %s, or bandwidth=BYTES/S,latency=S", text, strings.Join(NetworkNames(), ", "))
 	}
 	if n.Alpha == 0 || n.Beta == 0 {
 		return n, fmt.Errorf("found %q, expected both bandwidth=BYTES/S and latency=S", text)
@@ -129,7 +136,8 @@ func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
 
 func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Times {
 	p := m.Grid.Partitions()
-	r, c := float64(m.Grid.Rows), float64(m.Grid.Columns)
+	g := m.Grid.as(scheme)
+	r, c := float64(g.Rows), float64(g.Columns)
 	workers := p * float64(m.Threads)
 	words := math.Exp2(float64(s.Scale)) / 64
 	var t Times

@@ -29,6 +29,19 @@ type Grid struct{ Rows, Columns int }
 // Partitions is how many there are.
 func (g Grid) Partitions() float64 { return float64(g.Rows) * float64(g.Columns) }
 
+// as is the grid that a scheme sees: in a flat one each partition has both its blocks, and pushes in that of the 1 x P grid,
+// to fold alone, and pulls in that of the P x 1 grid, to expand alone.
+func (g Grid) as(scheme Scheme) Grid {
+	switch n := g.Rows * g.Columns; {
+	case g.Rows > 1 && g.Columns > 1:
+		return g
+	case scheme == Push:
+		return Grid{1, n}
+	default:
+		return Grid{n, 1}
+	}
+}
+
 // Volume is what an exchange sends, of all partitions together.
 type Volume struct {
 	Messages, Values, Bytes float64
@@ -55,6 +68,7 @@ func (t Traffic) Total() Volume {
 // a parent's id the value in fold.
 func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	var t Traffic
+	g = g.as(scheme)
 	r, c := float64(g.Rows), float64(g.Columns)
 	listed, sent := 0.0, 0.0
 	for _, k := range l.classes {
