@@ -70,7 +70,7 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return connect.NewResponse(&control.ListJobsResponse{Jobs: s.jobs(r.Msg.Ended)}), nil
+	return connect.NewResponse(&control.ListJobsResponse{Jobs: s.jobs(r.Msg.Ended), Now: s.stamp(s.now())}), nil
 }
 
 func (s *Server) jobs(ended bool) []*control.Job {

@@ -244,7 +244,9 @@ func (r *run) superstep(ctx context.Context, d *Decision) ([]*control.PartitionR
 		Superstep: step.Superstep, Scheme: step.Scheme, Seconds: seconds, Reason: d.Reason, Predicted: d.Predicted,
 	}
 	for _, p := range reports {
-		record.Partitions = append(record.Partitions, withoutAggregates(p))
+		told := withoutAggregates(p)
+		told.Worker = r.job.placements[p.Partition].Worker
+		record.Partitions = append(record.Partitions, told)
 	}
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
 	return reports, seconds, nil

@@ -90,6 +90,21 @@ func (a *app) entry(name string) (Entry, error) {
 
 // parameters reads -p key=value flags and checks what can be checked without a graph.
 func (e Entry) parameters(flags []string) (map[string]string, error) {
+	values, err := splitParameters(flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := engine.Check(e.Parameters, values); err != nil {
+		return nil, usagef("%s: %w", e.Name, err)
+	}
+	if _, err := e.New(values, nil); err != nil {
+		return nil, usagef("%s: %w", e.Name, err)
+	}
+	return values, nil
+}
+
+// splitParameters reads -p key=value flags.
+func splitParameters(flags []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, f := range flags {
 		name, text, ok := strings.Cut(f, "=")
@@ -100,12 +115,6 @@ func (e Entry) parameters(flags []string) (map[string]string, error) {
 			return nil, usagef("-p %s: given twice", name)
 		}
 		values[name] = text
-	}
-	if err := engine.Check(e.Parameters, values); err != nil {
-		return nil, usagef("%s: %w", e.Name, err)
-	}
-	if _, err := e.New(values, nil); err != nil {
-		return nil, usagef("%s: %w", e.Name, err)
 	}
 	return values, nil
 }

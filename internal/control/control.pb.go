@@ -2464,6 +2464,7 @@ type PartitionReport struct {
 	Exchanges     []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
 	Memory        uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
 	GcPause       float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
+	Worker        string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2629,6 +2630,13 @@ func (x *PartitionReport) GetGcPause() float64 {
 		return x.GcPause
 	}
 	return 0
+}
+
+func (x *PartitionReport) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
 }
 
 // Times are seconds.
@@ -3576,6 +3584,7 @@ func (x *ListJobsRequest) GetEnded() bool {
 type ListJobsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Jobs          []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"` // oldest first
+	Now           *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3613,6 +3622,13 @@ func (*ListJobsResponse) Descriptor() ([]byte, []int) {
 func (x *ListJobsResponse) GetJobs() []*Job {
 	if x != nil {
 		return x.Jobs
+	}
+	return nil
+}
+
+func (x *ListJobsResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
 	}
 	return nil
 }
@@ -3730,7 +3746,8 @@ type JobEvent struct {
 	//	*JobEvent_Record
 	//	*JobEvent_Log
 	//	*JobEvent_Progress
-	Body          isJobEvent_Body `protobuf_oneof:"body"`
+	Body          isJobEvent_Body        `protobuf_oneof:"body"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3811,6 +3828,13 @@ func (x *JobEvent) GetProgress() *Progress {
 		if x, ok := x.Body.(*JobEvent_Progress); ok {
 			return x.Progress
 		}
+	}
+	return nil
+}
+
+func (x *JobEvent) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
 	}
 	return nil
 }
@@ -4724,7 +4748,8 @@ type StatusResponse struct {
 	Graphs        []*Graph               `protobuf:"bytes,5,rep,name=graphs,proto3" json:"graphs,omitempty"`
 	Jobs          []*Job                 `protobuf:"bytes,6,rep,name=jobs,proto3" json:"jobs,omitempty"` // that have not ended
 	JobsEnded     uint64                 `protobuf:"varint,7,opt,name=jobs_ended,json=jobsEnded,proto3" json:"jobs_ended,omitempty"`
-	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"`                                   // workers and clients refused since the start
+	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"` // workers and clients refused since the start
+	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
 	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of them, callers with a wrong token
 	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
 	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
@@ -4816,6 +4841,13 @@ func (x *StatusResponse) GetRefused() uint64 {
 		return x.Refused
 	}
 	return 0
+}
+
+func (x *StatusResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
 }
 
 func (x *StatusResponse) GetRefusedTokens() uint64 {
@@ -5027,7 +5059,7 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xf5\x04\n" +
+	"partitions\"\x8d\x05\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -5052,7 +5084,8 @@ const file_control_proto_rawDesc = "" +
 	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\x12<\n" +
 	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\x12\x16\n" +
 	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
-	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\"\x93\x01\n" +
+	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\x12\x16\n" +
+	"\x06worker\x18\x17 \x01(\tR\x06worker\"\x93\x01\n" +
 	"\x05Times\x12\x16\n" +
 	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
 	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
@@ -5139,21 +5172,23 @@ const file_control_proto_rawDesc = "" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\bR\x05ended\"A\n" +
+	"\x05ended\x18\x01 \x01(\bR\x05ended\"o\n" +
 	"\x10ListJobsResponse\x12-\n" +
-	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\"\x1f\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12,\n" +
+	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x1f\n" +
 	"\rGetJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"K\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
-	"\x04past\x18\x03 \x01(\bR\x04past\"\x8f\x02\n" +
+	"\x04past\x18\x03 \x01(\bR\x04past\"\xbf\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
 	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
-	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
+	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12.\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
 	"\x04body\"\xd2\x02\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
@@ -5224,7 +5259,7 @@ const file_control_proto_rawDesc = "" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\x9e\x03\n" +
+	"\rStatusRequest\"\xcc\x03\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -5234,7 +5269,8 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x06 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12\x1d\n" +
 	"\n" +
 	"jobs_ended\x18\a \x01(\x04R\tjobsEnded\x12\x18\n" +
-	"\arefused\x18\b \x01(\x04R\arefused\x12%\n" +
+	"\arefused\x18\b \x01(\x04R\arefused\x12,\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12%\n" +
 	"\x0erefused_tokens\x18\n" +
 	" \x01(\x04R\rrefusedTokens\x12!\n" +
 	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
@@ -5410,55 +5446,58 @@ var file_control_proto_depIdxs = []int32{
 	67, // 44: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	41, // 45: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
 	42, // 46: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	42, // 47: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	49, // 48: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	40, // 49: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,  // 50: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	32, // 51: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	66, // 52: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21, // 53: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21, // 54: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 55: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20, // 56: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	54, // 57: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 58: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	59, // 59: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	59, // 60: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	54, // 61: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	42, // 62: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	4,  // 63: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 64: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	43, // 65: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	44, // 66: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	46, // 67: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	47, // 68: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	50, // 69: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	51, // 70: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	53, // 71: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	55, // 72: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	57, // 73: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	58, // 74: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	60, // 75: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	62, // 76: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 77: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13, // 78: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	42, // 79: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	45, // 80: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	42, // 81: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	48, // 82: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	42, // 83: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	52, // 84: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	54, // 85: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	56, // 86: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	54, // 87: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	54, // 88: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	61, // 89: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	63, // 90: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	77, // [77:91] is the sub-list for method output_type
-	63, // [63:77] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	67, // 47: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	42, // 48: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	49, // 49: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	40, // 50: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,  // 51: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	67, // 52: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	32, // 53: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	66, // 54: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21, // 55: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21, // 56: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,  // 57: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20, // 58: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	54, // 59: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,  // 60: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	59, // 61: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	59, // 62: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	54, // 63: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	42, // 64: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	67, // 65: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,  // 66: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,  // 67: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	43, // 68: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	44, // 69: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	46, // 70: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	47, // 71: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	50, // 72: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	51, // 73: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	53, // 74: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	55, // 75: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	57, // 76: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	58, // 77: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	60, // 78: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	62, // 79: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,  // 80: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13, // 81: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	42, // 82: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	45, // 83: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	42, // 84: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	48, // 85: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	42, // 86: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	52, // 87: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	54, // 88: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	56, // 89: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	54, // 90: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	54, // 91: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	61, // 92: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	63, // 93: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	80, // [80:94] is the sub-list for method output_type
+	66, // [66:80] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }

@@ -114,9 +114,17 @@ func end(now *control.Job) *trace.End {
 	return e
 }
 
+// Scheme is the way messages were delivered; what a later version has is none.
+func Scheme(s *control.SuperstepRecord) delivery.Scheme {
+	if s.Scheme > uint32(delivery.Pull) {
+		return delivery.None
+	}
+	return delivery.Scheme(s.Scheme)
+}
+
 // superstep passes a record on for every partition.
 func (j *job) superstep(id string, s *control.SuperstepRecord) {
-	scheme := delivery.Scheme(s.Scheme)
+	scheme := Scheme(s)
 	actual := 0.0
 	if scheme != delivery.None {
 		for _, p := range s.Partitions {
@@ -128,7 +136,7 @@ func (j *job) superstep(id string, s *control.SuperstepRecord) {
 		t := p.GetTimes()
 		r := &j.record
 		*r = trace.Record{
-			Job: id, Superstep: int(s.Superstep), Partition: int(p.Partition), Scheme: scheme.String(), Delivery: scheme.Direction(),
+			Job: id, Superstep: int(s.Superstep), Partition: int(p.Partition), Worker: p.Worker, Scheme: scheme.String(), Delivery: scheme.Direction(),
 			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
 			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Peers: r.Peers[:0],
 			Times: trace.Seconds{
