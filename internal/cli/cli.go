@@ -33,6 +33,7 @@ type app struct {
 	in      io.Reader // answers to questions
 	quiet   bool
 
+	logFormat  oneOf
 	interrupts interrupts
 	spoil      func(parent []uint32, dist []float32) // of graph500, for tests
 }
@@ -70,26 +71,7 @@ func (a *app) main(args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	var usage usageError
-	var program *engine.ProgramError
-	var bug *bugError
-	var job *jobError
-	switch {
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.err, "superstep: interrupted")
-	case errors.As(err, &usage):
-		fmt.Fprintf(a.err, "superstep: %s\n", oneLine(usage))
-		return exitUsage
-	case errors.As(err, &program):
-		fmt.Fprintf(a.err, "superstep: %v\n\n%s", err, program.Stack)
-	case errors.As(err, &job) && job.stack && job.job.Stack != "":
-		fmt.Fprintf(a.err, "superstep: %s\n\n%s\n", oneLine(err), job.job.Stack)
-	case errors.As(err, &bug):
-		fmt.Fprintf(a.err, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
-	default:
-		fmt.Fprintf(a.err, "superstep: %s\n", oneLine(err))
-	}
-	return exitFailed
+	return a.failed(ctx, err)
 }
 
 // execute runs a command. A panic on this goroutine, which is where those of teams and partitions end up, becomes an
@@ -140,6 +122,9 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
+	a.logFormat = oneOf{"text", []string{"text", "json"}}
+	root.PersistentFlags().Var(&a.logFormat, "log-format", "write logs and errors as text, or as JSON objects, one a line")
+	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
 	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(),
 		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.completion(), a.version())

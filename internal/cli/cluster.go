@@ -58,13 +58,17 @@ func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
 	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
 }
 
-// logger is where a master or a worker says what happens.
+// logger is where a master or a worker says what happens, in the form of --log-format.
 func (a *app) logger() *slog.Logger {
 	level := slog.LevelInfo
 	if a.quiet {
 		level = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	o := &slog.HandlerOptions{Level: level}
+	if a.logFormat.value == "json" {
+		return slog.New(slog.NewJSONHandler(a.err, o))
+	}
+	return slog.New(slog.NewTextHandler(a.err, o))
 }
 
 // clusterPrograms are those of this binary, for what runs them on a cluster.

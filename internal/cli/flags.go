@@ -20,7 +20,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // maxThreads bounds --threads: more is a slip of the finger.
@@ -233,15 +232,6 @@ func (f *runFlags) options(team *parallel.Team) engine.Options {
 		Team: team, Delivery: choice, Encoding: encoding, Uncombined: f.combine.value == "off",
 		Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
 	}
-}
-
-// traceTo returns where supersteps are recorded, nil if nowhere. The returned function finishes the file.
-func (f *runFlags) traceTo() (trace.Journal, func() error) {
-	if f.trace == "" {
-		return nil, func() error { return nil }
-	}
-	w := &lateFile{path: f.trace}
-	return trace.NewWriter(w), w.Close
 }
 
 // weightsFor returns what weights a program wants to be loaded.

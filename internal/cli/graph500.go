@@ -88,7 +88,10 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		return err
 	}
 	o := g.run.options(team)
-	sink, finish := g.run.traceTo()
+	sink, finish, err := g.app.recordTo(ctx, &g.run, "superstep graph500")
+	if err != nil {
+		return err
+	}
 	o.Trace = sink
 	progress := g.app.progress()
 	defer progress.done()

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -84,6 +83,6 @@ func (i *interrupts) take() (<-chan os.Signal, func()) {
 }
 
 func (a *app) interrupted() {
-	fmt.Fprintln(a.err, "superstep: interrupted")
+	a.complain("interrupted", "")
 	os.Exit(exitFailed)
 }

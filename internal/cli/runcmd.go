@@ -249,7 +249,10 @@ func (j *runJob) all(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", j.graph.Name, err)
 	}
 	o := j.run.options(j.team)
-	sink, finish := j.run.traceTo()
+	sink, finish, err := j.app.recordTo(ctx, &j.run, "superstep run")
+	if err != nil {
+		return err
+	}
 	o.Trace, o.Job = sink, j.entry.Name
 	o.Progress = func(p engine.Progress) {
 		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
