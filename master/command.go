@@ -57,7 +57,7 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 		done.Go(func() {
 			w := s.session(p)
 			if w == nil {
-				fail(fmt.Errorf("%s: worker %s has no session", what, p.Worker))
+				fail(fmt.Errorf("worker %s: %w", p.Worker, errSessionBroke))
 				return
 			}
 			report, err := w.do(ctx, c(i), func(r *control.Report) error { return more(i, r) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,16 +69,8 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 	case c.Epoch > s.epoch:
 		s.epoch = c.Epoch
 	}
-	if cancel := c.GetCancel(); cancel != nil {
-		if s.stop != nil {
-			s.stop(errors.New(cancel.Reason))
-		}
-		q.commands.Go(func() {
-			if c.Job != "" {
-				q.Executor.Cancel(q.task(c), cancel.Reason)
-			}
-			q.answer(ctx, c, nil, nil)
-		})
+	if c.GetCancel() != nil {
+		q.cancel(ctx, k, s, c)
 		return
 	}
 	s.waiting = append(s.waiting, c)
@@ -85,6 +78,34 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 		s.running = true
 		q.commands.Go(func() { q.work(ctx, k, s) })
 	}
+}
+
+// cancel stops the command under way and those that wait, but for what frees. The lock is held.
+func (q *queue) cancel(ctx context.Context, k string, s *serial, c *control.Command) {
+	reason := errors.New(c.GetCancel().Reason)
+	if s.stop != nil {
+		s.stop(reason)
+	}
+	var dropped []*control.Command
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *control.Command) bool {
+		if w.GetDrop() != nil {
+			return false
+		}
+		dropped = append(dropped, w)
+		return true
+	})
+	if !s.running {
+		delete(q.jobs, k)
+	}
+	q.commands.Go(func() {
+		if c.Job != "" {
+			q.Executor.Cancel(q.task(c), reason.Error())
+		}
+		for _, w := range dropped {
+			q.answer(ctx, w, nil, reason)
+		}
+		q.answer(ctx, c, nil, nil)
+	})
 }
 
 // work does the commands of one job while there are some.

@@ -110,6 +110,13 @@ func (x *Executor) Reset() {
 	}
 }
 
+// Holds returns how many jobs and graphs the executor holds a share of.
+func (x *Executor) Holds() (jobs, graphs int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.jobs), len(x.graphs)
+}
+
 func (x *Executor) team() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
 
 // own lists this worker's partitions.

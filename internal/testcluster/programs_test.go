@@ -142,11 +142,12 @@ func (p broken) Coordinate(c *pregel.Coordinator) {
 }
 
 func (p broken) Compute(v *pregel.Vertex[int64, int64], _ int64) {
-	v.SendToAllNeighbors(1)
 	if p.Method == "compute" && v.ID() == p.At && v.Superstep() == 2 {
 		panic("no such thing")
 	}
-	if v.Superstep() == 4 {
+	if v.Superstep() < 4 {
+		v.SendToAllNeighbors(1)
+	} else {
 		v.VoteToHalt()
 	}
 }

@@ -39,8 +39,10 @@ type Cluster struct {
 type Process struct {
 	stop  context.CancelFunc
 	wires *wires // its connections
-	ended chan struct{}
-	err   error
+	// executor is a worker's, if it is a real one.
+	executor *cluster.Executor
+	ended    chan struct{}
+	err      error
 }
 
 // Wait waits for a process to end and returns its error.
@@ -163,6 +165,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 			defer x.Close()
 			return worker.Run(ctx, o)
 		})
+		p.executor = x
 	} else {
 		p = start(func(ctx context.Context) error { return worker.Run(ctx, o) })
 	}
