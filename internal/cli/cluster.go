@@ -58,14 +58,14 @@ func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
 	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
 }
 
-// logger is where a master or a worker says what happens, in the form of --log-format.
+// logger is where a master or a worker says what happens.
 func (a *app) logger() *slog.Logger {
 	level := slog.LevelInfo
 	if a.quiet {
 		level = slog.LevelWarn
 	}
 	o := &slog.HandlerOptions{Level: level}
-	if a.logFormat.value == "json" {
+	if a.logFormat != nil && a.logFormat.value == "json" {
 		return slog.New(slog.NewJSONHandler(a.err, o))
 	}
 	return slog.New(slog.NewTextHandler(a.err, o))

@@ -136,8 +136,9 @@ type runFlags struct {
 	combine          *oneOf
 	deterministic    bool
 	maxSupersteps    int
-	json, trace      string
-	flags            *pflag.FlagSet
+	json             string
+	seeFlags
+	flags *pflag.FlagSet
 }
 
 func (f *runFlags) define(cmd *cobra.Command) {
@@ -149,7 +150,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
-	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	f.seeFlags.define(cmd)
 }
 
 // defineGrid defines the flags that say how a graph is dealt to partitions.

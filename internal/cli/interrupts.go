@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -83,6 +84,6 @@ func (i *interrupts) take() (<-chan os.Signal, func()) {
 }
 
 func (a *app) interrupted() {
-	a.complain("interrupted", "")
+	fmt.Fprintln(a.err, "superstep: interrupted")
 	os.Exit(exitFailed)
 }

@@ -108,36 +108,3 @@ func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, toke
 		<-done
 	}
 }
-
-// recordTo returns where a run here is recorded, nil if nowhere: the file of --trace, a collector of traces. The function
-// finishes that.
-func (a *app) recordTo(ctx context.Context, f *runFlags, root string) (trace.Journal, func() error, error) {
-	var to trace.Tee
-	var finish []func() error
-	if f.trace != "" {
-		w := &lateFile{path: f.trace}
-		to, finish = append(to, trace.NewWriter(w)), append(finish, w.Close)
-	}
-	spans, err := a.spans(ctx, "superstep", root)
-	if err != nil {
-		return nil, nil, err
-	}
-	if spans != nil {
-		to, finish = append(to, spans.Journal()), append(finish, func() error { spans.Close(); return nil })
-	}
-	end := func() error {
-		var errs []error
-		for _, f := range finish {
-			errs = append(errs, f())
-		}
-		return errors.Join(errs...)
-	}
-	switch len(to) {
-	case 0:
-		return nil, end, nil
-	case 1:
-		return to[0], end, nil
-	default:
-		return to, end, nil
-	}
-}

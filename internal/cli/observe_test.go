@@ -5,26 +5,33 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// TestNothingIsRecordedUnasked: without --trace and a collector there is no journal, so that the engine takes the path
-// without records, which allocates nothing (engine's TestAllocations), and nothing runs beside it.
-func TestNothingIsRecordedUnasked(t *testing.T) {
+// TestNothingIsTracedUnasked: without a collector there is no exporter, and nothing runs beside the run.
+func TestNothingIsTracedUnasked(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		t.Setenv(name, "")
 	}
 	a := &app{err: io.Discard}
 	before := runtime.NumGoroutine()
-	to, finish, err := a.recordTo(t.Context(), &runFlags{}, "superstep run")
-	if err != nil || to != nil {
-		t.Fatalf("found %v, %v", to, err)
+	w, err := (&seeFlags{command: "run"}).start(a, nil)
+	if err != nil || w.spans != nil || len(w.Tee) != 1 {
+		t.Fatalf("found %v, %v", w, err)
 	}
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
-	if err := finish(); err != nil {
-		t.Error(err)
+	r := &trace.Record{Job: "bfs", Scheme: "pull", Delivery: "pull"}
+	tell := func() { r.Superstep++; _ = w.Record(r) }
+	for range 100 {
+		tell()
 	}
+	if n := testing.AllocsPerRun(1000, tell); n != 0 {
+		t.Errorf("%g allocations a superstep", n)
+	}
+	w.close()
 }
 
 func TestBadEndpointIsBadUsage(t *testing.T) {
