@@ -32,10 +32,10 @@ type processes struct {
 	binary  string
 	flags   []string // of the master
 	address string
-	running map[string]*process
+	running map[string]*member
 }
 
-type process struct {
+type member struct {
 	*exec.Cmd
 	said  *saidText
 	ended chan struct{}
@@ -78,7 +78,7 @@ func soon(so func() bool) bool {
 }
 
 func (c *processes) start(name string, args ...string) error {
-	p := &process{Cmd: exec.Command(c.binary, args...), said: &saidText{}, ended: make(chan struct{})}
+	p := &member{Cmd: exec.Command(c.binary, args...), said: &saidText{}, ended: make(chan struct{})}
 	p.Env, p.Dir, p.Stdout, p.Stderr = c.env, c.dir, p.said, p.said
 	if err := p.Start(); err != nil {
 		return err
@@ -229,8 +229,8 @@ func restartMaster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(c.await(n))
 }
 
-// until is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is its name.
-func until(ts *testscript.TestScript, _ bool, args []string) {
+// untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is its name.
+func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*processes)
 	superstep := 0
 	if len(args) > 1 {

@@ -17,7 +17,7 @@ func newCluster(t *testing.T, binary string, n int) *processes {
 	t.Helper()
 	path, err := exec.LookPath(binary)
 	must(t, err)
-	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: path, running: map[string]*process{}}
+	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: path, running: map[string]*member{}}
 	t.Cleanup(func() { c.end(t) })
 	must(t, c.startMaster("127.0.0.1:0"))
 	for i := range n {

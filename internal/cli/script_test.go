@@ -41,7 +41,7 @@ func runScripts(t *testing.T, dir string) {
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
-			c := &processes{env: e.Vars, dir: e.WorkDir, running: map[string]*process{}}
+			c := &processes{env: e.Vars, dir: e.WorkDir, running: map[string]*member{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })
 			return nil
@@ -54,7 +54,7 @@ func runScripts(t *testing.T, dir string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut,
-			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "crash": crashProcess, "restart": restartMaster, "until": until,
+			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "crash": crashProcess, "restart": restartMaster, "until": untilJob,
 		},
 	})
 }
