@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -55,6 +56,7 @@ func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare
 		}
 	}()
 	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
+	o.Alpha, o.Beta = collective.Unmeasured.Alpha, collective.Unmeasured.Gap
 	if p.Options.GetTrace() {
 		o.Trace = told{}
 	}
