@@ -33,6 +33,8 @@ type ExecutorOptions struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log gets a line now and then about refused connections, or is nil.
 	Log *slog.Logger
+	// Spoil changes what searches of Graph500 find, for tests of its judging: see graph500.ShareConfig.
+	Spoil func(first int, parent []uint32, dist []float32)
 }
 
 // Listener is a TCP listener: what accepts, and can be told to stop for a while.
@@ -51,6 +53,7 @@ type Executor struct {
 	incarnation uint64
 	graphs      map[string]*loaded
 	jobs        map[string]*job
+	benchmarks  map[string]*benchmark
 }
 
 var _ worker.Executor = (*Executor)(nil)
@@ -58,7 +61,7 @@ var _ worker.Executor = (*Executor)(nil)
 // NewExecutor makes an executor that holds nothing.
 func NewExecutor(o ExecutorOptions) *Executor {
 	o.Threads = max(o.Threads, 1)
-	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}}
+	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}, benchmarks: map[string]*benchmark{}}
 }
 
 // loaded is a share of a graph. It is freed when it is dropped and no job uses it.
@@ -117,7 +120,17 @@ func (x *Executor) Keep(jobs, graphs []string) (free func()) {
 			oldGraphs = append(oldGraphs, g)
 		}
 	}
+	var oldBenchmarks []*benchmark
+	for id, b := range x.benchmarks {
+		if !slices.Contains(jobs, id) {
+			delete(x.benchmarks, id)
+			oldBenchmarks = append(oldBenchmarks, b)
+		}
+	}
 	return func() {
+		for _, b := range oldBenchmarks {
+			b.close()
+		}
 		for _, j := range oldJobs {
 			j.close()
 			x.leave(j.graph)
@@ -218,18 +231,22 @@ func (x *Executor) drop(g *loaded) {
 // Drop frees a graph, or with no name what the job holds.
 func (x *Executor) Drop(_ context.Context, t worker.Task, graph string) error {
 	x.mu.Lock()
-	g, j := x.graphs[graph], x.jobs[t.Job]
+	g, j, b := x.graphs[graph], x.jobs[t.Job], x.benchmarks[t.Job]
 	if graph != "" {
 		delete(x.graphs, graph)
-		j = nil
+		j, b = nil, nil
 	} else {
 		delete(x.jobs, t.Job)
+		delete(x.benchmarks, t.Job)
 		g = nil
 	}
 	x.mu.Unlock()
 	if j != nil {
 		j.close()
 		x.leave(j.graph)
+	}
+	if b != nil {
+		b.close()
 	}
 	if g != nil {
 		x.drop(g)
