@@ -46,6 +46,15 @@ type Side struct {
 	Ghosts []bitmap.Ranked
 }
 
+// Count returns the number of ghosts.
+func (s *Side) Count() int {
+	n := 0
+	for _, g := range s.Groups {
+		n += int(g.Count)
+	}
+	return n
+}
+
 // Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for one owner's vertices
 // in the order of their local indices.
 type Group struct{ Start, Count uint32 }
@@ -83,15 +92,23 @@ type Layout struct {
 	Count int
 }
 
-// Layout returns the partition's blocks for messages that go in a direction.
+// Layout returns the partition's blocks for messages that go in a direction. For another than Out Graph.Turn must have
+// been called.
 func (p *Partition) Layout(d pregel.Direction) Layout {
-	l := Layout{Slots: &p.slots, Count: p.Slots}
-	if d != pregel.In || !p.graph.Directed {
+	if !p.graph.Directed || d == pregel.Out {
+		return Layout{Blocks: []Blocks{p.along}, Slots: &p.slots, Count: p.Slots}
+	}
+	back := p
+	if !p.Grid.Flat() {
+		p.graph.turning.Lock()
+		back = p.turned
+		p.graph.turning.Unlock()
+	}
+	l := Layout{Slots: &back.slots, Count: back.Slots}
+	if d == pregel.Both {
 		l.Blocks = append(l.Blocks, p.along)
 	}
-	if d != pregel.Out && p.graph.Directed {
-		l.Blocks = append(l.Blocks, p.against)
-	}
+	l.Blocks = append(l.Blocks, back.against)
 	return l
 }
 

@@ -43,8 +43,9 @@ func ParseDuplicates(s string) (Duplicates, error) {
 
 // Options say how a graph is stored.
 type Options struct {
-	// Partitions is the number of partitions, 1 if 0.
+	// Partitions is the number of partitions, 1 if 0; Grid how they are laid out, in a column if it is not set.
 	Partitions int
+	Grid       Grid
 	// Duplicates and DropLoops say what becomes of parallel edges and of edges from a vertex to itself.
 	Duplicates Duplicates
 	DropLoops  bool
@@ -84,8 +85,10 @@ type Graph struct {
 
 	Parts []*Partition
 
-	arena *mem.Arena
-	close sync.Once
+	turning sync.Mutex
+	turned  bool
+	arena   *mem.Arena
+	close   sync.Once
 }
 
 // Label returns the input id of a vertex.
@@ -132,12 +135,15 @@ type Partition struct {
 
 	graph *Graph
 	slots pregel.Slots
-	// The blocks of messages that go along the arcs, and against them.
+	// The blocks of messages that go along the arcs, and against them; in a grid that is not flat those against are
+	// turned's, which Graph.Turn makes, and the slots are a continuation of these.
 	along, against Blocks
+	turned         *Partition
 	transposing    sync.Mutex
 }
 
-// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
+// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is; the
+// blocks of reversed arcs are in it if Turn made them before.
 func (g *Graph) Share(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
@@ -145,6 +151,9 @@ func (g *Graph) Share(partitions ...int) *Graph {
 		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
 		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
 	}
+	g.turning.Lock()
+	s.turned = g.turned
+	g.turning.Unlock()
 	for _, i := range partitions {
 		s.Parts[i] = g.Parts[i]
 	}
