@@ -148,7 +148,9 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	// What the job's columns and kernels were made for stays.
 	m.combiner, m.aggregates, m.columns = j.methods.combiner, j.methods.aggregates, j.methods.columns
 	j.methods = m
-	j.coordinator.program = m.coordinate
+	if j.coordinator != nil {
+		j.coordinator.program = m.coordinate
+	}
 	j.fresh = false
 	return nil
 }
