@@ -69,7 +69,7 @@ type LoadOptions struct {
 	Partitions int
 	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above 1 each speaks with those
 	// of its row and column alone, and programs cannot call Edges.
-	Grid Grid
+	Grid       Grid
 	Duplicates Duplicates
 	// DropSelfLoops leaves out edges from a vertex to itself.
 	DropSelfLoops bool
@@ -248,9 +248,11 @@ func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
 // IsDirected reports whether edges point one way.
 func (g *Graph) IsDirected() bool { return g.g.Directed }
 
-// Partitions returns the number of partitions, and Grid how they are laid out.
+// Partitions returns the number of partitions.
 func (g *Graph) Partitions() int { return len(g.g.Parts) }
-func (g *Graph) Grid() Grid       { return g.g.Options.Grid }
+
+// Grid returns how the partitions are laid out.
+func (g *Graph) Grid() Grid { return g.g.Options.Grid }
 
 // Close frees the graph; it is idempotent. It must not be called while a run uses the graph. A closed graph has no
 // vertices: Run and Repartition refuse it, and results can no longer name theirs. A graph that is forgotten frees itself.

@@ -22,13 +22,13 @@ import (
 
 // Config says what to run.
 type Config struct {
-	Generator     generate.Kronecker
-	Roots         int
-	SSSP          bool // kernel 3 too
-	Validate      bool
-	Grid     graph.Grid // of the partitions
-	Team          *parallel.Team
-	Engine        engine.Options
+	Generator generate.Kronecker
+	Roots     int
+	SSSP      bool // kernel 3 too
+	Validate  bool
+	Grid      graph.Grid // of the partitions
+	Team      *parallel.Team
+	Engine    engine.Options
 	// Spoil, if not nil, changes what a search found before it is judged, for tests of the judging; dist is nil in BFS.
 	Spoil func(parent []uint32, dist []float32)
 	// Progress is told what is being done and how much of it; Note adds a few words. Either may be nil.
