@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // session is a connection to the master: one goroutine reads, one writes, and each job that is worked for has one.
@@ -166,7 +167,11 @@ func (s *session) log(job, line string) {
 
 const maxLine = 4 << 10
 
+// memoryUsed is what the process takes: the Go heap is the smaller part of it.
 func memoryUsed() uint64 {
+	if n := mem.RSS(); n > 0 {
+		return uint64(n)
+	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Sys

@@ -177,6 +177,7 @@ func TestGraph500Refusals(t *testing.T) {
 	for want, change := range map[string]func(s *control.JobSpec){
 		"found 0, expected 1 or more": func(s *control.JobSpec) { s.Graph500.Roots = 0 },
 		"scale":                       func(s *control.JobSpec) { s.Graph500.Scale = 99 },
+		"expected at most 31":         func(s *control.JobSpec) { s.Graph500.Scale = 32 },
 		"delivery":                    func(s *control.JobSpec) { s.Options = &control.RunOptions{Delivery: "pigeon"} },
 		"has the program graph500, its own graph":  func(s *control.JobSpec) { s.Graph = "g" },
 		"has the program graph500, its own graph,": func(s *control.JobSpec) { s.Program = "bfs" },
