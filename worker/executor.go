@@ -36,6 +36,9 @@ type Executor interface {
 	Cancel(t Task, reason string)
 	// Drop frees a graph, or with no name what the job holds. What is not there is no error.
 	Drop(ctx context.Context, t Task, graph string) error
+	// Keep forgets all jobs and graphs but these, and returns what frees their memory, which may wait for a superstep to
+	// end.
+	Keep(jobs, graphs []string) (free func())
 	// Reset forgets all jobs and graphs: the cluster goes on without what this worker held. No command is under way.
 	Reset()
 }

@@ -136,6 +136,7 @@ func (s *session) read(ctx context.Context, stream *stream) error {
 		case *control.ToWorker_Attached:
 			s.Log.Info("session", "incarnation", s.incarnation)
 			s.Observe.Session(true)
+			s.commands.Go(s.Executor.Keep(body.Attached.Jobs, body.Attached.Graphs))
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)
 		case *control.ToWorker_Goodbye:

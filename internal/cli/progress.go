@@ -107,14 +107,6 @@ func (p *progress) log(line string) {
 	}
 }
 
-// warn is log for what a user should know, once the display is gone.
-func (p *progress) warn(line string) {
-	p.logs.say(slog.LevelWarn, line)
-	if p.tell != nil {
-		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: "warn", Text: line})
-	}
-}
-
 func (p *progress) draw(w io.Writer, s decor.Statistics) error {
 	p.mu.Lock()
 	shown := p.shown
