@@ -83,15 +83,23 @@ type Layout struct {
 	Count int
 }
 
-// Layout returns the partition's blocks for messages that go in a direction.
+// Layout returns the partition's blocks for messages that go in a direction. For another than Out Graph.Turn must have
+// been called.
 func (p *Partition) Layout(d pregel.Direction) Layout {
-	l := Layout{Slots: &p.slots, Count: p.Slots}
-	if d != pregel.In || !p.graph.Directed {
+	if !p.graph.Directed || d == pregel.Out {
+		return Layout{Blocks: []Blocks{p.along}, Slots: &p.slots, Count: p.Slots}
+	}
+	back := p
+	if !p.Grid.Flat() {
+		p.graph.turning.Lock()
+		back = p.turned
+		p.graph.turning.Unlock()
+	}
+	l := Layout{Slots: &back.slots, Count: back.Slots}
+	if d == pregel.Both {
 		l.Blocks = append(l.Blocks, p.along)
 	}
-	if d != pregel.Out && p.graph.Directed {
-		l.Blocks = append(l.Blocks, p.against)
-	}
+	l.Blocks = append(l.Blocks, back.against)
 	return l
 }
 

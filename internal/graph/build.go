@@ -31,6 +31,7 @@ type builder struct {
 	directed bool
 	team     *parallel.Team
 	tmp      *mem.Arena
+	lists    *mem.Arena // of what scatter makes: the graph's, if it is to stay
 
 	uniqueArena mem.Arena
 	raw, unique degrees // with and without duplicates
@@ -43,7 +44,9 @@ type builder struct {
 // number of vertices, if the input does not tell it; to count degrees; to find duplicates, if they matter; and to fill
 // the lists, once for each direction of a directed graph.
 func Build(ctx context.Context, in *edges.Input, o Options) (*Graph, error) {
-	o.Partitions = max(o.Partitions, 1)
+	if err := o.place(); err != nil {
+		return nil, err
+	}
 	if err := o.validate(in); err != nil {
 		return nil, err
 	}
@@ -56,7 +59,11 @@ func Build(ctx context.Context, in *edges.Input, o Options) (*Graph, error) {
 		Tuples: in.Edges.Len(), arena: new(mem.Arena),
 	}
 	g.Options.Team, g.Options.Progress = nil, nil
-	b := &builder{g: g, o: o, list: in.Edges, labels: in.Labels, n: in.Vertices, directed: in.Directed, team: team, tmp: new(mem.Arena)}
+	b := &builder{g: g, o: o, list: in.Edges, labels: in.Labels, n: in.Vertices, directed: in.Directed, team: team, tmp: new(mem.Arena), lists: g.arena}
+	if !o.Grid.Flat() {
+		b.lists = new(mem.Arena)
+		defer b.lists.Close()
+	}
 	built := false
 	defer func() {
 		b.tmp.Close()
@@ -72,6 +79,21 @@ func Build(ctx context.Context, in *edges.Input, o Options) (*Graph, error) {
 	// A graph that is forgotten rather than closed gives its memory back too.
 	runtime.AddCleanup(g, func(a *mem.Arena) { a.Close() }, g.arena)
 	return g, nil
+}
+
+// place settles how many partitions there are, and in which grid.
+func (o *Options) place() error {
+	if o.Grid == (Grid{}) {
+		o.Grid = Of(max(o.Partitions, 1))
+	}
+	if o.Grid.Rows < 1 || o.Grid.Columns < 1 {
+		return fmt.Errorf("a grid of %v: each side must be 1 or more", o.Grid)
+	}
+	if o.Partitions != 0 && o.Partitions != o.Grid.Partitions() {
+		return fmt.Errorf("%d partitions in a grid of %v, which has %d", o.Partitions, o.Grid, o.Grid.Partitions())
+	}
+	o.Partitions = o.Grid.Partitions()
+	return nil
 }
 
 func (o Options) validate(in *edges.Input) error {
@@ -131,6 +153,12 @@ func (b *builder) build(ctx context.Context) error {
 	if err := b.adjacency(ctx, in, true); err != nil {
 		return err
 	}
+	for _, p := range g.Parts {
+		g.Arcs += uint64(len(p.In.Adj))
+	}
+	if !b.o.Grid.Flat() {
+		return b.blocks(ctx)
+	}
 	if b.directed {
 		if err := b.adjacency(ctx, out, false); err != nil {
 			return err
@@ -140,9 +168,26 @@ func (b *builder) build(ctx context.Context) error {
 		if !b.directed {
 			p.Out = p.In
 		}
-		g.Arcs += uint64(len(p.In.Adj))
 	}
 	return b.link(ctx)
+}
+
+// blocks cuts the lists of in-edges into the blocks of a grid that is not flat.
+func (b *builder) blocks(ctx context.Context) error {
+	c := &cutter{g: b.g, team: b.team, parts: b.g.Parts, tmp: b.tmp}
+	for _, p := range b.g.Parts {
+		p.begin(b.o.Grid)
+		c.lists = append(c.lists, &p.In.Lists)
+	}
+	made, err := c.cut(ctx, b.lists.Close)
+	if err != nil {
+		return err
+	}
+	for i, p := range b.g.Parts {
+		p.In, p.along = nil, Blocks{made[i], made[i]}
+	}
+	b.g.leastWeight()
+	return nil
 }
 
 // keepTupleDegrees keeps what the degrees were with duplicates, loops apart.

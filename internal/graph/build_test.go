@@ -209,13 +209,13 @@ func compareLists(g *Graph) error {
 		for _, side := range sides {
 			s := side(p)
 			for _, q := range s.Line {
-				if err := compareColumn(p, g.Parts[q], s, side(g.Parts[q])); err != nil {
+				if err := compareColumn(p.Layout(pregel.Both), g.Parts[q], p.Index, s, side(g.Parts[q])); err != nil {
 					return err
 				}
 			}
 		}
 		for _, b := range []*Block{p.along.Pull, p.against.Pull} {
-			if err := compareViews(p, b); err != nil {
+			if err := compareViews(p, b, p.Slots); err != nil {
 				return err
 			}
 		}
@@ -224,23 +224,23 @@ func compareLists(g *Graph) error {
 }
 
 // compareColumn checks the column from q to p, whose sides are s and other.
-func compareColumn(p, q *Partition, s, other *Side) error {
+func compareColumn(l Layout, q *Partition, p int, s, other *Side) error {
 	group := s.Groups[q.Index]
 	var list []pregel.VertexID
-	bitmap.Each(other.Peers[p.Index].Bits, func(local uint32) { list = append(list, q.Global(local)) })
-	if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > p.Slots {
-		return fmt.Errorf("column %d->%d: %d sent, group %+v", q.Index, p.Index, len(list), group)
+	bitmap.Each(other.Peers[p].Bits, func(local uint32) { list = append(list, q.Global(local)) })
+	if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > l.Count {
+		return fmt.Errorf("column %d->%d: %d sent, group %+v", q.Index, p, len(list), group)
 	}
 	for i, id := range list {
-		if got := p.slots.ID(group.Start + uint32(i)); got != id {
-			return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q.Index, p.Index, i, got, id)
+		if got := l.Slots.ID(group.Start + uint32(i)); got != id {
+			return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q.Index, p, i, got, id)
 		}
 	}
 	return nil
 }
 
 // compareViews checks a block's lists by sender against those by receiver.
-func compareViews(p *Partition, b *Block) error {
+func compareViews(p *Partition, b *Block, slots int) error {
 	a := b.ByReceiver
 	s, err := p.SendersView(context.Background(), b)
 	if err != nil {
@@ -252,7 +252,7 @@ func compareViews(p *Partition, b *Block) error {
 			arcs[[2]uint32{u, v}]++
 		}
 	})
-	for u := range uint32(p.Slots) {
+	for u := range uint32(slots) {
 		lo, hi := s.Row(u)
 		if s.Rising && !slices.IsSorted(s.Adj[lo:hi]) {
 			return fmt.Errorf("by sender: the list of %d does not rise", u)

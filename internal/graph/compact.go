@@ -22,7 +22,7 @@ func (s *scatter) compact() {
 		k.at = at
 		at += k.kept
 	}
-	arena := s.b.g.arena
+	arena := s.b.lists
 	s.low = mem.Trim(arena, s.low, at)
 	if s.w32 != nil {
 		s.w32 = mem.Trim(arena, s.w32, at)
@@ -41,7 +41,7 @@ func (s *scatter) lists(counts [][]uint32) {
 		for ; k < len(s.buckets) && s.buckets[k].part == i; k++ {
 			end = s.buckets[k].at + s.buckets[k].kept
 		}
-		a := &Adjacency{Lists: bcsr(b.g.arena, counts[i], s.low[at:end:end])}
+		a := &Adjacency{Lists: bcsr(b.lists, counts[i], s.low[at:end:end])}
 		if s.w32 != nil {
 			a.Weights32 = s.w32[at:end:end]
 		}

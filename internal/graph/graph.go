@@ -43,8 +43,9 @@ func ParseDuplicates(s string) (Duplicates, error) {
 
 // Options say how a graph is stored.
 type Options struct {
-	// Partitions is the number of partitions, 1 if 0.
+	// Partitions is the number of partitions, 1 if 0; Grid how they are laid out, in a column if it is not set.
 	Partitions int
+	Grid       Grid
 	// Duplicates and DropLoops say what becomes of parallel edges and of edges from a vertex to itself.
 	Duplicates Duplicates
 	DropLoops  bool
@@ -84,8 +85,10 @@ type Graph struct {
 
 	Parts []*Partition
 
-	arena *mem.Arena
-	close sync.Once
+	turning sync.Mutex
+	turned  bool
+	arena   *mem.Arena
+	close   sync.Once
 }
 
 // Label returns the input id of a vertex.
@@ -132,8 +135,10 @@ type Partition struct {
 
 	graph *Graph
 	slots pregel.Slots
-	// The blocks of messages that go along the arcs, and against them.
+	// The blocks of messages that go along the arcs, and against them; in a grid that is not flat those against are
+	// turned's, which Graph.Turn makes, and the slots are a continuation of these.
 	along, against Blocks
+	turned         *Partition
 	transposing    sync.Mutex
 }
 

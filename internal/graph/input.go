@@ -42,22 +42,23 @@ func (g *Graph) LightestEdge() (from, to uint64, weight float64) {
 // eachEdge calls f for every stored edge, between input vertices; for an undirected one once.
 func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 	for _, p := range g.Parts {
-		bitmap.Each(p.Out.Bits, func(local uint32) {
-			id := p.Global(local)
-			lo, hi := p.Out.Row(local)
+		l := &p.along.Push.BySender.Lists
+		bitmap.Each(l.Bits, func(slot uint32) {
+			from := p.slots.ID(slot)
+			lo, hi := l.Row(slot)
 			for j := lo; j < hi; j++ {
-				to := p.slots.ID(p.Out.Adj[j])
-				if !g.Directed && to < id {
+				to := p.slots.ID(l.Adj[j])
+				if !g.Directed && to < from {
 					continue
 				}
 				w := 1.0
 				switch {
-				case p.Out.Weights64 != nil:
-					w = p.Out.Weights64[j]
-				case p.Out.Weights32 != nil:
-					w = float64(p.Out.Weights32[j])
+				case l.Weights64 != nil:
+					w = l.Weights64[j]
+				case l.Weights32 != nil:
+					w = float64(l.Weights32[j])
 				}
-				f(g.Order[id], g.Order[to], w)
+				f(g.Order[from], g.Order[to], w)
 			}
 		})
 	}

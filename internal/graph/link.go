@@ -18,16 +18,16 @@ func (b *builder) link(ctx context.Context) error {
 	g := b.g
 	b.team.For(len(g.Parts), 1, func(_, lo, _ int) {
 		p := g.Parts[lo]
-		p.begin()
+		p.begin(Of(p.Of))
 		p.linkFlat(ctx)
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
 	}
 	for _, p := range g.Parts {
-		p.share(func(q *Partition) *Side { return q.along.Pull.Senders })
+		p.share(g.Parts, func(q *Partition) *Side { return q.along.Pull.Senders })
 		if g.Directed {
-			p.share(func(q *Partition) *Side { return q.along.Push.Receivers })
+			p.share(g.Parts, func(q *Partition) *Side { return q.along.Push.Receivers })
 		}
 	}
 	g.leastWeight()
@@ -35,8 +35,8 @@ func (b *builder) link(ctx context.Context) error {
 }
 
 // begin places the partition in its grid, and gives slots to the owned vertices.
-func (p *Partition) begin() {
-	p.Grid = Of(p.Of)
+func (p *Partition) begin(g Grid) {
+	p.Grid = g
 	p.Column, p.Row = p.Grid.column(p.Index), p.Grid.row(p.Index)
 	padded := (p.Owned + 63) &^ 63
 	p.Slots = padded
@@ -57,6 +57,7 @@ func (p *Partition) linkFlat(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	p.name(from, to)
 	for _, a := range []*Adjacency{p.In, p.Out} {
 		if a.Heads == nil {
 			a.Rising = p.Of == 1
@@ -105,31 +106,34 @@ func (p *Partition) side(line []int, seen [][]uint64) *Side {
 	if len(line) == 0 {
 		return s
 	}
-	arena, before := p.graph.arena, p.Slots
 	s.Peers = make([]bitmap.Ranked, p.Of) // for now those of p's own ghosts; share deals them out
 	for q, set := range seen {
 		if set == nil {
 			continue
 		}
-		s.Peers[q] = bitmap.Rank(set, mem.Make[uint32](arena, len(set)+1))
+		s.Peers[q] = bitmap.Rank(set, mem.Make[uint32](p.graph.arena, len(set)+1))
 		s.Groups[q] = Group{uint32(p.Slots), uint32(s.Peers[q].Count())}
 		p.Slots += (s.Peers[q].Count() + 63) &^ 63
 	}
-	ghosts := mem.Make[pregel.VertexID](arena, p.Slots-int(p.slots.Ghost))
-	before -= int(p.slots.Ghost)
-	copy(ghosts, p.slots.Ghosts)
-	for i := range ghosts[before:] {
-		ghosts[before+i] = pregel.None
+	return s
+}
+
+// name says which vertices the slots of new ghosts stand for. It runs after the sides have their slots, and before share.
+func (p *Partition) name(sides ...*Side) {
+	ghosts := mem.Make[pregel.VertexID](p.graph.arena, p.Slots-int(p.slots.Ghost))
+	for i := copy(ghosts, p.slots.Ghosts); i < len(ghosts); i++ {
+		ghosts[i] = pregel.None
 	}
-	for q, set := range seen {
-		at := s.Groups[q].Start - p.slots.Ghost
-		bitmap.Each(set, func(local uint32) {
-			ghosts[at] = pregel.VertexID(local)*p.slots.Stride + pregel.VertexID(q)
-			at++
-		})
+	for _, s := range sides {
+		for q, list := range s.Peers {
+			at := s.Groups[q].Start - p.slots.Ghost
+			bitmap.Each(list.Bits, func(local uint32) {
+				ghosts[at] = pregel.VertexID(local)*p.slots.Stride + pregel.VertexID(q)
+				at++
+			})
+		}
 	}
 	p.slots.Ghosts = ghosts
-	return s
 }
 
 // relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots, and before share.
@@ -154,11 +158,11 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) {
 }
 
 // share runs for every partition after all have the side: what p knows of q's vertices becomes q's list for p.
-func (p *Partition) share(side func(*Partition) *Side) {
+func (p *Partition) share(parts []*Partition, side func(*Partition) *Side) {
 	s := side(p)
 	for _, q := range s.Line {
 		if q > p.Index {
-			other := side(p.graph.Parts[q])
+			other := side(parts[q])
 			s.Peers[q], other.Peers[p.Index] = other.Peers[p.Index], s.Peers[q]
 		}
 	}

@@ -82,15 +82,15 @@ func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
 	if n := len(s.buckets); n > 0 {
 		total = s.buckets[n-1].at + s.buckets[n-1].size
 	}
-	s.low = mem.Make[uint32](b.g.arena, total)
+	s.low = mem.Make[uint32](b.lists, total)
 	if s.arcBits == wideBits {
 		s.high = mem.Make[uint8](tmp, total)
 	}
 	switch b.o.Weights {
 	case edges.Float32:
-		s.w32 = mem.Make[float32](b.g.arena, total)
+		s.w32 = mem.Make[float32](b.lists, total)
 	case edges.Float64:
-		s.w64 = mem.Make[float64](b.g.arena, total)
+		s.w64 = mem.Make[float64](b.lists, total)
 	}
 	if err := s.deal(ctx, tmp); err != nil {
 		return err

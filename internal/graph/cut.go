@@ -1,0 +1,233 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// cutter makes the blocks of a grid that is not flat. It takes lists of neighbours' ids by receiver, as they lie with the
+// receivers' owners, and cuts each by the processor columns of the neighbours: the pieces go to the blocks of the
+// owner's processor row.
+//
+//	owner (i,j), row v:   | 3 8 | 12 20 | 31 |   by the columns of the neighbours
+//	                         |      |      |
+//	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
+type cutter struct {
+	g     *Graph
+	team  *parallel.Team
+	parts []*Partition // what is made; in Graph.Turn not the graph's own
+	lists []*pregel.Lists
+	tmp   *mem.Arena
+	// counts[q][c] are the lengths of the pieces for column c, by q's vertices, and next[q][c] where in their block's Adj
+	// the next piece goes.
+	counts [][][]uint32
+	next   [][]uint32
+}
+
+// cut returns the parts' blocks. The lists are not needed afterwards: free is called when they are not.
+func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
+	n := len(c.parts)
+	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
+	blocks := make([]*Block, n)
+	each := func(f func(i int)) error {
+		c.team.For(n, 1, func(_, lo, _ int) {
+			if ctx.Err() == nil {
+				f(lo)
+			}
+		})
+		if ctx.Err() != nil {
+			return fmt.Errorf("dealing the edges to the grid: %w", context.Cause(ctx))
+		}
+		return nil
+	}
+	sides := make([]func(*Partition) *Side, 0, 2)
+	sides = append(sides, func(p *Partition) *Side { return blocks[p.Index].Receivers }, func(p *Partition) *Side { return blocks[p.Index].Senders })
+	for _, step := range []func(i int){
+		func(i int) { c.count(ctx, c.parts[i]) },
+		func(i int) { blocks[i] = c.rows(c.parts[i]) },
+		func(i int) { c.deal(ctx, c.parts[i], blocks) },
+	} {
+		if err := each(step); err != nil {
+			return nil, err
+		}
+	}
+	free()
+	if err := each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i]) }); err != nil {
+		return nil, err
+	}
+	for _, p := range c.parts {
+		for _, side := range sides {
+			p.share(c.parts, side)
+		}
+	}
+	return blocks, each(func(i int) { blocks[i].BySender = c.parts[i].transpose(ctx, blocks[i].ByReceiver) })
+}
+
+// column returns the processor column of a vertex's owner.
+func (c *cutter) column(id uint32) uint32 {
+	g := c.parts[0].Grid
+	return id % uint32(g.Partitions()) / uint32(g.Rows)
+}
+
+// count measures the pieces of an owner's lists.
+func (c *cutter) count(ctx context.Context, p *Partition) {
+	counts := make([][]uint32, p.Grid.Columns)
+	for j := range counts {
+		counts[j] = mem.Make[uint32](c.tmp, p.Owned)
+	}
+	l := c.lists[p.Index]
+	bitmap.Each(l.Bits, func(v uint32) {
+		lo, hi := l.Row(v)
+		for _, id := range l.Adj[lo:hi] {
+			counts[c.column(id)][v]++
+		}
+	})
+	c.counts[p.Index] = counts
+}
+
+// rows makes the receivers' side of a block, and its lists, still without neighbours: the owned vertices' rows, then,
+// for each other owner of the processor row, those of its vertices that have a piece here.
+func (c *cutter) rows(p *Partition) *Block {
+	column := p.Grid.Column(p.Index)
+	seen := make([][]uint64, p.Of)
+	for _, q := range p.Row {
+		set := mem.Make[uint64](p.graph.arena, bitmap.Words(c.parts[q].Owned))
+		for v, n := range c.counts[q][column] {
+			if n > 0 {
+				bitmap.Set(set, uint32(v))
+			}
+		}
+		seen[q] = set
+	}
+	b := &Block{Receivers: p.side(p.Row, seen)}
+	b.Receivers.Ghosts = slices.Clone(b.Receivers.Peers)
+	lengths := mem.Make[uint32](c.tmp, p.Slots)
+	total := uint32(0)
+	take := func(q, start int, local, position uint32) {
+		n := c.counts[q][column][local]
+		lengths[start+int(position)] = n
+		total += n
+	}
+	c.next[p.Index] = make([]uint32, p.Of)
+	for v := range p.Owned {
+		take(p.Index, 0, uint32(v), uint32(v))
+	}
+	for q, group := range b.Receivers.Groups {
+		if seen[q] == nil {
+			continue
+		}
+		c.next[p.Index][q] = total
+		position := uint32(0)
+		bitmap.Each(seen[q], func(local uint32) {
+			take(q, int(group.Start), local, position)
+			position++
+		})
+	}
+	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths, mem.Make[uint32](p.graph.arena, int(total)))}
+	weightsOf(p.graph.arena, &b.ByReceiver.Lists, c.lists[p.Index])
+	return b
+}
+
+// deal copies the pieces of an owner's lists to the blocks of its row: rows of one owner lie next to each other there.
+func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
+	l := c.lists[p.Index]
+	to := make([]*pregel.Lists, p.Grid.Columns)
+	next := make([]uint32, p.Grid.Columns)
+	for j := range to {
+		q := p.Grid.At(p.Grid.Row(p.Index), j)
+		to[j], next[j] = &blocks[q].ByReceiver.Lists, c.next[q][p.Index]
+	}
+	done := 0
+	for some := range slices.Chunk(l.Adj, linkGrain) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i, id := range some {
+			j := c.column(id)
+			at := next[j]
+			next[j]++
+			to[j].Adj[at] = id
+			if l.Weights32 != nil {
+				to[j].Weights32[at] = l.Weights32[done+i]
+			}
+			if l.Weights64 != nil {
+				to[j].Weights64[at] = l.Weights64[done+i]
+			}
+		}
+		done += len(some)
+	}
+}
+
+// linkBlock makes the senders' side of a block, and turns its lists' ids into slots.
+func (p *Partition) linkBlock(ctx context.Context, b *Block) {
+	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column))
+	p.name(b.Receivers, b.Senders)
+	p.relabel(ctx, b.ByReceiver, b.Senders)
+	if ctx.Err() != nil {
+		return
+	}
+	b.ByReceiver.heads(p.graph.arena)
+	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
+}
+
+// Turn makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
+// a grid that is not flat. Elsewhere, and after the first time, it does nothing.
+func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
+	defer mem.Recover(&err)
+	if !g.Directed || g.Options.Grid.Flat() {
+		return nil
+	}
+	g.turning.Lock()
+	defer g.turning.Unlock()
+	if g.turned {
+		return nil
+	}
+	if slices.Contains(g.Parts, nil) {
+		return fmt.Errorf("%s: the blocks of reversed arcs are made where all partitions are", g.Name)
+	}
+	if team == nil {
+		team = parallel.NewTeam(1, false)
+	}
+	in := g.Input()
+	defer in.Close()
+	o := g.Options
+	o.Duplicates, o.DropLoops, o.UnitWeights = KeepDuplicates, false, false
+	// The lists of out-edges, which lie with the senders' owners: of the reversed arcs they are the receivers.
+	b := &builder{g: &Graph{
+		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: o, Connected: g.Connected, Order: g.Order, IDs: g.IDs, arena: g.arena,
+	}, o: o, list: in.Edges, n: g.N, directed: true, team: team, tmp: new(mem.Arena), lists: new(mem.Arena)}
+	defer b.tmp.Close()
+	defer b.lists.Close()
+	degrees := mem.Make[uint32](b.tmp, g.N)
+	for _, p := range g.Parts {
+		b.g.Parts = append(b.g.Parts, &Partition{
+			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: b.g,
+		})
+		for i := range p.Owned {
+			degrees[g.Order[p.Global(uint32(i))]] = p.OutDegrees[i]
+		}
+	}
+	if err := b.adjacency(ctx, degrees, false); err != nil {
+		return fmt.Errorf("%s: %w", g.Name, err)
+	}
+	c := &cutter{g: b.g, team: team, parts: b.g.Parts, tmp: b.tmp}
+	for _, p := range b.g.Parts {
+		c.lists = append(c.lists, &p.Out.Lists)
+	}
+	blocks, err := c.cut(ctx, b.lists.Close)
+	if err != nil {
+		return fmt.Errorf("%s: %w", g.Name, err)
+	}
+	for i, p := range b.g.Parts {
+		p.against = Blocks{blocks[i], blocks[i]}
+		g.Parts[i].turned = p
+	}
+	g.turned = true
+	return nil
+}

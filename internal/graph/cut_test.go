@@ -1,0 +1,156 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// TestGridsAgainstSlowTwin: in every grid each arc is in the block where Grid.Arc says, its lists rise by id, and the ends
+// of all columns agree; the same goes for the reversed arcs, after Turn.
+func TestGridsAgainstSlowTwin(t *testing.T) {
+	seed := uint64(100)
+	for _, size := range [][2]int{{1, 3}, {2, 1}, {5, 8}, {64, 50}, {300, 3000}, {2000, 6000}} {
+		for _, grid := range []Grid{{2, 2}, {3, 2}, {2, 3}, {4, 4}, {2, 5}, {1, 3}, {4, 1}} {
+			for variant := range 6 {
+				seed++
+				rng := rand.New(rand.NewPCG(seed, 1))
+				tuples, weights := randomTuples(rng, size[0], size[1])
+				o := Options{
+					Grid: grid, Duplicates: Duplicates(variant % 4), DropLoops: variant%3 == 0,
+					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, Team: parallel.NewTeam(1+rng.IntN(3), false),
+				}
+				in := &edges.Input{
+					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: variant%2 == 1,
+				}
+				g, err := Build(context.Background(), in, o)
+				if err == nil {
+					err = g.Turn(context.Background(), o.Team)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := slowly(size[0], tuples, weights, in.Directed, o)
+				if err := compareGrid(g, want); err != nil {
+					t.Fatalf("seed %d, %d vertices, directed %t, %+v: %v", seed, size[0], in.Directed, o, err)
+				}
+				same, err := Build(context.Background(), g.Input(), Options{Grid: Grid{1, 1}, Weights: g.Weights})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := compare(same, want, Options{Weights: g.Weights}); err != nil {
+					t.Fatalf("seed %d, %+v, as tuples again: %v", seed, o, err)
+				}
+				same.Close()
+				g.Close()
+				o.Team.Close()
+			}
+		}
+	}
+}
+
+// arc is an arc of the twin's, from sender to receiver.
+type arcOf struct {
+	u, v   uint64
+	weight float64
+}
+
+func compareGrid(g *Graph, want twin) error {
+	arcs := 0
+	for _, direction := range []pregel.Direction{pregel.Out, pregel.In} {
+		lists := want.in
+		if direction == pregel.In {
+			lists = want.out
+		}
+		blocks := make([][]arcOf, len(g.Parts))
+		for v, list := range lists {
+			for _, u := range list {
+				a := g.Options.Grid.Arc(pregel.VertexID(u.id), pregel.VertexID(v))
+				blocks[a] = append(blocks[a], arcOf{u.id, uint64(v), u.weight})
+				arcs++
+			}
+		}
+		side := func(of func(b *Block) *Side) func(p *Partition) *Side {
+			return func(p *Partition) *Side { return of(p.Layout(direction).Blocks[0].Pull) }
+		}
+		for i, p := range g.Parts {
+			l := p.Layout(direction)
+			if g.Options.Grid.Flat() {
+				continue // TestBuildAgainstSlowTwin
+			}
+			b := l.Blocks[0].Pull
+			if b != l.Blocks[0].Push {
+				return fmt.Errorf("partition %d has two blocks", i)
+			}
+			if err := compareBlock(p, l, b, blocks[i]); err != nil {
+				return fmt.Errorf("partition %d, direction %d: %w", i, direction, err)
+			}
+			for _, s := range []func(p *Partition) *Side{side(func(b *Block) *Side { return b.Senders }), side(func(b *Block) *Side { return b.Receivers })} {
+				for _, q := range s(p).Line {
+					if err := compareColumn(l, g.Parts[q], p.Index, s(p), s(g.Parts[q])); err != nil {
+						return err
+					}
+				}
+			}
+			for q, list := range b.Receivers.Ghosts {
+				if other := g.Parts[q].Layout(direction).Blocks[0].Pull.Receivers; !slices.Equal(list.Bits, other.Peers[i].Bits) {
+					return fmt.Errorf("partition %d: its ghosts of %d are not those of %d's list", i, q, q)
+				}
+			}
+		}
+	}
+	if arcs != 2*int(g.Arcs) {
+		return fmt.Errorf("%d arcs, want %d", g.Arcs, arcs/2)
+	}
+	return nil
+}
+
+// compareBlock checks the lists of a block against the arcs that it should have, by receiver and rising sender.
+func compareBlock(p *Partition, l Layout, b *Block, want []arcOf) error {
+	var got []arcOf
+	bitmap.Each(b.ByReceiver.Bits, func(v uint32) {
+		lo, hi := b.ByReceiver.Row(v)
+		for j := lo; j < hi; j++ {
+			a := arcOf{uint64(l.Slots.ID(b.ByReceiver.Adj[j])), uint64(l.Slots.ID(v)), 1}
+			switch {
+			case b.ByReceiver.Weights32 != nil:
+				a.weight = float64(b.ByReceiver.Weights32[j])
+			case b.ByReceiver.Weights64 != nil:
+				a.weight = b.ByReceiver.Weights64[j]
+			default:
+				a.weight = 0
+			}
+			got = append(got, a)
+		}
+	})
+	slices.SortStableFunc(got, func(x, y arcOf) int { return int(x.v) - int(y.v) })
+	if len(got) != len(want) {
+		return fmt.Errorf("%d arcs, want %d", len(got), len(want))
+	}
+	for i, a := range got {
+		w := want[i]
+		if b.ByReceiver.Weights32 == nil && b.ByReceiver.Weights64 == nil {
+			w.weight = 0
+		}
+		if a != w {
+			return fmt.Errorf("arc %d is %v, want %v", i, a, w)
+		}
+	}
+	return compareViews(p, b, l.Count)
+}
+
+func TestGridsThatAreNone(t *testing.T) {
+	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}}, nil), Vertices: 3}
+	for _, o := range []Options{{Grid: Grid{2, 0}}, {Grid: Grid{-2, -2}}, {Grid: Grid{2, 2}, Partitions: 3}, {Grid: Grid{100, 100}}} {
+		if _, err := Build(t.Context(), in, o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}
