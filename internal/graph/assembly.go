@@ -32,6 +32,7 @@ func NewAssembly(g *Graph, own []int, wide bool, o Options) (*Assembly, error) {
 		return nil, err
 	}
 	a := &Assembly{assembler: newAssembler(g, o)}
+	a.o.UnitWeights = false // weights come as they are to be stored
 	for _, i := range own {
 		p := a.own(i)
 		padded := (p.Owned + 63) &^ 63
@@ -55,6 +56,15 @@ func NewAssembly(g *Graph, own []int, wide bool, o Options) (*Assembly, error) {
 // Has reports whether a vertex belongs to a partition that is made here.
 func (a *Assembly) Has(id pregel.VertexID) bool {
 	return id < pregel.VertexID(a.g.N) && a.g.Parts[id%pregel.VertexID(len(a.g.Parts))] != nil
+}
+
+// Owned returns how many vertices belong to partitions that are made here.
+func (a *Assembly) Owned() int {
+	n := 0
+	for p := range a.g.here() {
+		n += p.Owned
+	}
+	return n
 }
 
 // Vertex tells the facts of a vertex that is made here. It may be called for different ones at once.
@@ -106,6 +116,9 @@ func (a *Assembly) Close(ctx context.Context, exchange Exchange) error {
 			continue
 		}
 		s.flushAll()
+		if err := s.full(); err != nil {
+			return err
+		}
 		if err := s.finish(ctx); err != nil {
 			return err
 		}

@@ -180,6 +180,9 @@ func (b *builder) keepTupleDegrees() {
 	for i, d := range b.raw.in {
 		b.g.TupleDegrees[i] += d
 	}
+	if b.o.DropLoops {
+		return // they were not counted
+	}
 	var block edges.Block
 	for i := range edges.Blocks(b.list) {
 		if b.list.Read(i, &block) != nil {

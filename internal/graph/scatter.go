@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -97,6 +98,16 @@ func (a *assembler) scatter(in bool, size func(p *Partition, row uint32) int) (*
 		s.w64 = mem.Make[float64](a.lists, total)
 	}
 	return s, nil
+}
+
+// full fails unless as many arcs came for each bucket as it has room for.
+func (s *scatter) full() error {
+	for i := range s.buckets {
+		if k := &s.buckets[i]; int(k.next.Load()) != k.at+k.size {
+			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", int(k.next.Load())-k.at, k.row, k.row+k.rows-1, k.part, k.size)
+		}
+	}
+	return nil
 }
 
 // finish sorts the buckets and makes lists of them.
