@@ -22,7 +22,7 @@ func (s *Server) stamp(d time.Duration) *timestamppb.Timestamp {
 
 // errNoEngine is the answer to everything that needs the engine while there is none.
 var errNoEngine = connect.NewError(connect.CodeUnimplemented,
-	errors.New("this version of superstep does not run jobs on a cluster yet: superstep run without --master runs them on one machine"))
+	errors.New("this master keeps workers and runs nothing: superstep run without --master runs jobs on one machine"))
 
 // able refuses what needs the engine, and what is too large.
 func (s *Server) able(m proto.Message) error {
@@ -70,7 +70,7 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return connect.NewResponse(&control.ListJobsResponse{Jobs: s.jobs(r.Msg.Ended)}), nil
+	return connect.NewResponse(&control.ListJobsResponse{Jobs: s.jobs(r.Msg.Ended), Now: s.stamp(s.now())}), nil
 }
 
 func (s *Server) jobs(ended bool) []*control.Job {

@@ -50,6 +50,7 @@ type cluster struct {
 	jobsEnd int    // that have ended since the start
 	number  int    // of the last job
 	refused int    // workers
+	lost    int    // workers
 	effects []effect
 }
 

@@ -1,10 +1,13 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -54,7 +57,7 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 		done.Go(func() {
 			w := s.session(p)
 			if w == nil {
-				fail(fmt.Errorf("%s: worker %s has no session", what, p.Worker))
+				fail(fmt.Errorf("worker %s: %w", p.Worker, errSessionBroke))
 				return
 			}
 			report, err := w.do(ctx, c(i), func(r *control.Report) error { return more(i, r) })
@@ -62,6 +65,9 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 			case err != nil:
 				fail(err)
 			case report.Failure != nil:
+				if report.Failure.Lost != "" {
+					s.awaitCause(ctx)
+				}
 				fail(&workerError{what, p.Worker, report.Failure})
 			case !fits(report):
 				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", what, p.Worker))
@@ -75,6 +81,17 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 		return nil, err
 	}
 	return reports, nil
+}
+
+// awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two
+// workers broke, the loss of one of them may be the cause.
+func (s *Server) awaitCause(ctx context.Context) {
+	t := time.NewTimer(s.options.Lease * 3 / 2)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // workerError is what a worker says went wrong with a command.
@@ -161,28 +178,43 @@ func collect(answers []*control.Report, partitions int, superstep uint32) ([]*co
 			all[p.Partition] = p
 		}
 	}
-	type pair struct{ from, to uint32 }
-	balance := map[pair][2]uint64{}
 	for i, p := range all {
 		if p == nil {
 			return nil, fmt.Errorf("superstep %d: nothing was heard of partition %d", superstep, i)
 		}
-		for _, peer := range p.Peers {
-			out, in := pair{p.Partition, peer.Partition}, pair{peer.Partition, p.Partition}
-			b := balance[out]
-			b[0] += peer.Sent
-			balance[out] = b
-			b = balance[in]
-			b[1] += peer.Received
-			balance[in] = b
+		if !slices.IsSortedFunc(p.Peers, func(a, b *control.Peer) int { return cmp.Compare(a.Partition, b.Partition) }) {
+			return nil, fmt.Errorf("superstep %d: the account of partition %d is out of order", superstep, i)
 		}
 	}
-	for p, b := range balance {
-		if b[0] != b[1] {
-			return nil, fmt.Errorf("superstep %d: partition %d sent %d values to partition %d, where %d arrived", superstep, p.from, b[0], p.to, b[1])
+	for _, p := range all {
+		for _, peer := range p.Peers {
+			if int(peer.Partition) >= partitions {
+				return nil, fmt.Errorf("superstep %d: partition %d accounts for partition %d of %d", superstep, p.Partition, peer.Partition, partitions)
+			}
+			other := account(all[peer.Partition], p.Partition)
+			if peer.Sent != other.GetReceived() || peer.Bytes != other.GetReceivedBytes() {
+				return nil, unbalanced(superstep, p.Partition, peer.Partition, peer, other)
+			}
+			if peer.Received != other.GetSent() || peer.ReceivedBytes != other.GetBytes() {
+				return nil, unbalanced(superstep, peer.Partition, p.Partition, other, peer)
+			}
 		}
 	}
 	return all, nil
+}
+
+// account finds a partition's account with another, nil if there is none.
+func account(p *control.PartitionReport, with uint32) *control.Peer {
+	i, ok := slices.BinarySearchFunc(p.Peers, with, func(peer *control.Peer, with uint32) int { return cmp.Compare(peer.Partition, with) })
+	if !ok {
+		return nil
+	}
+	return p.Peers[i]
+}
+
+func unbalanced(superstep, from, to uint32, out, in *control.Peer) error {
+	return fmt.Errorf("superstep %d: partition %d sent %d values in %d bytes to partition %d, where %d in %d bytes arrived",
+		superstep, from, out.GetSent(), out.GetBytes(), to, in.GetReceived(), in.GetReceivedBytes())
 }
 
 // withoutAggregates copies a report but for what only the coordinator reads.

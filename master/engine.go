@@ -6,6 +6,10 @@ import "github.com/superstep-go/superstep/internal/control"
 type Engine interface {
 	// Check refuses a job that cannot be run, before it is queued: parameters, options.
 	Check(spec *control.JobSpec) error
+	// Labels returns the input ids of the vertices that the job's parameters name.
+	Labels(spec *control.JobSpec) ([]uint64, error)
+	// Source returns what to load for a job that brings its own graph: what is left open is as its program wants it.
+	Source(spec *control.JobSpec) (*control.GraphSource, error)
 	// Lead makes the coordinator of a job whose workers have prepared it.
 	Lead(job Task, prepared []*control.PrepareReport) (Coordinator, error)
 }
@@ -15,25 +19,28 @@ type Task struct {
 	ID         string
 	Epoch      uint32
 	Spec       *control.JobSpec
-	Vertices   uint64
-	Edges      uint64
 	Rows       uint32
 	Columns    uint32
 	Placements []*control.Placement
+	Vertices   []*control.Vertex // that parameters name
 }
 
-// Coordinator decides on a job's supersteps. It does no I/O and is called by one goroutine.
+// Coordinator decides on a job's supersteps. It does no I/O and is called by one goroutine. It fails when the program does,
+// or a report makes no sense.
 type Coordinator interface {
 	// Begin decides on superstep 0.
-	Begin() Decision
+	Begin() (Decision, error)
 	// Next takes the reports of a superstep, by partition, and the seconds it took, and decides on the one after it.
-	Next(reports []*control.PartitionReport, seconds float64) Decision
+	Next(reports []*control.PartitionReport, seconds float64) (Decision, error)
 }
 
 // Decision is the next superstep, or that there is none.
 type Decision struct {
 	Superstep *control.Superstep // nil: the job has ended
 	Outcome   Outcome
+	// Predicted is what the model expects of every scheme, in seconds, and Reason why this one was chosen.
+	Predicted map[string]float64
+	Reason    string
 }
 
 // Outcome is how far a job is, and at its end what came out.

@@ -67,7 +67,9 @@ func (s *Server) note(e jobTurned) {
 	}
 	about := s.describe(e.job)
 	about.State, about.Reason = e.state, e.reason
-	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: about}}, e.state.Ended())
+	event := &control.JobEvent{Time: s.stamp(s.now()), Body: &control.JobEvent_Job{Job: about}}
+	s.watched(e.job.id, event)
+	j.append(event, e.state.Ended())
 	if !e.state.Ended() {
 		return
 	}
@@ -86,6 +88,8 @@ func (s *Server) append(id string, e *control.JobEvent) {
 	j := s.journals[id]
 	s.mu.Unlock()
 	if j != nil {
+		e.Time = s.stamp(s.now())
+		s.watched(id, e)
 		j.append(e, false)
 	}
 }

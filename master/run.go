@@ -119,8 +119,12 @@ func (r *run) graph() string {
 func (r *run) phases(ctx context.Context) error {
 	s := r.server
 	if r.spec.Graph == "" {
+		source, err := s.options.Engine.Source(r.spec)
+		if err != nil {
+			return err
+		}
 		report, err := s.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
-			Graph: r.ownGraph(), Source: r.spec.Source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
+			Graph: r.ownGraph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
 		}, r.saw)
 		if err != nil {
 			return err
@@ -129,8 +133,13 @@ func (r *run) phases(ctx context.Context) error {
 			a.Vertices, a.Edges, a.Directed, a.LoadSeconds = report.Vertices, report.Edges, report.Directed, report.Seconds
 		})
 	}
+	vertices, err := r.locate(ctx)
+	if err != nil {
+		return err
+	}
 	prepared, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{
 		Graph: r.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
+		Vertices: vertices,
 	}}}, func(report *control.Report) bool { return report.GetPrepare() != nil })
 	if err != nil {
 		return err
@@ -140,7 +149,7 @@ func (r *run) phases(ctx context.Context) error {
 		reports[i] = p.GetPrepare()
 	}
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	if err := r.supersteps(ctx, reports); err != nil {
+	if err := r.supersteps(ctx, vertices, reports); err != nil {
 		return err
 	}
 	if !r.spec.KeepResult {
@@ -150,28 +159,57 @@ func (r *run) phases(ctx context.Context) error {
 	return r.write(ctx)
 }
 
-func (r *run) supersteps(ctx context.Context, prepared []*control.PrepareReport) error {
+// locate finds the vertices that the job's parameters name: who has them knows their numbers.
+func (r *run) locate(ctx context.Context) ([]*control.Vertex, error) {
+	labels, err := r.server.options.Engine.Labels(r.spec)
+	if err != nil || len(labels) == 0 {
+		return nil, err
+	}
+	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.graph(), Labels: labels}}},
+		func(report *control.Report) bool { return report.GetLocated() != nil })
+	if err != nil {
+		return nil, err
+	}
+	ids := map[uint64]uint64{}
+	for _, a := range answers {
+		for _, v := range a.GetLocated().Vertices {
+			ids[v.Label] = v.Id
+		}
+	}
+	var vertices []*control.Vertex
+	for _, label := range labels {
+		id, ok := ids[label]
+		if !ok {
+			return nil, fmt.Errorf("%s: the graph has no vertex %d", r.spec.Program, label)
+		}
+		vertices = append(vertices, &control.Vertex{Label: label, Id: id})
+	}
+	return vertices, nil
+}
+
+func (r *run) supersteps(ctx context.Context, vertices []*control.Vertex, prepared []*control.PrepareReport) error {
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
-	f := r.figures()
 	lead, err := r.server.options.Engine.Lead(Task{
-		ID: r.id, Epoch: r.epoch, Spec: r.spec, Vertices: f.Vertices, Edges: f.Edges,
+		ID: r.id, Epoch: r.epoch, Spec: r.spec, Vertices: vertices,
 		Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
 	}, prepared)
 	if err != nil {
 		return err
 	}
-	d := lead.Begin()
-	r.tell(d.Outcome)
-	for d.Superstep != nil {
-		reports, seconds, err := r.superstep(ctx, d.Superstep)
-		if err != nil {
-			return err
+	d, err := lead.Begin()
+	for err == nil && d.Superstep != nil {
+		r.tell(d.Outcome)
+		var reports []*control.PartitionReport
+		var seconds float64
+		if reports, seconds, err = r.superstep(ctx, &d); err == nil {
+			d, err = lead.Next(reports, seconds)
 		}
-		d = lead.Next(reports, seconds)
+	}
+	if err == nil {
 		r.tell(d.Outcome)
 	}
-	return nil
+	return err
 }
 
 func (r *run) tell(o Outcome) {
@@ -182,7 +220,8 @@ func (r *run) tell(o Outcome) {
 }
 
 // superstep has every worker run a superstep and returns the partitions' reports, in order, and the seconds it took.
-func (r *run) superstep(ctx context.Context, step *control.Superstep) ([]*control.PartitionReport, float64, error) {
+func (r *run) superstep(ctx context.Context, d *Decision) ([]*control.PartitionReport, float64, error) {
+	step := d.Superstep
 	if limit := r.server.options.SuperstepTimeout; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("superstep %d took longer than %v", step.Superstep, limit))
@@ -201,9 +240,13 @@ func (r *run) superstep(ctx context.Context, step *control.Superstep) ([]*contro
 	if err != nil {
 		return nil, 0, err
 	}
-	record := &control.SuperstepRecord{Superstep: step.Superstep, Scheme: step.Scheme, Seconds: seconds}
+	record := &control.SuperstepRecord{
+		Superstep: step.Superstep, Scheme: step.Scheme, Seconds: seconds, Reason: d.Reason, Predicted: d.Predicted,
+	}
 	for _, p := range reports {
-		record.Partitions = append(record.Partitions, withoutAggregates(p))
+		told := withoutAggregates(p)
+		told.Worker = r.job.placements[p.Partition].Worker
+		record.Partitions = append(record.Partitions, told)
 	}
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
 	return reports, seconds, nil

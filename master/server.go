@@ -43,6 +43,12 @@ type Options struct {
 	// Group hints at the death of workers, or is nil. GossipAddress is where workers join it.
 	Group         membership.Group
 	GossipAddress string
+	// Metrics answers at /metrics, or is nil. MetricsToken opens that and nothing else.
+	Metrics      http.Handler
+	MetricsToken control.Token
+	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
+	// does not wait, and calls nothing of the server.
+	Watch func(job string, e *control.JobEvent)
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
 	// Now and Random are the clock and the source of names; default the system's.
@@ -68,6 +74,7 @@ type Server struct {
 	log     *slog.Logger
 	start   time.Time
 	results *results
+	health  control.Health
 
 	ctx  context.Context // of everything the server started
 	end  context.CancelCauseFunc
@@ -150,8 +157,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := control.HandlerOptions(s.options.Token, s.turnAway)
 	mux.Handle(control.NewWorkersHandler(s, options...))
 	mux.Handle(control.NewClusterHandler(s, options...))
-	mux.HandleFunc("GET /debug/status", s.statusPage)
+	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.turnAway, s.options.Token))
+	s.observed(mux)
 	server := control.NewHTTPServer(mux, s.ctx)
+	s.health.Ready()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	s.work.Add(1)
@@ -165,6 +174,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err = <-served:
 	case <-ctx.Done():
 	}
+	s.health.NotReady("stopping")
 	s.mu.Lock()
 	s.end(errClosing) // under the lock: nothing is started any more
 	s.mu.Unlock()

@@ -99,7 +99,11 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 }
 
 func (s *session) broken() error {
-	return fmt.Errorf("worker %s: %w", s.name, context.Cause(s.ctx))
+	cause := context.Cause(s.ctx)
+	if errors.Is(cause, context.Canceled) { // by who serves the stream
+		cause = errSessionBroke
+	}
+	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
 // answered hands a report to who waits for it, and reports whether someone does: else it is stale.

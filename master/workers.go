@@ -215,6 +215,7 @@ func (c *cluster) farewell(w *worker) {
 func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason, false, false
 	w.heard = now
+	c.lost++
 	c.emit(dismiss{w.name, reason, w.incarnation})
 	c.release(now, w, "worker "+w.name+" was lost: "+reason)
 	c.failGraphs(w, "was lost")

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // Encode returns the cell's value as bytes, for the coordinator in another process: little-endian if the type has a
@@ -18,7 +19,7 @@ func (c *cell[T]) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if binary.Size(c.value) >= 0 {
+	if c.size() >= 0 {
 		return binary.Append(data, binary.LittleEndian, c.value)
 	}
 	text, err := json.Marshal(&c.value)
@@ -42,12 +43,25 @@ func (c *cell[T]) Decode(data []byte) error {
 		c.parts.special, c.parts.parts = exact[0], exact[1:]
 	}
 	data = data[8*n:]
-	if size := binary.Size(c.value); size >= 0 {
+	if size := c.size(); size >= 0 {
 		if size != len(data) {
 			return fmt.Errorf("an aggregate of %d bytes, expected %d", len(data), size)
 		}
 		_, err := binary.Decode(data, binary.LittleEndian, &c.value)
 		return err
 	}
-	return json.Unmarshal(data, &c.value)
+	var value T // not what the last one lies in, which others may read
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
+	}
+	c.value = value
+	return nil
+}
+
+// size is how many bytes every value of the type takes, or -1 if that depends on the value.
+func (c *cell[T]) size() int {
+	if reflect.TypeFor[T]().Kind() == reflect.Slice {
+		return -1
+	}
+	return binary.Size(c.value)
 }

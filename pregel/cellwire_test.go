@@ -16,6 +16,7 @@ func TestCellsTravel(t *testing.T) {
 	}
 	travels(t, NewAggregator("pair", pair{}, func(a, b pair) pair { return a }), pair{7, [3]float64{1, 2, 3}})
 	travels(t, NewAggregator("loose", loose{}, func(a, b loose) loose { return a }), loose{"x", []int{1, 2}})
+	travels(t, NewAggregator("slice", nil, func(a, b []uint64) []uint64 { return a }), []uint64{4, 5})
 	travels(t, SumOf[float64]("float"), 0.1)
 	travels(t, SumOf[int]("int"), -3)
 	travels(t, AnyOf("any"), true)

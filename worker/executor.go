@@ -18,14 +18,18 @@ import (
 // one graph of the catalog as well. A context that ends says that the job was cancelled or the session is over: what is
 // returned then goes nowhere.
 type Executor interface {
+	// Registered tells under which incarnation the worker is known from now on. No command is under way.
+	Registered(incarnation uint64) error
 	// Load loads this worker's partitions of a graph, together with the other workers.
 	Load(ctx context.Context, t Task, l *control.Load) (*control.LoadReport, error)
+	// Locate finds vertices of a graph by their input ids; what this worker does not know is left out.
+	Locate(ctx context.Context, t Task, l *control.Locate) (*control.Located, error)
 	// Prepare makes ready to run a program on a graph that is loaded.
 	Prepare(ctx context.Context, t Task, p *control.Prepare) (*control.PrepareReport, error)
 	// Superstep runs a superstep of all this worker's partitions.
 	Superstep(ctx context.Context, t Task, s *control.Superstep) (*control.SuperstepReport, error)
 	// Values passes the lines of the result to emit, in pieces of any size.
-	Values(ctx context.Context, t Task, emit func(data []byte) error) error
+	Values(ctx context.Context, t Task, v *control.Values, emit func(data []byte) error) error
 	// Cancel makes the job's command end soon, if one is under way. It may come at any time.
 	Cancel(t Task, reason string)
 	// Drop frees a graph, or with no name what the job holds. What is not there is no error.
@@ -51,3 +55,15 @@ type ProgramError struct {
 
 // Error is the text.
 func (e *ProgramError) Error() string { return e.Text }
+
+// LostError is an error that follows from the loss of the connection to another worker.
+type LostError struct {
+	Worker string
+	Err    error
+}
+
+// Error is what happened to the connection.
+func (e *LostError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what happened to the connection.
+func (e *LostError) Unwrap() error { return e.Err }

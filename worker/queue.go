@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,16 +69,8 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 	case c.Epoch > s.epoch:
 		s.epoch = c.Epoch
 	}
-	if cancel := c.GetCancel(); cancel != nil {
-		if s.stop != nil {
-			s.stop(errors.New(cancel.Reason))
-		}
-		q.commands.Go(func() {
-			if c.Job != "" {
-				q.Executor.Cancel(q.task(c), cancel.Reason)
-			}
-			q.answer(ctx, c, nil, nil)
-		})
+	if c.GetCancel() != nil {
+		q.cancel(ctx, k, s, c)
 		return
 	}
 	s.waiting = append(s.waiting, c)
@@ -85,6 +78,34 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 		s.running = true
 		q.commands.Go(func() { q.work(ctx, k, s) })
 	}
+}
+
+// cancel stops the command under way and those that wait, but for what frees. The lock is held.
+func (q *queue) cancel(ctx context.Context, k string, s *serial, c *control.Command) {
+	reason := errors.New(c.GetCancel().Reason)
+	if s.stop != nil {
+		s.stop(reason)
+	}
+	var dropped []*control.Command
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *control.Command) bool {
+		if w.GetDrop() != nil {
+			return false
+		}
+		dropped = append(dropped, w)
+		return true
+	})
+	if !s.running {
+		delete(q.jobs, k)
+	}
+	q.commands.Go(func() {
+		if c.Job != "" {
+			q.Executor.Cancel(q.task(c), reason.Error())
+		}
+		for _, w := range dropped {
+			q.answer(ctx, w, nil, reason)
+		}
+		q.answer(ctx, c, nil, nil)
+	})
 }
 
 // work does the commands of one job while there are some.
@@ -104,7 +125,9 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		own, stop := context.WithCancelCause(ctx)
 		s.stop = stop
 		q.mu.Unlock()
+		began := q.Now()
 		report, err := q.do(own, c)
+		q.observed(own, c, q.Now().Sub(began), report, err)
 		q.mu.Lock()
 		s.stop = nil
 		q.mu.Unlock()
@@ -142,12 +165,16 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		var p *control.PrepareReport
 		p, err = q.Executor.Prepare(ctx, t, body.Prepare)
 		r.Body = &control.Report_Prepare{Prepare: p}
+	case *control.Command_Locate:
+		var l *control.Located
+		l, err = q.Executor.Locate(ctx, t, body.Locate)
+		r.Body = &control.Report_Located{Located: l}
 	case *control.Command_Superstep:
 		var s *control.SuperstepReport
 		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
 		r.Body = &control.Report_Superstep{Superstep: s}
 	case *control.Command_Values:
-		err = q.values(ctx, t, c)
+		err = q.values(ctx, t, c, body.Values)
 	case *control.Command_Drop:
 		err = q.Executor.Drop(ctx, t, body.Drop.Graph)
 	default:
@@ -157,8 +184,8 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 }
 
 // values sends a job's result in pieces that fit into messages.
-func (q *queue) values(ctx context.Context, t Task, c *control.Command) error {
-	return q.Executor.Values(ctx, t, func(data []byte) error {
+func (q *queue) values(ctx context.Context, t Task, c *control.Command, v *control.Values) error {
+	return q.Executor.Values(ctx, t, v, func(data []byte) error {
 		for len(data) > 0 {
 			n := min(len(data), control.ChunkSize)
 			piece := &control.ValuesChunk{Data: append([]byte(nil), data[:n]...)}
@@ -182,9 +209,12 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 		r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
 	}
 	var program *ProgramError
+	var lost *LostError
 	switch {
 	case errors.As(err, &program):
 		r.Failure = &control.Failure{Message: bounded(program.Text), Stack: bounded(program.Stack), Program: true}
+	case errors.As(err, &lost):
+		r.Failure = &control.Failure{Message: bounded(err.Error()), Lost: lost.Worker}
 	case err != nil:
 		r.Failure = &control.Failure{Message: bounded(err.Error())}
 	}

@@ -57,6 +57,7 @@ func (s *session) keep(leave context.Context, client control.WorkersClient) erro
 	err = context.Cause(ctx)  // the first: what ended the other goroutine is a consequence
 	_ = stream.CloseRequest() // before that a read does not notice that its context has ended
 	<-read
+	s.Observe.Session(false)
 	s.queue.end(err)
 	if errors.Is(err, errGoodbye) || errors.Is(err, errGrace) {
 		return nil
@@ -94,6 +95,7 @@ func (s *session) write(ctx, leave context.Context, stream *stream) error {
 			m = &control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: &control.Heartbeat{MemoryUsed: memoryUsed()}}}
 		case <-going:
 			s.Log.Info("asking to leave")
+			s.Observe.Leaving()
 			going = nil
 			t := time.NewTimer(s.Grace)
 			defer t.Stop()
@@ -132,6 +134,7 @@ func (s *session) read(ctx context.Context, stream *stream) error {
 		switch body := m.Body.(type) {
 		case *control.ToWorker_Attached:
 			s.Log.Info("session", "incarnation", s.incarnation)
+			s.Observe.Session(true)
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)
 		case *control.ToWorker_Goodbye:

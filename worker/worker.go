@@ -35,6 +35,8 @@ type Options struct {
 	Group membership.Group
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
+	// Observe is told what the worker does, or is nil.
+	Observe Observer
 	// Log gets what happens, or is nil. Now and Random are the clock and chance; default the system's.
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -118,6 +120,9 @@ func (w *worker) defaults() {
 	if w.Executor == nil {
 		w.Executor = nobody{}
 	}
+	if w.Observe == nil {
+		w.Observe = unobserved{}
+	}
 }
 
 // rename makes this process a new one in the master's eyes.
@@ -174,7 +179,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	defer c.Close()
 	request := &control.RegisterRequest{
 		Name: w.About.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: w.About.Protocol, Version: w.About.Version,
-		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, Site: w.About.Site, Programs: w.About.Programs,
+		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, HttpAddress: w.About.HttpAddress, Site: w.About.Site, Programs: w.About.Programs,
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	response, err := c.Workers.Register(bounded, connect.NewRequest(request))
@@ -197,6 +202,9 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if w.Group != nil && r.GossipAddress != "" {
 		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
 	}
+	if err := w.Executor.Registered(w.incarnation); err != nil {
+		return false, err
+	}
 	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
 	s := newSession(w)
 	return true, s.keep(ctx, c.Workers)
@@ -205,7 +213,9 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 // nobody executes nothing.
 type nobody struct{}
 
-var errNobody = errors.New("this version of superstep does not run jobs on a cluster yet")
+var errNobody = errors.New("this worker has nobody to do the work")
+
+func (nobody) Registered(uint64) error { return nil }
 
 func (nobody) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
 	return nil, errNobody
@@ -218,7 +228,14 @@ func (nobody) Prepare(context.Context, Task, *control.Prepare) (*control.Prepare
 func (nobody) Superstep(context.Context, Task, *control.Superstep) (*control.SuperstepReport, error) {
 	return nil, errNobody
 }
-func (nobody) Values(context.Context, Task, func([]byte) error) error { return errNobody }
-func (nobody) Cancel(Task, string)                                    {}
-func (nobody) Drop(context.Context, Task, string) error               { return nil }
-func (nobody) Reset()                                                 {}
+
+func (nobody) Locate(context.Context, Task, *control.Locate) (*control.Located, error) {
+	return nil, errNobody
+}
+
+func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
+	return errNobody
+}
+func (nobody) Cancel(Task, string)                      {}
+func (nobody) Drop(context.Context, Task, string) error { return nil }
+func (nobody) Reset()                                   {}

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,18 +30,18 @@ type app struct {
 	entries []Entry
 	out     io.Writer // results and reports
 	err     io.Writer // progress, warnings, errors
+	in      io.Reader // answers to questions
 	quiet   bool
-	spoil   func(parent []uint32, dist []float32) // of graph500, for tests
+
+	interrupts interrupts
+	spoil      func(parent []uint32, dist []float32) // of graph500, for tests
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
 // ends what runs; a second one ends the process at once.
 func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) int {
-	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr}).main(args)
+	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr, in: os.Stdin}).main(args)
 }
-
-// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
-const patience = 3 * time.Second
 
 // checked is standard output, whose errors must not be lost.
 type checked struct {
@@ -61,19 +58,9 @@ func (c *checked) Write(p []byte) (int, error) {
 }
 
 func (a *app) main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a.interrupts.leave = a.interrupted
+	ctx, stop := a.interrupts.watch()
 	defer stop()
-	done := make(chan struct{})
-	defer close(done)
-	context.AfterFunc(ctx, func() {
-		stop()
-		select {
-		case <-done:
-		case <-time.After(patience):
-			fmt.Fprintln(a.err, "superstep: interrupted")
-			os.Exit(exitFailed)
-		}
-	})
 	out := &checked{Writer: a.out}
 	a.out = out
 	err := a.execute(ctx, args)
@@ -86,6 +73,7 @@ func (a *app) main(args []string) int {
 	var usage usageError
 	var program *engine.ProgramError
 	var bug *bugError
+	var job *jobError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.err, "superstep: interrupted")
@@ -94,6 +82,8 @@ func (a *app) main(args []string) int {
 		return exitUsage
 	case errors.As(err, &program):
 		fmt.Fprintf(a.err, "superstep: %v\n\n%s", err, program.Stack)
+	case errors.As(err, &job) && job.stack && job.job.Stack != "":
+		fmt.Fprintf(a.err, "superstep: %s\n\n%s\n", oneLine(err), job.job.Stack)
 	case errors.As(err, &bug):
 		fmt.Fprintf(a.err, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
 	default:
@@ -152,7 +142,7 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetHelpCommand(help())
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
 	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(),
-		a.master(), a.worker(), a.status(), a.jobs(), a.cancel(), a.completion(), a.version())
+		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.completion(), a.version())
 	return root
 }
 

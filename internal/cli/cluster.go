@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,53 +13,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
 )
-
-// defaultMaster is where a master listens, and is looked for.
-const defaultMaster = "127.0.0.1:7700"
-
-// clientFlags say which cluster a command is for.
-type clientFlags struct {
-	master, tokenFile string
-	json              bool
-}
-
-func (f *clientFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.master, "master", defaultMaster, "the master's `ADDR`, HOST:PORT")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the `FILE` with the cluster's token")
-	nothing(cmd, "master")
-}
-
-func (f *clientFlags) defineJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-}
-
-// callTimeout bounds the calls that answer at once.
-const callTimeout = 10 * time.Second
-
-// call connects to the master and makes a call, whose error it words for people.
-func (f *clientFlags) call(ctx context.Context, do func(context.Context, control.ClusterClient) error) error {
-	token, err := control.ReadToken(f.tokenFile)
-	if err != nil {
-		return err
-	}
-	c, err := control.Connect(f.master, token, nil)
-	if err != nil {
-		return usagef("--master: %w", err)
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return control.Explain(f.master, do(ctx, c.Cluster))
-}
 
 // printJSON prints a message with the names that control.proto has.
 func printJSON(w io.Writer, m proto.Message) error {
@@ -104,6 +65,17 @@ func (a *app) logger() *slog.Logger {
 		level = slog.LevelWarn
 	}
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}
+
+// clusterPrograms are those of this binary, for what runs them on a cluster.
+func (a *app) clusterPrograms() cluster.Programs {
+	var all []cluster.Program
+	for _, e := range a.known() {
+		if e.err == nil {
+			all = append(all, cluster.Program{Name: e.Name, Parameters: e.Parameters, New: e.New, KeepWeights: e.keepWeights})
+		}
+	}
+	return cluster.NewPrograms(all)
 }
 
 // programs are those of this binary, with fingerprints: a cluster runs one binary, or two built from the same source.

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // Find translates the input id of a vertex.
-type Find = func(label uint64) (pregel.VertexID, bool)
+type Find = cluster.Find
 
 // Entry is a program the command line knows by name.
 type Entry struct {
@@ -27,18 +28,8 @@ type Entry struct {
 
 // NewEntry makes the entry of a program whose parameters are its fields.
 func NewEntry[V, M any](name, help string, p pregel.Program[V, M]) Entry {
-	var inner any = p
-	if list, ok := pregel.Unlist(p); ok {
-		inner = list
-	}
-	e := Entry{Name: name, Help: help, Parameters: engine.Parameters(inner), keepWeights: true}
-	e.New = func(values map[string]string, find Find) (engine.Program, error) {
-		fresh, err := engine.Fresh(p, values, find)
-		if err != nil {
-			return nil, err
-		}
-		return engine.Erase(fresh)
-	}
+	named := cluster.NewProgram(name, p)
+	e := Entry{Name: name, Help: help, Parameters: named.Parameters, New: named.New, keepWeights: named.KeepWeights}
 	_, e.err = engine.Erase(p)
 	return e
 }
@@ -99,6 +90,21 @@ func (a *app) entry(name string) (Entry, error) {
 
 // parameters reads -p key=value flags and checks what can be checked without a graph.
 func (e Entry) parameters(flags []string) (map[string]string, error) {
+	values, err := splitParameters(flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := engine.Check(e.Parameters, values); err != nil {
+		return nil, usagef("%s: %w", e.Name, err)
+	}
+	if _, err := e.New(values, nil); err != nil {
+		return nil, usagef("%s: %w", e.Name, err)
+	}
+	return values, nil
+}
+
+// splitParameters reads -p key=value flags.
+func splitParameters(flags []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, f := range flags {
 		name, text, ok := strings.Cut(f, "=")
@@ -109,12 +115,6 @@ func (e Entry) parameters(flags []string) (map[string]string, error) {
 			return nil, usagef("-p %s: given twice", name)
 		}
 		values[name] = text
-	}
-	if err := engine.Check(e.Parameters, values); err != nil {
-		return nil, usagef("%s: %w", e.Name, err)
-	}
-	if _, err := e.New(values, nil); err != nil {
-		return nil, usagef("%s: %w", e.Name, err)
 	}
 	return values, nil
 }

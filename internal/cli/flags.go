@@ -46,8 +46,11 @@ func (f *inputFlags) define(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *inputFlags) request(name string, team *parallel.Team, p *progress) (load.Request, error) {
-	r := load.Request{Name: name, Team: team, Progress: p.stage}
+func (f *inputFlags) request(name string, team *parallel.Team, p stages) (load.Request, error) {
+	r := load.Request{Name: name, Team: team}
+	if p != nil {
+		r.Progress = p.stage
+	}
 	if f.directed && f.undirected {
 		return r, usagef("--directed and --undirected contradict each other")
 	}
@@ -139,12 +142,8 @@ type runFlags struct {
 }
 
 func (f *runFlags) define(cmd *cobra.Command) {
-	f.flags = cmd.Flags()
 	threadsFlag(cmd, &f.threads)
-	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, grid Nx1")
-	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions, of which one side is 1")
-	nothing(cmd, "workers")
-	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
+	f.defineGrid(cmd)
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way",
 		"auto", "push", "naive", "mirrored", "pull", "beamer")
 	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
@@ -152,6 +151,15 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+}
+
+// defineGrid defines the flags that say how a graph is dealt to partitions.
+func (f *runFlags) defineGrid(cmd *cobra.Command) {
+	f.flags = cmd.Flags()
+	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, grid Nx1")
+	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions, of which one side is 1")
+	nothing(cmd, "workers")
+	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
 func threadsFlag(cmd *cobra.Command, threads *int) {
@@ -180,6 +188,19 @@ func (f *runFlags) partitions() (int, string, error) {
 		return 0, "", usagef("found %d partitions, expected at most %d in one process", n, graph.MaxPartitions)
 	}
 	return n, grid, nil
+}
+
+// clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
+func (f *runFlags) clusterGrid() (rows, columns uint32, err error) {
+	if f.grid == "" && !f.flags.Changed("workers") {
+		return 0, 0, nil
+	}
+	_, grid, err := f.partitions()
+	if err != nil {
+		return 0, 0, err
+	}
+	r, c, err := parseGrid(grid)
+	return uint32(r), uint32(c), err
 }
 
 func parseGrid(s string) (r, c int, err error) {
@@ -215,7 +236,7 @@ func (f *runFlags) options(team *parallel.Team) engine.Options {
 }
 
 // traceTo returns where supersteps are recorded, nil if nowhere. The returned function finishes the file.
-func (f *runFlags) traceTo() (trace.Sink, func() error) {
+func (f *runFlags) traceTo() (trace.Journal, func() error) {
 	if f.trace == "" {
 		return nil, func() error { return nil }
 	}

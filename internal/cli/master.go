@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/master"
@@ -25,9 +26,7 @@ func (a *app) master() *cobra.Command {
 		Use:   "master",
 		Short: "Lead a cluster",
 		Long: `Lead a cluster: keep the workers that register, and answer superstep status, jobs and cancel, all on one port.
-curl http://ADDR/debug/status shows how the cluster is. An interrupt stops it.
-
-Jobs do not run on a cluster yet: this master keeps workers, and refuses jobs.`,
+curl http://ADDR/debug/status shows how the cluster is. An interrupt stops it.`,
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --token-file token --gossip-listen 10.0.0.1:7701 --gossip-key-file key
   openssl rand -hex 32 > token`,
@@ -59,6 +58,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	address := l.Addr().String()
 	o := master.Options{
 		Token: token, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
+		Engine: cluster.NewEngine(m.app.clusterPrograms()),
 	}
 	group, err := m.gossip.group(membership.Member{Name: address, Role: membership.Master, Control: address})
 	if err != nil {

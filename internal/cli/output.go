@@ -81,12 +81,14 @@ type lateFile struct {
 	path   string
 	file   *os.File
 	buffer *bufio.Writer
+	err    error // of making it
 }
 
 func (f *lateFile) Write(p []byte) (int, error) {
 	if f.file == nil {
 		file, err := os.Create(f.path)
 		if err != nil {
+			f.err = err
 			return 0, err
 		}
 		f.file, f.buffer = file, bufio.NewWriterSize(file, 64<<10)

@@ -13,6 +13,13 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
+// stages is what is told how far long work is.
+type stages interface {
+	stage(name string, done, total int64)
+	note(text string)
+	log(line string)
+}
+
 // progress shows how far long work is, in the last line of a terminal; elsewhere it shows nothing.
 //
 // Invariant: nothing of bars is called with mu held. The display takes mu to draw, and its methods wait for it.

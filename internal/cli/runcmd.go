@@ -30,24 +30,35 @@ type runCommand struct {
 	output string
 	verify bool
 	sorted bool
+
+	cluster clientFlags
+	detach  bool
+	stack   bool
 }
 
 func (a *app) runProgram() *cobra.Command {
 	r := &runCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "run ALGORITHM --graph FILE|GENERATOR",
+		Use:   "run ALGORITHM --graph FILE|GENERATOR|catalog:NAME",
 		Short: "Run a vertex program on a graph",
-		Long: `Run a vertex program on a graph from a file or a generator.
+		Long: `Run a vertex program on a graph from a file or a generator, in this process or, with --master, on a cluster.
 
 Files: edge lists (.txt, .el, .wel), Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), plain or
 compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
 and their parameters; "superstep generate --help" lists the generators, whose edges have random weights, uniform in [0,1),
-for a program that wants some (--unit-weights makes them 1).`,
+for a program that wants some (--unit-weights makes them 1).
+
+On a cluster it is the workers that read a file: they must see it under the same name. --graph catalog:NAME is a graph that
+"superstep graphs load" has put there. The report, --output, --json, --trace and --verify are as they are without a cluster;
+--verify reads the graph here. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than on a terminal it
+cancels it; --detach prints the job's name and leaves.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
   superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
-  superstep run wcc --graph social.el --workers 4 --trace wcc.jsonl`,
+  superstep run wcc --graph social.el --workers 4 --trace wcc.jsonl
+  superstep run bfs --graph /data/web.el -p source=7 --master 10.0.0.1:7700 --token-file token -o parents.txt
+  superstep run pagerank --graph catalog:web --detach`,
 		Args: exactly(1, "the name of an algorithm"),
 		ValidArgsFunction: firstOf(func(string) []string {
 			var names []string
@@ -69,7 +80,11 @@ for a program that wants some (--unit-weights makes them 1).`,
 	r.run.define(cmd)
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	nothing(cmd, "max-supersteps")
-	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	r.cluster.define(cmd)
+	r.cluster.definePatience(cmd)
+	cmd.Flags().BoolVar(&r.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
+	cmd.Flags().BoolVar(&r.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
+	_ = cmd.RegisterFlagCompletionFunc("graph", r.cluster.completeAnyGraph)
 	_ = cmd.RegisterFlagCompletionFunc("param", a.completeParameter)
 	return cmd
 }
@@ -97,9 +112,17 @@ type runReport struct {
 	Grid          string            `json:"grid"`
 	Delivery      string            `json:"delivery"`
 	Verified      *bool             `json:"verified,omitempty"`
+
+	partitions int
 }
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
+	if err := r.fits(); err != nil {
+		return err
+	}
+	if r.onCluster() {
+		return r.executeOnCluster(ctx, name)
+	}
 	// What can be wrong with the command line is found before the graph is opened.
 	e, err := r.app.entry(name)
 	if err != nil {
@@ -113,7 +136,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
 	if r.verify && e.certificate == nil {
-		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
+		return noCertificate(name)
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
@@ -134,8 +157,9 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	defer progress.done()
 	report := &runReport{
 		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: parts, Grid: grid, Delivery: r.run.delivery.value,
+		partitions: parts,
 	}
-	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, report: report, parts: parts}
+	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, report: report, parts: parts, stored: r.store.options()}
 	defer j.close()
 	if err := j.rehearse(ctx); err != nil {
 		return usageError{err}
@@ -144,18 +168,22 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return err
 	}
 	progress.done()
+	report.PeakRSS = mem.PeakRSS()
 	return r.finish(report)
 }
 
 // finish writes the report: to standard output, unless the values went there.
 func (r *runCommand) finish(report *runReport) error {
-	report.PeakRSS = mem.PeakRSS()
-	if !report.Converged {
-		fmt.Fprintf(r.app.err, "superstep: warning: %s did not converge in %s\n",
-			report.Algorithm, things(report.Supersteps, "superstep", "supersteps"))
-	}
+	r.app.warnUnconverged(report)
 	report.text(r.app.text(r.output, r.run.json))
 	return r.app.writeJSON(r.run.json, report)
+}
+
+func (a *app) warnUnconverged(report *runReport) {
+	if !report.Converged {
+		fmt.Fprintf(a.err, "superstep: warning: %s did not converge in %s\n",
+			report.Algorithm, things(report.Supersteps, "superstep", "supersteps"))
+	}
 }
 
 func (p *runReport) text(w io.Writer) {
@@ -170,8 +198,8 @@ func (p *runReport) text(w io.Writer) {
 		how = "stopped"
 	}
 	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"), things(p.Messages, "message", "messages"))
-	if p.Workers > 1 {
-		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.Workers)
+	if p.partitions > 1 {
+		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.partitions)
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
@@ -186,13 +214,16 @@ type runJob struct {
 	entry    Entry
 	values   map[string]string
 	team     *parallel.Team
-	progress *progress
+	progress stages
 	report   *runReport
 	parts    int
+	stored   graph.Options
 
 	in    *edges.Input
 	graph *graph.Graph
 	bound engine.Bound
+
+	fetched *fetched // instead of bound: from a cluster
 }
 
 func (j *runJob) close() {
@@ -278,8 +309,11 @@ func (j *runJob) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := j.store.options()
+	o := j.stored
 	o.Weights, request.IfAny = weightsFor(j.entry, program.Weights(), o.UnitWeights)
+	if j.stored.Weights == edges.Float32 && o.Weights != edges.Unweighted {
+		o.Weights = edges.Float32
+	}
 	if request.Weights = o.Weights; o.UnitWeights {
 		request.Weights = edges.Unweighted
 	}

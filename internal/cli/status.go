@@ -57,7 +57,7 @@ func (a *app) jobs() *cobra.Command {
 				if f.json {
 					return printJSON(a.out, r.Msg)
 				}
-				_, err = fmt.Fprint(a.out, control.JobsText(r.Msg.Jobs))
+				_, err = fmt.Fprint(a.out, control.JobsText(r.Msg))
 				return err
 			})
 		},
@@ -77,7 +77,8 @@ func (a *app) cancel() *cobra.Command {
 		Short: "Cancel a job of a cluster",
 		Example: `  superstep cancel 3f2a-7
   superstep cancel 3f2a-7 --reason "wrong graph" --json`,
-		Args: exactly(1, "a job, as superstep jobs lists them"),
+		Args:              exactly(1, aJob),
+		ValidArgsFunction: f.completeJob(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
 				r, err := c.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: args[0], Reason: reason}))

@@ -22,6 +22,7 @@ type result struct {
 	verify.Graph
 	graph      *graph.Graph
 	bound      engine.Bound
+	fetched    *fetched          // instead of bound
 	values     map[string]string // the parameters that were given
 	iterations int               // supersteps but the first
 	converged  bool
@@ -49,7 +50,7 @@ func (j *runJob) verified(ctx context.Context, o *engine.Outcome) error {
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: j.team, Stop: ctx.Err,
 		},
-		graph: g, bound: j.bound, values: j.values, iterations: max(o.Supersteps-1, 0), converged: o.Converged,
+		graph: g, bound: j.bound, fetched: j.fetched, values: j.values, iterations: max(o.Supersteps-1, 0), converged: o.Converged,
 	})
 	var broken *verify.Violation
 	if errors.As(err, &broken) {
@@ -129,11 +130,16 @@ func (r *result) parent(id pregel.VertexID) int64 {
 
 // column returns the values of all vertices, each changed by as.
 func column[V, T any](r *result, as func(V) T) []T {
-	job := r.bound.(interface{ Value(id pregel.VertexID) V })
+	var value func(id pregel.VertexID) V
+	if r.fetched != nil {
+		value = valuesOf[V](r.fetched)
+	} else {
+		value = r.bound.(interface{ Value(id pregel.VertexID) V }).Value
+	}
 	all := make([]T, r.Vertices)
 	r.Team.For(len(all), 1<<14, func(_, lo, hi int) {
 		for v := lo; v < hi; v++ {
-			all[v] = as(job.Value(pregel.VertexID(r.graph.IDs[v])))
+			all[v] = as(value(pregel.VertexID(r.graph.IDs[v])))
 		}
 	})
 	return all

@@ -49,6 +49,9 @@ func NewToken(text, where string) (Token, error) {
 // Given reports whether there is a token.
 func (t Token) Given() bool { return t.text != "" }
 
+// Secret is the token itself, for what proves it in its own way; empty if there is none.
+func (t Token) Secret() string { return t.text }
+
 // String keeps the secret out of logs.
 func (t Token) String() string {
 	if t.Given() {

@@ -276,6 +276,7 @@ type RegisterRequest struct {
 	DataAddress   string     `protobuf:"bytes,8,opt,name=data_address,json=dataAddress,proto3" json:"data_address,omitempty"`
 	Site          string     `protobuf:"bytes,9,opt,name=site,proto3" json:"site,omitempty"`
 	Programs      []*Program `protobuf:"bytes,10,rep,name=programs,proto3" json:"programs,omitempty"`
+	HttpAddress   string     `protobuf:"bytes,11,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"` // where it answers what it counts and whether it is ready; empty: nowhere
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,6 +379,13 @@ func (x *RegisterRequest) GetPrograms() []*Program {
 		return x.Programs
 	}
 	return nil
+}
+
+func (x *RegisterRequest) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
 }
 
 // Program is a vertex program that a binary has; the fingerprint is of its code.
@@ -1165,6 +1173,7 @@ type Command struct {
 	//	*Command_Values
 	//	*Command_Cancel
 	//	*Command_Drop
+	//	*Command_Locate
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1282,6 +1291,15 @@ func (x *Command) GetDrop() *Drop {
 	return nil
 }
 
+func (x *Command) GetLocate() *Locate {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Locate); ok {
+			return x.Locate
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1310,6 +1328,10 @@ type Command_Drop struct {
 	Drop *Drop `protobuf:"bytes,9,opt,name=drop,proto3,oneof"`
 }
 
+type Command_Locate struct {
+	Locate *Locate `protobuf:"bytes,12,opt,name=locate,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1321,6 +1343,8 @@ func (*Command_Values) isCommand_Body() {}
 func (*Command_Cancel) isCommand_Body() {}
 
 func (*Command_Drop) isCommand_Body() {}
+
+func (*Command_Locate) isCommand_Body() {}
 
 // Report answers a command; those to values come in several, all but the last with `more`.
 type Report struct {
@@ -1336,6 +1360,7 @@ type Report struct {
 	//	*Report_Prepare
 	//	*Report_Superstep
 	//	*Report_Values
+	//	*Report_Located
 	Body          isReport_Body `protobuf_oneof:"body"`
 	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; not in reports of supersteps
 	unknownFields protoimpl.UnknownFields
@@ -1450,6 +1475,15 @@ func (x *Report) GetValues() *ValuesChunk {
 	return nil
 }
 
+func (x *Report) GetLocated() *Located {
+	if x != nil {
+		if x, ok := x.Body.(*Report_Located); ok {
+			return x.Located
+		}
+	}
+	return nil
+}
+
 func (x *Report) GetPeakMemory() uint64 {
 	if x != nil {
 		return x.PeakMemory
@@ -1477,6 +1511,10 @@ type Report_Values struct {
 	Values *ValuesChunk `protobuf:"bytes,9,opt,name=values,proto3,oneof"`
 }
 
+type Report_Located struct {
+	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
+}
+
 func (*Report_Load) isReport_Body() {}
 
 func (*Report_Prepare) isReport_Body() {}
@@ -1485,12 +1523,15 @@ func (*Report_Superstep) isReport_Body() {}
 
 func (*Report_Values) isReport_Body() {}
 
+func (*Report_Located) isReport_Body() {}
+
 // Failure is why a command was not done. Of a program that panicked it has the vertex and the stack.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	Stack         string                 `protobuf:"bytes,2,opt,name=stack,proto3" json:"stack,omitempty"`
 	Program       bool                   `protobuf:"varint,3,opt,name=program,proto3" json:"program,omitempty"` // the user's program is at fault, not the worker
+	Lost          string                 `protobuf:"bytes,4,opt,name=lost,proto3" json:"lost,omitempty"`        // the failure follows from the loss of the connection to this worker
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1544,6 +1585,13 @@ func (x *Failure) GetProgram() bool {
 		return x.Program
 	}
 	return false
+}
+
+func (x *Failure) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
 }
 
 // Placement says who has a partition.
@@ -1892,6 +1940,7 @@ type RunOptions struct {
 	Uncombined    bool                   `protobuf:"varint,3,opt,name=uncombined,proto3" json:"uncombined,omitempty"`
 	Deterministic bool                   `protobuf:"varint,4,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
 	MaxSupersteps uint32                 `protobuf:"varint,5,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`
+	Trace         bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"` // tell of every exchange in the records of supersteps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1961,6 +2010,164 @@ func (x *RunOptions) GetMaxSupersteps() uint32 {
 	return 0
 }
 
+func (x *RunOptions) GetTrace() bool {
+	if x != nil {
+		return x.Trace
+	}
+	return false
+}
+
+// Locate asks for the vertices of a graph with these input ids.
+type Locate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Labels        []uint64               `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Locate) Reset() {
+	*x = Locate{}
+	mi := &file_control_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Locate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Locate) ProtoMessage() {}
+
+func (x *Locate) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Locate.ProtoReflect.Descriptor instead.
+func (*Locate) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Locate) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
+}
+
+func (x *Locate) GetLabels() []uint64 {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// Located has those of them that the worker knows.
+type Located struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vertices      []*Vertex              `protobuf:"bytes,1,rep,name=vertices,proto3" json:"vertices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Located) Reset() {
+	*x = Located{}
+	mi := &file_control_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Located) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Located) ProtoMessage() {}
+
+func (x *Located) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Located.ProtoReflect.Descriptor instead.
+func (*Located) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Located) GetVertices() []*Vertex {
+	if x != nil {
+		return x.Vertices
+	}
+	return nil
+}
+
+// Vertex is a vertex by its input id, and by its number.
+type Vertex struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Label         uint64                 `protobuf:"varint,1,opt,name=label,proto3" json:"label,omitempty"`
+	Id            uint64                 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Vertex) Reset() {
+	*x = Vertex{}
+	mi := &file_control_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Vertex) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Vertex) ProtoMessage() {}
+
+func (x *Vertex) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
+func (*Vertex) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Vertex) GetLabel() uint64 {
+	if x != nil {
+		return x.Label
+	}
+	return 0
+}
+
+func (x *Vertex) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
 type Prepare struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
@@ -1968,13 +2175,14 @@ type Prepare struct {
 	Parameters    map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Options       *RunOptions            `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	Vertices      []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2194,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2207,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2037,18 +2245,25 @@ func (x *Prepare) GetPlacements() []*Placement {
 	return nil
 }
 
+func (x *Prepare) GetVertices() []*Vertex {
+	if x != nil {
+		return x.Vertices
+	}
+	return nil
+}
+
 type PrepareReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// rates are what the worker measured for the model of delivery, as the engine writes them.
-	Rates         []byte `protobuf:"bytes,2,opt,name=rates,proto3" json:"rates,omitempty"`
+	// facts are what the coordinator must know of the worker's partitions, as the engine writes them.
+	Facts         []byte `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2060,7 +2275,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2073,7 +2288,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2083,9 +2298,9 @@ func (x *PrepareReport) GetSeconds() float64 {
 	return 0
 }
 
-func (x *PrepareReport) GetRates() []byte {
+func (x *PrepareReport) GetFacts() []byte {
 	if x != nil {
-		return x.Rates
+		return x.Facts
 	}
 	return nil
 }
@@ -2104,7 +2319,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2116,7 +2331,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2129,7 +2344,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2184,7 +2399,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2411,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2424,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2234,7 +2449,6 @@ type PartitionReport struct {
 	Receivers       uint64                 `protobuf:"varint,3,opt,name=receivers,proto3" json:"receivers,omitempty"`
 	Walked          uint64                 `protobuf:"varint,4,opt,name=walked,proto3" json:"walked,omitempty"`
 	Sent            uint64                 `protobuf:"varint,5,opt,name=sent,proto3" json:"sent,omitempty"`
-	Received        uint64                 `protobuf:"varint,6,opt,name=received,proto3" json:"received,omitempty"`
 	Bytes           uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Senders         uint64                 `protobuf:"varint,8,opt,name=senders,proto3" json:"senders,omitempty"`
 	SenderEdges     uint64                 `protobuf:"varint,9,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
@@ -2243,16 +2457,21 @@ type PartitionReport struct {
 	Unfinished      uint64                 `protobuf:"varint,12,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
 	UnfinishedEdges uint64                 `protobuf:"varint,13,opt,name=unfinished_edges,json=unfinishedEdges,proto3" json:"unfinished_edges,omitempty"`
 	Times           *Times                 `protobuf:"bytes,14,opt,name=times,proto3" json:"times,omitempty"`
-	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"`
+	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"` // its account with the others
 	Aggregates      []byte                 `protobuf:"bytes,16,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
 	Delivered       uint64                 `protobuf:"varint,17,opt,name=delivered,proto3" json:"delivered,omitempty"` // senders whose messages to all neighbours were delivered
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// If records tell of it: what it sent, and of its process the resident memory in bytes and the seconds of GC pauses.
+	Exchanges     []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
+	Memory        uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
+	GcPause       float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
+	Worker        string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2483,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2496,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -2311,13 +2530,6 @@ func (x *PartitionReport) GetWalked() uint64 {
 func (x *PartitionReport) GetSent() uint64 {
 	if x != nil {
 		return x.Sent
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetReceived() uint64 {
-	if x != nil {
-		return x.Received
 	}
 	return 0
 }
@@ -2399,6 +2611,34 @@ func (x *PartitionReport) GetDelivered() uint64 {
 	return 0
 }
 
+func (x *PartitionReport) GetExchanges() []*Exchange {
+	if x != nil {
+		return x.Exchanges
+	}
+	return nil
+}
+
+func (x *PartitionReport) GetMemory() uint64 {
+	if x != nil {
+		return x.Memory
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetGcPause() float64 {
+	if x != nil {
+		return x.GcPause
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
 // Times are seconds.
 type Times struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2407,13 +2647,14 @@ type Times struct {
 	Fold          float64                `protobuf:"fixed64,3,opt,name=fold,proto3" json:"fold,omitempty"`
 	Compute       float64                `protobuf:"fixed64,4,opt,name=compute,proto3" json:"compute,omitempty"`
 	Total         float64                `protobuf:"fixed64,5,opt,name=total,proto3" json:"total,omitempty"`
+	Wait          float64                `protobuf:"fixed64,6,opt,name=wait,proto3" json:"wait,omitempty"` // for others, and for a turn
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2425,7 +2666,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2438,7 +2679,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -2476,6 +2717,13 @@ func (x *Times) GetTotal() float64 {
 	return 0
 }
 
+func (x *Times) GetWait() float64 {
+	if x != nil {
+		return x.Wait
+	}
+	return 0
+}
+
 // Peer is what a partition sent to another and got from it in a superstep.
 type Peer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2483,14 +2731,14 @@ type Peer struct {
 	Sent          uint64                 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`         // values
 	Received      uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"` // values
 	Bytes         uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`       // sent
-	Encoding      string                 `protobuf:"bytes,5,opt,name=encoding,proto3" json:"encoding,omitempty"`
+	ReceivedBytes uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2750,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2515,7 +2763,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -2546,11 +2794,88 @@ func (x *Peer) GetBytes() uint64 {
 	return 0
 }
 
-func (x *Peer) GetEncoding() string {
+func (x *Peer) GetReceivedBytes() uint64 {
+	if x != nil {
+		return x.ReceivedBytes
+	}
+	return 0
+}
+
+// Exchange is what a partition sent to another in one exchange of a superstep.
+type Exchange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Exchange      string                 `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	Encoding      string                 `protobuf:"bytes,3,opt,name=encoding,proto3" json:"encoding,omitempty"`
+	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Exchange) Reset() {
+	*x = Exchange{}
+	mi := &file_control_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Exchange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Exchange) ProtoMessage() {}
+
+func (x *Exchange) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
+func (*Exchange) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Exchange) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *Exchange) GetExchange() string {
+	if x != nil {
+		return x.Exchange
+	}
+	return ""
+}
+
+func (x *Exchange) GetEncoding() string {
 	if x != nil {
 		return x.Encoding
 	}
 	return ""
+}
+
+func (x *Exchange) GetMessages() uint64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Exchange) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
 }
 
 // Values asks for the result's lines, an input id and a value each.
@@ -2563,7 +2888,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2900,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2913,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Values) GetSorted() bool {
@@ -2607,7 +2932,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2619,7 +2944,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2957,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -2653,7 +2978,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2665,7 +2990,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2678,7 +3003,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Cancel) GetReason() string {
@@ -2705,7 +3030,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2717,7 +3042,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2730,7 +3055,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Drop) GetGraph() string {
@@ -2752,7 +3077,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +3089,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +3102,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -2825,7 +3150,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +3162,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +3175,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -2950,7 +3275,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3287,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3300,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Job) GetId() string {
@@ -3170,7 +3495,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3182,7 +3507,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3195,7 +3520,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -3221,7 +3546,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3233,7 +3558,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3246,7 +3571,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -3259,13 +3584,14 @@ func (x *ListJobsRequest) GetEnded() bool {
 type ListJobsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Jobs          []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"` // oldest first
+	Now           *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3277,7 +3603,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3290,12 +3616,19 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
 	if x != nil {
 		return x.Jobs
+	}
+	return nil
+}
+
+func (x *ListJobsResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
 	}
 	return nil
 }
@@ -3309,7 +3642,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3321,7 +3654,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3334,7 +3667,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -3355,7 +3688,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3367,7 +3700,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3380,7 +3713,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -3413,14 +3746,15 @@ type JobEvent struct {
 	//	*JobEvent_Record
 	//	*JobEvent_Log
 	//	*JobEvent_Progress
-	Body          isJobEvent_Body `protobuf_oneof:"body"`
+	Body          isJobEvent_Body        `protobuf_oneof:"body"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3766,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3779,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -3498,6 +3832,13 @@ func (x *JobEvent) GetProgress() *Progress {
 	return nil
 }
 
+func (x *JobEvent) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
 type isJobEvent_Body interface {
 	isJobEvent_Body()
 }
@@ -3540,7 +3881,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3552,7 +3893,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3565,7 +3906,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -3620,7 +3961,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3632,7 +3973,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3645,7 +3986,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -3672,7 +4013,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3684,7 +4025,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3697,7 +4038,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -3723,7 +4064,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3735,7 +4076,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3748,7 +4089,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -3770,7 +4111,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3782,7 +4123,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3795,7 +4136,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -3847,7 +4188,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3859,7 +4200,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3872,7 +4213,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Graph) GetName() string {
@@ -3974,7 +4315,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3986,7 +4327,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3999,7 +4340,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 type ListGraphsResponse struct {
@@ -4011,7 +4352,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4023,7 +4364,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4036,7 +4377,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -4055,7 +4396,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4067,7 +4408,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4080,7 +4421,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -4099,7 +4440,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4452,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4465,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -4149,13 +4490,14 @@ type Worker struct {
 	Suspected     bool                   `protobuf:"varint,11,opt,name=suspected,proto3" json:"suspected,omitempty"`                            // gossip takes it for dead; the lease decides
 	HeardSeconds  float64                `protobuf:"fixed64,12,opt,name=heard_seconds,json=heardSeconds,proto3" json:"heard_seconds,omitempty"` // since it was last heard of
 	MemoryUsed    uint64                 `protobuf:"varint,13,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"`
+	HttpAddress   string                 `protobuf:"bytes,14,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4167,7 +4509,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4180,7 +4522,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Worker) GetName() string {
@@ -4274,6 +4616,13 @@ func (x *Worker) GetMemoryUsed() uint64 {
 	return 0
 }
 
+func (x *Worker) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
+}
+
 type ListWorkersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -4282,7 +4631,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4294,7 +4643,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4307,7 +4656,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 type ListWorkersResponse struct {
@@ -4319,7 +4668,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4331,7 +4680,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4344,7 +4693,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -4362,7 +4711,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4374,7 +4723,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4387,7 +4736,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 type StatusResponse struct {
@@ -4400,13 +4749,17 @@ type StatusResponse struct {
 	Jobs          []*Job                 `protobuf:"bytes,6,rep,name=jobs,proto3" json:"jobs,omitempty"` // that have not ended
 	JobsEnded     uint64                 `protobuf:"varint,7,opt,name=jobs_ended,json=jobsEnded,proto3" json:"jobs_ended,omitempty"`
 	Refused       uint64                 `protobuf:"varint,8,opt,name=refused,proto3" json:"refused,omitempty"` // workers and clients refused since the start
+	Now           *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=now,proto3" json:"now,omitempty"`
+	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of them, callers with a wrong token
+	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
+	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4418,7 +4771,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4431,7 +4784,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -4490,11 +4843,39 @@ func (x *StatusResponse) GetRefused() uint64 {
 	return 0
 }
 
+func (x *StatusResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetRefusedTokens() uint64 {
+	if x != nil {
+		return x.RefusedTokens
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetWorkersLost() uint64 {
+	if x != nil {
+		return x.WorkersLost
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetStale() uint64 {
+	if x != nil {
+		return x.Stale
+	}
+	return 0
+}
+
 var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9\x02\n" +
+	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x02\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\tR\binstance\x12 \n" +
@@ -4506,7 +4887,8 @@ const file_control_proto_rawDesc = "" +
 	"\fdata_address\x18\b \x01(\tR\vdataAddress\x12\x12\n" +
 	"\x04site\x18\t \x01(\tR\x04site\x129\n" +
 	"\bprograms\x18\n" +
-	" \x03(\v2\x1d.superstep.control.v1.ProgramR\bprograms\"?\n" +
+	" \x03(\v2\x1d.superstep.control.v1.ProgramR\bprograms\x12!\n" +
+	"\fhttp_address\x18\v \x01(\tR\vhttpAddress\"?\n" +
 	"\aProgram\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xf3\x01\n" +
@@ -4561,7 +4943,7 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"\bAttached\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\x99\x03\n" +
+	"\aGoodbye\"\xd1\x03\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4571,8 +4953,9 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x06 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06values\x18\a \x01(\v2\x1c.superstep.control.v1.ValuesH\x00R\x06values\x126\n" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
-	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04dropB\x06\n" +
-	"\x04body\"\xb3\x03\n" +
+	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
+	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locateB\x06\n" +
+	"\x04body\"\xee\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4582,15 +4965,17 @@ const file_control_proto_rawDesc = "" +
 	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x12?\n" +
 	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
 	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x12;\n" +
-	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06values\x12\x1f\n" +
+	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06values\x129\n" +
+	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
-	"\x04body\"S\n" +
+	"\x04body\"g\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
 	"\x05stack\x18\x02 \x01(\tR\x05stack\x12\x18\n" +
-	"\aprogram\x18\x03 \x01(\bR\aprogram\"\x91\x01\n" +
+	"\aprogram\x18\x03 \x01(\bR\aprogram\x12\x12\n" +
+	"\x04lost\x18\x04 \x01(\tR\x04lost\"\x91\x01\n" +
 	"\tPlacement\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
@@ -4626,7 +5011,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
-	"\bweighted\x18\x06 \x01(\bR\bweighted\"\xb1\x01\n" +
+	"\bweighted\x18\x06 \x01(\bR\bweighted\"\xc7\x01\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -4635,7 +5020,17 @@ const file_control_proto_rawDesc = "" +
 	"uncombined\x18\x03 \x01(\bR\n" +
 	"uncombined\x12$\n" +
 	"\rdeterministic\x18\x04 \x01(\bR\rdeterministic\x12%\n" +
-	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\"\xc4\x02\n" +
+	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12\x14\n" +
+	"\x05trace\x18\n" +
+	" \x01(\bR\x05trace\"6\n" +
+	"\x06Locate\x12\x14\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
+	"\x06labels\x18\x02 \x03(\x04R\x06labels\"C\n" +
+	"\aLocated\x128\n" +
+	"\bvertices\x18\x01 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\".\n" +
+	"\x06Vertex\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xfe\x02\n" +
 	"\aPrepare\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
@@ -4645,13 +5040,14 @@ const file_control_proto_rawDesc = "" +
 	"\aoptions\x18\x04 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\x12?\n" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\x1a=\n" +
+	"placements\x128\n" +
+	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05rates\x18\x02 \x01(\fR\x05rates\"\xa8\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xa8\x01\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -4663,14 +5059,13 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xa0\x04\n" +
+	"partitions\"\x8d\x05\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
 	"\treceivers\x18\x03 \x01(\x04R\treceivers\x12\x16\n" +
 	"\x06walked\x18\x04 \x01(\x04R\x06walked\x12\x12\n" +
-	"\x04sent\x18\x05 \x01(\x04R\x04sent\x12\x1a\n" +
-	"\breceived\x18\x06 \x01(\x04R\breceived\x12\x14\n" +
+	"\x04sent\x18\x05 \x01(\x04R\x04sent\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x18\n" +
 	"\asenders\x18\b \x01(\x04R\asenders\x12!\n" +
 	"\fsender_edges\x18\t \x01(\x04R\vsenderEdges\x12\x14\n" +
@@ -4686,19 +5081,30 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"aggregates\x18\x10 \x01(\fR\n" +
 	"aggregates\x12\x1c\n" +
-	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\"\x7f\n" +
+	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\x12<\n" +
+	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\x12\x16\n" +
+	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
+	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\x12\x16\n" +
+	"\x06worker\x18\x17 \x01(\tR\x06worker\"\x93\x01\n" +
 	"\x05Times\x12\x16\n" +
 	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
 	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
 	"\x04fold\x18\x03 \x01(\x01R\x04fold\x12\x18\n" +
 	"\acompute\x18\x04 \x01(\x01R\acompute\x12\x14\n" +
-	"\x05total\x18\x05 \x01(\x01R\x05total\"\x86\x01\n" +
+	"\x05total\x18\x05 \x01(\x01R\x05total\x12\x12\n" +
+	"\x04wait\x18\x06 \x01(\x01R\x04wait\"\x91\x01\n" +
 	"\x04Peer\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x04R\x04sent\x12\x1a\n" +
 	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x14\n" +
-	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12\x1a\n" +
-	"\bencoding\x18\x05 \x01(\tR\bencoding\" \n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12%\n" +
+	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\"\x92\x01\n" +
+	"\bExchange\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
+	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
+	"\bencoding\x18\x03 \x01(\tR\bencoding\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\" \n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"!\n" +
 	"\vValuesChunk\x12\x12\n" +
@@ -4766,21 +5172,23 @@ const file_control_proto_rawDesc = "" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\bR\x05ended\"A\n" +
+	"\x05ended\x18\x01 \x01(\bR\x05ended\"o\n" +
 	"\x10ListJobsResponse\x12-\n" +
-	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\"\x1f\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12,\n" +
+	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x1f\n" +
 	"\rGetJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"K\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
-	"\x04past\x18\x03 \x01(\bR\x04past\"\x8f\x02\n" +
+	"\x04past\x18\x03 \x01(\bR\x04past\"\xbf\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
 	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
-	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
+	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12.\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
 	"\x04body\"\xd2\x02\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
@@ -4830,7 +5238,7 @@ const file_control_proto_rawDesc = "" +
 	"\x13InspectGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
 	"\x10DropGraphRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\x8e\x03\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xb1\x03\n" +
 	"\x06Worker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.superstep.control.v1.WorkerStateR\x05state\x12\x16\n" +
@@ -4846,11 +5254,12 @@ const file_control_proto_rawDesc = "" +
 	"\tsuspected\x18\v \x01(\bR\tsuspected\x12#\n" +
 	"\rheard_seconds\x18\f \x01(\x01R\fheardSeconds\x12\x1f\n" +
 	"\vmemory_used\x18\r \x01(\x04R\n" +
-	"memoryUsed\"\x14\n" +
+	"memoryUsed\x12!\n" +
+	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\"\x14\n" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\xbe\x02\n" +
+	"\rStatusRequest\"\xcc\x03\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -4860,7 +5269,12 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x06 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12\x1d\n" +
 	"\n" +
 	"jobs_ended\x18\a \x01(\x04R\tjobsEnded\x12\x18\n" +
-	"\arefused\x18\b \x01(\x04R\arefused*\xc3\x01\n" +
+	"\arefused\x18\b \x01(\x04R\arefused\x12,\n" +
+	"\x03now\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12%\n" +
+	"\x0erefused_tokens\x18\n" +
+	" \x01(\x04R\rrefusedTokens\x12!\n" +
+	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
+	"\x05stale\x18\f \x01(\x04R\x05stale*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +
@@ -4913,7 +5327,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -4940,45 +5354,49 @@ var file_control_proto_goTypes = []any{
 	(*Load)(nil),                  // 22: superstep.control.v1.Load
 	(*LoadReport)(nil),            // 23: superstep.control.v1.LoadReport
 	(*RunOptions)(nil),            // 24: superstep.control.v1.RunOptions
-	(*Prepare)(nil),               // 25: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 26: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 27: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 28: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 29: superstep.control.v1.PartitionReport
-	(*Times)(nil),                 // 30: superstep.control.v1.Times
-	(*Peer)(nil),                  // 31: superstep.control.v1.Peer
-	(*Values)(nil),                // 32: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 33: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 34: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 35: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 36: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 37: superstep.control.v1.JobSpec
-	(*Job)(nil),                   // 38: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 39: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 40: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 41: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 42: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 43: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 44: superstep.control.v1.JobEvent
-	(*SuperstepRecord)(nil),       // 45: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 46: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 47: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 48: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 49: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 50: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 51: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 52: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 53: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 54: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 55: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 56: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 57: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 58: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 59: superstep.control.v1.StatusResponse
-	nil,                           // 60: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 61: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 62: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 63: google.protobuf.Timestamp
+	(*Locate)(nil),                // 25: superstep.control.v1.Locate
+	(*Located)(nil),               // 26: superstep.control.v1.Located
+	(*Vertex)(nil),                // 27: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 28: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 29: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 30: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 31: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 32: superstep.control.v1.PartitionReport
+	(*Times)(nil),                 // 33: superstep.control.v1.Times
+	(*Peer)(nil),                  // 34: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 35: superstep.control.v1.Exchange
+	(*Values)(nil),                // 36: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 37: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 38: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 39: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 40: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 41: superstep.control.v1.JobSpec
+	(*Job)(nil),                   // 42: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 43: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 44: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 45: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 46: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 47: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 48: superstep.control.v1.JobEvent
+	(*SuperstepRecord)(nil),       // 49: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 50: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 51: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 52: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 53: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 54: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 55: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 56: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 57: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 58: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 59: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 60: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 61: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 62: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 63: superstep.control.v1.StatusResponse
+	nil,                           // 64: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 65: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 66: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 67: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,  // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -4987,91 +5405,99 @@ var file_control_proto_depIdxs = []int32{
 	11, // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	18, // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	12, // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	36, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	40, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	9,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	14, // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	15, // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
 	17, // 10: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
 	16, // 11: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	22, // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	25, // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	27, // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	32, // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	34, // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	35, // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	19, // 18: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	23, // 19: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	26, // 20: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	28, // 21: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	33, // 22: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	21, // 23: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	20, // 24: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	60, // 25: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	24, // 26: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	20, // 27: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	29, // 28: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	30, // 29: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	31, // 30: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	63, // 31: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	61, // 32: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	21, // 33: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	24, // 34: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	37, // 35: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,  // 36: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	63, // 37: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	63, // 38: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	63, // 39: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	37, // 40: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	38, // 41: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	38, // 42: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	45, // 43: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	36, // 44: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,  // 45: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	29, // 46: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	62, // 47: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21, // 48: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21, // 49: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 50: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20, // 51: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	50, // 52: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 53: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	55, // 54: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	55, // 55: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	50, // 56: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	38, // 57: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	4,  // 58: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 59: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	39, // 60: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	40, // 61: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	42, // 62: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	43, // 63: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	46, // 64: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	47, // 65: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	49, // 66: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	51, // 67: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	53, // 68: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	54, // 69: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	56, // 70: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	58, // 71: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 72: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13, // 73: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	38, // 74: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	41, // 75: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	38, // 76: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	44, // 77: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	38, // 78: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	48, // 79: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	50, // 80: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	52, // 81: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	50, // 82: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	50, // 83: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	57, // 84: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	59, // 85: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	72, // [72:86] is the sub-list for method output_type
-	58, // [58:72] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	28, // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	30, // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	36, // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	38, // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	39, // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	25, // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	19, // 19: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	23, // 20: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	29, // 21: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	31, // 22: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	37, // 23: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	26, // 24: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	21, // 25: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	20, // 26: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	27, // 27: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	64, // 28: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	24, // 29: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	20, // 30: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	27, // 31: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	32, // 32: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	33, // 33: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	34, // 34: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	35, // 35: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	67, // 36: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	65, // 37: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	21, // 38: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	24, // 39: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	41, // 40: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,  // 41: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	67, // 42: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	67, // 43: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	67, // 44: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	41, // 45: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	42, // 46: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	67, // 47: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	42, // 48: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	49, // 49: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	40, // 50: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,  // 51: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	67, // 52: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	32, // 53: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	66, // 54: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21, // 55: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21, // 56: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,  // 57: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20, // 58: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	54, // 59: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,  // 60: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	59, // 61: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	59, // 62: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	54, // 63: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	42, // 64: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	67, // 65: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,  // 66: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,  // 67: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	43, // 68: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	44, // 69: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	46, // 70: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	47, // 71: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	50, // 72: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	51, // 73: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	53, // 74: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	55, // 75: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	57, // 76: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	58, // 77: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	60, // 78: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	62, // 79: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,  // 80: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13, // 81: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	42, // 82: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	45, // 83: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	42, // 84: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	48, // 85: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	42, // 86: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	52, // 87: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	54, // 88: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	56, // 89: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	54, // 90: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	54, // 91: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	61, // 92: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	63, // 93: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	80, // [80:94] is the sub-list for method output_type
+	66, // [66:80] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -5100,15 +5526,17 @@ func file_control_proto_init() {
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
 		(*Command_Drop)(nil),
+		(*Command_Locate)(nil),
 	}
 	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Superstep)(nil),
 		(*Report_Values)(nil),
+		(*Report_Located)(nil),
 	}
 	file_control_proto_msgTypes[17].OneofWrappers = []any{}
-	file_control_proto_msgTypes[40].OneofWrappers = []any{
+	file_control_proto_msgTypes[44].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -5120,7 +5548,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   59,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -78,22 +78,46 @@ func (c *Connection) Close() { c.base.CloseIdleConnections() }
 // Explain words an error of a call for people: without the protocol's own words.
 func Explain(address string, err error) error {
 	var e *connect.Error
-	if !errors.As(err, &e) {
+	switch {
+	case !errors.As(err, &e):
 		return err
-	}
-	switch e.Code() {
-	case connect.CodeUnavailable:
-		if RefusalOf(err) != Refusal_KIND_UNSPECIFIED || connect.IsWireError(err) {
-			return errors.New(e.Message())
-		}
-		return fmt.Errorf("the master at %s cannot be reached: %s", address, innermost(e))
-	case connect.CodeDeadlineExceeded:
-		return fmt.Errorf("the master at %s did not answer in time", address)
-	case connect.CodeCanceled:
+	case RefusalOf(err) != Refusal_KIND_UNSPECIFIED || connect.IsWireError(err):
+		return &wordedError{e.Message(), e}
+	case e.Code() == connect.CodeDeadlineExceeded:
+		return &wordedError{fmt.Sprintf("the master at %s did not answer in time", address), e}
+	case e.Code() == connect.CodeCanceled:
 		return context.Canceled
+	case Foreign(err):
+		return &wordedError{fmt.Sprintf("what answers at %s is not a master: %s", address, innermost(e)), e}
 	default:
-		return errors.New(e.Message())
+		return &wordedError{fmt.Sprintf("the master at %s cannot be reached: %s", address, innermost(e)), e}
 	}
+}
+
+// wordedError is an error of a call, in words for people.
+type wordedError struct {
+	text  string
+	cause *connect.Error
+}
+
+func (e *wordedError) Error() string { return e.text }
+func (e *wordedError) Unwrap() error { return e.cause }
+
+// Foreign reports whether a call was answered by something else than a master.
+func Foreign(err error) bool {
+	if connect.IsWireError(err) || err == nil {
+		return false
+	}
+	switch connect.CodeOf(err) {
+	case connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound:
+		return true // an HTTP status, without a message of ours
+	}
+	for _, text := range []string{"malformed HTTP", "looked like an HTTP/1.1 header", "http2: client conn could not be established", "invalid content-type"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // innermost is the text of the last error in a chain, which names what the system said.

@@ -30,41 +30,122 @@ func StatusText(s *StatusResponse) string {
 			w.HeardSeconds, w.Incarnation, w.Reason)
 	}
 	if len(s.Graphs) > 0 {
-		fmt.Fprintln(t, "\nGRAPH\tSTATE\tVERTICES\tEDGES\tGRID\tMEMORY\t")
-	}
-	for _, g := range s.Graphs {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\n", g.Name, g.State.Word(), g.Vertices, g.Edges, g.Rows, g.Columns, bytesText(g.Bytes), g.Reason)
+		fmt.Fprintln(t)
+		graphsTable(t, s.Graphs)
 	}
 	if len(s.Jobs) > 0 {
 		fmt.Fprintln(t)
-		jobsTable(t, s.Jobs)
+		jobsTable(t, s.Jobs, s.Now.AsTime())
 	}
 	_ = t.Flush()
 	return trimLines(b.String())
 }
 
 // JobsText words a list of jobs.
-func JobsText(jobs []*Job) string {
-	if len(jobs) == 0 {
+func JobsText(l *ListJobsResponse) string {
+	if len(l.Jobs) == 0 {
 		return "no jobs\n"
 	}
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	jobsTable(t, jobs)
+	jobsTable(t, l.Jobs, l.Now.AsTime())
 	_ = t.Flush()
 	return trimLines(b.String())
 }
 
-func jobsTable(t *tabwriter.Writer, jobs []*Job) {
-	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\tSUPERSTEPS\tWORKERS\tSUBMITTED\t")
+func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
+	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\tSUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
 	for _, j := range jobs {
 		graph := j.Spec.GetGraph()
 		if graph == "" {
 			graph = j.Spec.GetSource().GetInput()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", j.Id, j.State.Word(), j.Spec.GetProgram(), graph, j.Supersteps, len(j.Workers),
-			j.Submitted.AsTime().Format(time.RFC3339), j.Reason)
+		took := "-"
+		switch {
+		case j.Started == nil:
+		case j.Ended != nil:
+			took = timeText(j.Ended.AsTime().Sub(j.Started.AsTime()))
+		default:
+			took = timeText(now.Sub(j.Started.AsTime()))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Word(), j.Spec.GetProgram(), graph, j.Supersteps, len(j.Workers),
+			timeText(now.Sub(j.Submitted.AsTime())), took, j.Reason)
 	}
+}
+
+// GraphsText words a list of graphs.
+func GraphsText(graphs []*Graph) string {
+	if len(graphs) == 0 {
+		return "no graphs\n"
+	}
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	graphsTable(t, graphs)
+	_ = t.Flush()
+	return trimLines(b.String())
+}
+
+func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
+	fmt.Fprintln(t, "GRAPH\tSTATE\tVERTICES\tEDGES\tGRID\tMEMORY\tSOURCE\t")
+	for _, g := range graphs {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, g.State.Word(), g.Vertices, g.Edges, g.Rows, g.Columns, bytesText(g.Bytes),
+			g.Source.GetInput(), g.Reason)
+	}
+}
+
+// GraphText words what is known of one graph.
+func GraphText(g *Graph) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	state := g.State.Word()
+	if g.Reason != "" {
+		state += ": " + g.Reason
+	}
+	fmt.Fprintf(t, "graph\t%s, %s\n", g.Name, state)
+	fmt.Fprintf(t, "source\t%s\n", g.Source.GetInput())
+	if g.State == GraphState_GRAPH_STATE_READY {
+		kind, weights := "undirected", "without weights"
+		if g.Directed {
+			kind = "directed"
+		}
+		if g.Weighted {
+			weights = "with weights"
+		}
+		fmt.Fprintf(t, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
+		fmt.Fprintf(t, "memory\t%s on all workers\n", bytesText(g.Bytes))
+		fmt.Fprintf(t, "loaded in\t%s\n", timeText(time.Duration(g.LoadSeconds*float64(time.Second))))
+	}
+	fmt.Fprintf(t, "grid\t%dx%d\n", g.Rows, g.Columns)
+	for _, p := range g.Placements {
+		fmt.Fprintf(t, "partition %d\t%s\n", p.Partition, p.Worker)
+	}
+	_ = t.Flush()
+	return trimLines(b.String())
+}
+
+func count(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// timeText words a time for people, with about two figures.
+func timeText(d time.Duration) string {
+	d = max(d, 0) // clocks are set
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
 func trimLines(text string) string {

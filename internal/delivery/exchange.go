@@ -34,11 +34,10 @@ type Exchange[M any] struct {
 	ordered  []sent[M]
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
-	Tracing  bool
-	Peers    []trace.Peer
-	Sent     int
-	Received int // values that came
-	Bytes    int
+	Tracing bool
+	Peers   []trace.Peer
+	Sent    int
+	Bytes   int
 	// Waited is how long the partition waited for frames, and for a turn to go on, in all supersteps so far.
 	Waited time.Duration
 }
@@ -68,7 +67,20 @@ func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
 // Begin forgets what the last superstep sent.
-func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Received, x.Bytes = x.Peers[:0], 0, 0, 0 }
+func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes = x.Peers[:0], 0, 0 }
+
+// End ends the superstep's exchanges, and returns the account of them: nil of the only partition.
+func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Account, error) {
+	if x.part.Of == 1 {
+		return nil, nil
+	}
+	start := time.Now()
+	<-x.gate
+	account, err := x.end.End(ctx, superstep)
+	x.gate <- struct{}{}
+	x.Waited += time.Since(start)
+	return account, err
+}
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
@@ -132,6 +144,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 			k.Unpack(&x.packed, f.Words[lo:hi], group.Start)
 		}
 		full = full && in.Count == int(group.Count)
+		x.end.Release(in)
 	}
 	return full, nil
 }
@@ -152,7 +165,6 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []i
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}
-	x.Received += in.Count
 	return in, nil
 }
 
@@ -194,6 +206,7 @@ func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M
 			return fmt.Errorf("from partition %d: %w", in.From, err)
 		}
 		k.Fold(to, messages, inbox)
+		x.end.Release(in)
 	}
 	return nil
 }

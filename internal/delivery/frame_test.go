@@ -18,6 +18,10 @@ type forger struct{ frame transport.Frame }
 
 func (*forger) Send(*transport.Frame) error { return nil }
 
+func (*forger) Release(*transport.Frame) {}
+
+func (*forger) End(context.Context, int) (*transport.Account, error) { return nil, nil }
+
 func (f *forger) Receive(context.Context, transport.Kind) (*transport.Frame, error) {
 	return &f.frame, nil
 }

@@ -74,6 +74,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *preg
 			x.to = append(x.to, uint32(locals[position]))
 		}
 		sink(x.to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -172,6 +173,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			return err
 		}
 		sink(to, messages)
+		x.end.Release(in)
 	}
 	return nil
 }
@@ -255,6 +257,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 			}
 		}
 		x.order(joins, messages)
+		x.end.Release(in)
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -15,19 +16,19 @@ type Command struct {
 	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
 	SenderEdges int
 	Totals      []pregel.Cell
+	Encoded     []byte // the totals, for another process
 }
 
 // Report is what a partition tells of its superstep.
 type Report struct {
 	Partition int
-	Err       error `json:"-"`
+	Err       error
 
 	Computed  int // vertices that ran
 	Delivered int // senders whose messages to all neighbours were delivered
 	Receivers int // of them, with a message
 	Walked    int // edges
 	Sent      int // values that went to other partitions
-	Received  int // and that came from them
 	Bytes     int
 
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
@@ -39,10 +40,13 @@ type Report struct {
 	Times Times
 	Peers []trace.Peer
 	// Of the process that has the partition; see trace.Record. The Lead's side knows its name.
-	Worker  string        `json:",omitempty"`
-	Memory  int64         `json:",omitempty"`
-	GCPause float64       `json:",omitempty"`
-	Cells   []pregel.Cell `json:"-"` // this superstep's aggregates, to be reset by who merges them
+	Worker  string
+	Memory  int64
+	GCPause float64
+	// Account is with the other partitions: nil of the only one, and of one whose process was held to it elsewhere.
+	Account *transport.Account
+	Cells   []pregel.Cell // this superstep's aggregates, to be reset by who merges them
+	Encoded []byte        // these, for another process
 }
 
 // Times are the seconds of a superstep's phases. Wait is for frames of others, and for a turn to go on after them; the

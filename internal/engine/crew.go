@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -14,6 +13,7 @@ type crew struct {
 	vitals   *vitals // nil if nobody asks
 	commands []chan *Command
 	reports  []*Report
+	accounts []*transport.Account
 	done     chan struct{}
 	group    sync.WaitGroup
 }
@@ -88,17 +88,13 @@ func (j *Job[V, M]) vitals() *vitals {
 	return &j.process
 }
 
-// accounted reports whether all values that were sent came.
-func accounted(reports []*Report) error {
-	sent, received := 0, 0
+// audit holds the partitions of a process to account: what every one sent each other is what came there.
+func (c *crew) audit(reports []*Report) error {
+	c.accounts = c.accounts[:0]
 	for _, p := range reports {
-		sent += p.Sent
-		received += p.Received
+		c.accounts = append(c.accounts, p.Account)
 	}
-	if sent != received {
-		return fmt.Errorf("%d values were sent to other partitions, and %d came", sent, received)
-	}
-	return nil
+	return transport.Balance(c.accounts)
 }
 
 // firstError returns why a superstep failed: rather the cause than what followed from it.

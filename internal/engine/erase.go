@@ -10,6 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -24,6 +27,8 @@ type Program interface {
 	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
 	Share(g *graph.Graph, o Options) (Share, error)
 	Lead(o Options, facts []*Facts) (Lead, error)
+	// Codec encodes its messages between processes: nil if they travel as they lie in memory, an error if they cannot.
+	Codec() (transport.Codec, error)
 }
 
 // Bound is a job whose types are forgotten.
@@ -78,11 +83,22 @@ func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
 }
 
 func (e *erased[V, M]) Share(g *graph.Graph, o Options) (Share, error) {
-	j, err := NewJob(g, e.program, o)
+	j, err := newJob(g, e.program, o)
 	if err != nil {
 		return nil, err
 	}
-	return NewShare(j, j.facts()), nil
+	return newShare(j), nil
+}
+
+func (e *erased[V, M]) Codec() (transport.Codec, error) {
+	if mem.PointerFree[M]() {
+		return nil, nil
+	}
+	c, err := pack.New[M]()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Name(), err)
+	}
+	return c, nil
 }
 
 func (e *erased[V, M]) Lead(o Options, facts []*Facts) (Lead, error) {
@@ -96,9 +112,11 @@ func (e *erased[V, M]) Lead(o Options, facts []*Facts) (Lead, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name(), err)
 	}
-	return &lead{
-		name: e.Name(), aggregates: e.methods.aggregates, exact: o.Deterministic, sink: o.Trace, job: o.Job, progress: o.Progress, c: c,
-	}, nil
+	l := &lead{name: e.Name(), aggregates: e.methods.aggregates, c: c}
+	for range c.load.Partitions {
+		l.cells = append(l.cells, newCells(e.methods.aggregates, o.Deterministic))
+	}
+	return l, nil
 }
 
 // Any returns a vertex's value.

@@ -39,6 +39,20 @@ type Job[V, M any] struct {
 // NewJob binds a program to a graph. The graph must stay open while the job is.
 func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
 	defer caught(&err, programName(p), &noSuperstep)
+	j, err := newJob(g, p, o)
+	if err != nil {
+		return nil, err
+	}
+	if j.coordinator, err = newCoordinator(j.methods, o, []*Facts{j.facts()}); err != nil {
+		j.Close()
+		return nil, fmt.Errorf("%s: %w", j.name, err)
+	}
+	return j, nil
+}
+
+// newJob is NewJob without a coordinator.
+func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
+	defer caught(&err, programName(p), &noSuperstep)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -63,10 +77,6 @@ func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 		j.identity = m.combiner.Identity()
 	}
 	if err := j.makeRunners(); err != nil {
-		j.Close()
-		return nil, fmt.Errorf("%s: %w", j.name, err)
-	}
-	if j.coordinator, err = newCoordinator(m, o, []*Facts{j.facts()}); err != nil {
 		j.Close()
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
@@ -167,12 +177,12 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 		defer caught(&err, j.name, &j.coordinator.command.Superstep)
 		if len(j.runners) == 1 {
 			j.vitals()
-			err = j.drive(ctx, j.runAlone)
+			err = j.drive(ctx, j.runAlone, nil)
 		} else {
 			local := transport.NewLocal(len(j.runners))
 			crew := j.start(ctx, local.Endpoint, local.Close)
 			defer crew.stop()
-			err = j.drive(ctx, crew.step)
+			err = j.drive(ctx, crew.step, crew.audit)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: superstep %d: %w", j.name, j.coordinator.command.Superstep, context.Cause(ctx))
@@ -187,7 +197,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 }
 
 // drive takes the coordinator and the partitions through the run, step by step.
-func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report) error {
+func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report, audit func([]*Report) error) error {
 	c := j.coordinator
 	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
@@ -196,8 +206,10 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := accounted(reports); err != nil {
-			return fmt.Errorf("%s: superstep %d: %w", j.name, command.Superstep, err)
+		if audit != nil {
+			if err := audit(reports); err != nil {
+				return fmt.Errorf("%s: %w", j.name, err)
+			}
 		}
 		superstep, scheme := command.Superstep, command.Scheme
 		if err := c.trace(reports, seconds, j.options.Trace, j.options.Job); err != nil {

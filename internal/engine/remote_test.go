@@ -35,17 +35,25 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	}
 	command, outcome, err := lead.Begin()
 	for err == nil && !outcome.Done {
-		reports := make([][]byte, len(shares))
+		reports := make([]*engine.Report, len(g.Parts))
+		accounts := make([]*transport.Account, len(g.Parts))
 		var group sync.WaitGroup
-		for i, s := range shares {
+		for _, s := range shares {
 			group.Go(func() {
-				var e error
-				if reports[i], e = s.Superstep(command); e != nil {
+				some, e := s.Superstep(t.Context(), command)
+				if e != nil {
 					t.Error(e)
+				}
+				for _, p := range some {
+					reports[p.Partition], accounts[p.Partition] = p, p.Account
 				}
 			})
 		}
 		group.Wait()
+		if t.Failed() {
+			t.FailNow()
+		}
+		check(t, transport.Balance(accounts))
 		command, outcome, err = lead.Next(reports, 1e-4)
 	}
 	check(t, err)

@@ -233,6 +233,11 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].worker)
 	}
+	waited := r.exchange.Waited
+	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+		return nil
+	}
+	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
 	return &r.report
@@ -260,7 +265,7 @@ func (r *runner[V, M]) settle() {
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
 	}
-	p.Sent, p.Received, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Received, r.exchange.Bytes, r.exchange.Peers
+	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].worker.Cells
 	for _, t := range r.threads[1:] {
 		for i, c := range t.worker.Cells {

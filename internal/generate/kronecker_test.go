@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -327,5 +328,19 @@ func TestRootsEnd(t *testing.T) {
 	}
 	if got := official(10).Roots(0, func(uint64) bool { return true }); len(got) != 0 {
 		t.Errorf("%d roots, want none", len(got))
+	}
+}
+
+func TestRootsOfFails(t *testing.T) {
+	why := errors.New("nobody knows")
+	asked := 0
+	roots, err := official(10).RootsOf(8, func(batch []uint64) ([]bool, error) {
+		if asked++; asked == 3 {
+			return nil, why
+		}
+		return make([]bool, len(batch)), nil
+	})
+	if roots != nil || !errors.Is(err, why) {
+		t.Errorf("got %v, %v", roots, err)
 	}
 }

@@ -271,8 +271,7 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 			return fmt.Errorf("%s from root %d: %w", name, root, err)
 		}
 		if r.Validate && result.Edges != nedge {
-			return fmt.Errorf("%s from root %d: %w", name, root,
-				&validate.Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", nedge, result.Edges)})
+			return fmt.Errorf("%s from root %d: %w", name, root, wrongCount(nedge, result.Edges))
 		}
 		r.Note(fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", name, i+1, len(roots), seconds*1e3, float64(nedge)/seconds/1e6))
 	}

@@ -23,13 +23,14 @@ var layers = map[string]int{
 	"pregel": 1, "internal/edges": 1, "internal/transport": 1, "internal/trace": 1,
 	"combiners": 2, "combiners/internal/gen": 2, "internal/graph": 2, "internal/generate": 2, "internal/collective": 2,
 	"internal/transport/mesh": 2, "internal/transport/pack": 2, "internal/control": 2, "internal/membership": 2,
-	"internal/delivery": 3, "internal/graphio": 3, "internal/netbench": 3,
-	"internal/engine": 4, "internal/load": 4,
+	"internal/delivery": 3, "internal/graphio": 3, "internal/netbench": 3, "internal/client": 3,
+	"internal/engine": 4, "internal/load": 4, "internal/jobtrace": 4, "internal/metrics": 4,
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,
 	"internal/graph500":          5,
-	"master":                     6, "worker": 6, // they meet in internal/control
-	"internal/cli": 7, "internal/testcluster": 7,
+	"master":                     5, "worker": 5, // they meet in internal/control
+	"internal/cluster": 6,
+	"internal/cli":     7, "internal/testcluster": 7,
 	"":              8, // the root package
 	"cmd/superstep": 9, "examples": 9, "test": 9, "pregel/pregeltest": 9,
 }

@@ -146,7 +146,7 @@ func TestJobFailures(t *testing.T) {
 		"fail":    "superstep 1: worker w",
 		"program": "vertex 7, superstep 1: index out of range",
 		"panic":   "a bug in superstep: a slip",
-		"lie":     "superstep 1: partition 0 sent 1 values to partition 1, where 0 arrived",
+		"lie":     "superstep 1: partition 0 sent 1 values in 0 bytes to partition 1, where 0 in 0 bytes arrived",
 	} {
 		j, _ := c.watch(t, c.submit(t, "file", "at", "1", "what", what).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {
@@ -244,7 +244,7 @@ func TestMasterStopsWithAJobRunning(t *testing.T) {
 func TestWithoutAnEngine(t *testing.T) {
 	c := Start(t, 1, master.Options{Programs: toyPrograms}, worker.Options{About: &control.RegisterRequest{Protocol: control.Protocol, Programs: toyPrograms}})
 	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "toy"}}))
-	if connect.CodeOf(err) != connect.CodeUnimplemented || !strings.Contains(err.Error(), "does not run jobs on a cluster yet") {
+	if connect.CodeOf(err) != connect.CodeUnimplemented || !strings.Contains(err.Error(), "runs nothing") {
 		t.Errorf("found %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
@@ -25,6 +26,9 @@ type Cluster struct {
 	// Master and Worker are what each is started with.
 	Master master.Options
 	Worker worker.Options
+	// Programs, if there are any, are run by real executors, with so many Threads each.
+	Programs cluster.Programs
+	Threads  int
 
 	connection *control.Connection
 	master     *Process
@@ -34,9 +38,11 @@ type Cluster struct {
 // Process is a goroutine that stands for a process.
 type Process struct {
 	stop  context.CancelFunc
-	kill  func() // ends its connections without a word
-	ended chan struct{}
-	err   error
+	wires *wires // its connections
+	// executor is a worker's, if it is a real one.
+	executor *cluster.Executor
+	ended    chan struct{}
+	err      error
 }
 
 // Wait waits for a process to end and returns its error.
@@ -61,13 +67,31 @@ const patience = 30 * time.Second
 func Start(t testing.TB, n int, m master.Options, w worker.Options) *Cluster {
 	t.Helper()
 	c := &Cluster{T: t, Master: m, Worker: w, workers: map[string]*Process{}}
+	c.start(n)
+	return c
+}
+
+// Run is Start of a cluster that runs programs, with so many threads in each worker.
+func Run(t testing.TB, n, threads int, m master.Options, programs ...cluster.Program) *Cluster {
+	t.Helper()
+	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Threads: threads, Programs: cluster.NewPrograms(programs)}
+	about := &control.RegisterRequest{Protocol: control.Protocol}
+	for _, p := range programs {
+		about.Programs = append(about.Programs, &control.Program{Name: p.Name, Fingerprint: "test"})
+	}
+	c.Master.Programs, c.Master.Engine, c.Worker.About = about.Programs, cluster.NewEngine(c.Programs), about
+	c.start(n)
+	return c
+}
+
+func (c *Cluster) start(n int) {
+	c.T.Helper()
 	c.StartMaster("127.0.0.1:0")
-	t.Cleanup(c.close)
+	c.T.Cleanup(c.close)
 	for i := range n {
 		c.StartWorker(fmt.Sprintf("w%d", i))
 	}
 	c.Await(n)
-	return c
 }
 
 // StartMaster starts the master at an address; it is for one that was stopped, too.
@@ -121,18 +145,40 @@ func (c *Cluster) StartWorker(name string) *Process {
 	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: name + ":1"}
 	if o.About != nil {
 		about.Protocol, about.Programs = o.About.Protocol, o.About.Programs
+		about.Site, about.HttpAddress = o.About.Site, o.About.HttpAddress
 	}
 	o.About = &about
 	wires := &wires{}
 	o.Dial = wires.dial
-	p := start(func(ctx context.Context) error { return worker.Run(ctx, o) })
-	p.kill = wires.cut
+	var p *Process
+	if c.Threads > 0 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			c.T.Fatal(err)
+		}
+		x := cluster.NewExecutor(cluster.ExecutorOptions{
+			Name: name, Programs: c.Programs, Threads: c.Threads, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
+			Dial: wires.dial,
+		})
+		o.Executor, about.DataAddress = x, l.Addr().String()
+		p = start(func(ctx context.Context) error {
+			defer x.Close()
+			return worker.Run(ctx, o)
+		})
+		p.executor = x
+	} else {
+		p = start(func(ctx context.Context) error { return worker.Run(ctx, o) })
+	}
+	p.wires = wires
 	c.workers[name] = p
 	return p
 }
 
 // Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.
-func (c *Cluster) Freeze(name string) { c.workers[name].kill() }
+func (c *Cluster) Freeze(name string) { c.workers[name].wires.cut(false) }
+
+// Kill ends a worker's connections, as the end of its process does.
+func (c *Cluster) Kill(name string) { c.workers[name].wires.cut(true) }
 
 // Process returns a worker's.
 func (c *Cluster) Process(name string) *Process { return c.workers[name] }
@@ -214,6 +260,10 @@ func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
+	return w.add(conn)
+}
+
+func (w *wires) add(conn net.Conn) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.off {
@@ -225,14 +275,31 @@ func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, er
 	return x, nil
 }
 
-// cut makes all connections silent, those to come fail.
-func (w *wires) cut() {
+// cut makes all connections silent, or closes them; those to come fail.
+func (w *wires) cut(closed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.off = true
 	for _, x := range w.all {
 		x.once.Do(func() { close(x.silent) })
+		if closed {
+			_ = x.Conn.Close()
+		}
 	}
+}
+
+// wiredListener lets connections in as wires.
+type wiredListener struct {
+	*net.TCPListener
+	wires *wires
+}
+
+func (l *wiredListener) Accept() (net.Conn, error) {
+	conn, err := l.TCPListener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.wires.add(conn)
 }
 
 // wire is a connection that may fall silent: what is written goes nowhere, nothing is read.

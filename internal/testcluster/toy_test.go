@@ -22,6 +22,10 @@ func (toyEngine) Check(spec *control.JobSpec) error {
 	return nil
 }
 
+func (toyEngine) Labels(*control.JobSpec) ([]uint64, error) { return nil, nil }
+
+func (toyEngine) Source(spec *control.JobSpec) (*control.GraphSource, error) { return spec.Source, nil }
+
 func (toyEngine) Lead(job master.Task, prepared []*control.PrepareReport) (master.Coordinator, error) {
 	n, _ := strconv.Atoi(job.Spec.Parameters["supersteps"])
 	return &toyLead{left: n}, nil
@@ -32,14 +36,14 @@ type toyLead struct {
 	outcome    master.Outcome
 }
 
-func (l *toyLead) Begin() master.Decision { return l.decide() }
+func (l *toyLead) Begin() (master.Decision, error) { return l.decide(), nil }
 
-func (l *toyLead) Next(reports []*control.PartitionReport, _ float64) master.Decision {
+func (l *toyLead) Next(reports []*control.PartitionReport, _ float64) (master.Decision, error) {
 	for _, r := range reports {
 		l.outcome.Sent += r.Sent
 	}
 	l.outcome.Supersteps++
-	return l.decide()
+	return l.decide(), nil
 }
 
 func (l *toyLead) decide() master.Decision {
@@ -140,7 +144,13 @@ func (x *toyWorkers) Superstep(ctx context.Context, t worker.Task, s *control.Su
 	return r, nil
 }
 
-func (x *toyWorkers) Values(_ context.Context, t worker.Task, emit func([]byte) error) error {
+func (x *toyWorkers) Registered(uint64) error { return nil }
+
+func (x *toyWorkers) Locate(_ context.Context, _ worker.Task, l *control.Locate) (*control.Located, error) {
+	return &control.Located{}, nil
+}
+
+func (x *toyWorkers) Values(_ context.Context, t worker.Task, _ *control.Values, emit func([]byte) error) error {
 	x.mu.Lock()
 	p := x.jobs[held(t, t.Job)]
 	x.mu.Unlock()

@@ -21,9 +21,48 @@ type Account struct {
 	Sent, Received       []Tally
 }
 
+// Totals adds up what was sent and received.
+func (a *Account) Totals() (sent, received Tally) {
+	for i := range a.Sent {
+		sent.merge(a.Sent[i])
+		received.merge(a.Received[i])
+	}
+	return sent, received
+}
+
+func (t *Tally) merge(u Tally) {
+	t.Frames += u.Frames
+	t.Values += u.Values
+	t.Bytes += u.Bytes
+}
+
+// ledger is the accounts of a partition of Local, of the superstep that runs and of the one before.
+type ledger struct {
+	sent, received []Tally
+	account        Account
+}
+
+func newLedger(partition, n int) ledger {
+	return ledger{
+		sent: make([]Tally, n), received: make([]Tally, n),
+		account: Account{Partition: partition, Sent: make([]Tally, n), Received: make([]Tally, n)},
+	}
+}
+
+// close closes the account of a superstep, and opens the next.
+func (l *ledger) close(superstep int) *Account {
+	a := &l.account
+	a.Superstep = superstep
+	l.sent, a.Sent = a.Sent, l.sent
+	l.received, a.Received = a.Received, l.received
+	clear(l.sent)
+	clear(l.received)
+	return a
+}
+
 // Balance reports the first pair of partitions for which what was sent is not what came. Accounts are by partition, all
 // of one superstep.
-func Balance(accounts []Account) error {
+func Balance(accounts []*Account) error {
 	n := len(accounts)
 	for i, a := range accounts {
 		if a.Partition != i || len(a.Sent) != n || len(a.Received) != n {

@@ -30,7 +30,7 @@ func (k Kind) String() string {
 
 // Frame is what one partition tells another in one exchange. Every exchange sends one from each partition to each
 // other. Its buffers belong to the sender, who fills them anew in the next superstep: the receiver is done with them
-// when it has reported its superstep.
+// when it has ended its superstep.
 type Frame struct {
 	From, To  int
 	Superstep int
@@ -60,6 +60,19 @@ type Endpoint interface {
 	Send(f *Frame) error
 	// Receive returns the next frame of an exchange, in whatever order partitions sent them.
 	Receive(ctx context.Context, kind Kind) (*Frame, error)
+	// Release gives back a frame that was received, before the superstep ends, so that its buffers can take another.
+	Release(f *Frame)
+	// End ends a superstep: when it returns the buffers of all frames sent are the sender's again, and those received are
+	// no more the receiver's. What it returns stays as it is until the next End.
+	End(ctx context.Context, superstep int) (*Account, error)
+}
+
+// Codec encodes values that have no raw form. Its methods are called by several goroutines at once.
+type Codec interface {
+	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
+	Append(b []byte, f *Frame) ([]byte, error)
+	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any bytes.
+	Decode(b []byte, f *Frame) error
 }
 
 // ErrClosed is what waiting receivers get when the transport is closed: another partition failed.
@@ -77,13 +90,14 @@ type box struct {
 	local  *Local
 	frames chan *Frame
 	early  [kinds][]*Frame
+	ledger
 }
 
 // NewLocal connects n partitions.
 func NewLocal(n int) *Local {
 	l := &Local{closed: make(chan struct{})}
-	for range n {
-		l.boxes = append(l.boxes, &box{local: l, frames: make(chan *Frame, n*int(kinds))})
+	for i := range n {
+		l.boxes = append(l.boxes, &box{local: l, frames: make(chan *Frame, n*int(kinds)), ledger: newLedger(i, n)})
 	}
 	return l
 }
@@ -95,6 +109,7 @@ func (l *Local) Endpoint(i int) Endpoint { return l.boxes[i] }
 func (l *Local) Close() { l.once.Do(func() { close(l.closed) }) }
 
 func (b *box) Send(f *Frame) error {
+	b.sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
 	select {
 	case b.local.boxes[f.To].frames <- f:
 		return nil
@@ -104,6 +119,14 @@ func (b *box) Send(f *Frame) error {
 }
 
 func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
+	f, err := b.next(ctx, kind)
+	if err == nil {
+		b.received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw))
+	}
+	return f, err
+}
+
+func (b *box) next(ctx context.Context, kind Kind) (*Frame, error) {
 	if early := b.early[kind]; len(early) > 0 {
 		f := early[len(early)-1]
 		b.early[kind] = early[:len(early)-1]
@@ -123,3 +146,9 @@ func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
 		}
 	}
 }
+
+// Release has nothing to do: the frame is the sender's.
+func (b *box) Release(*Frame) {}
+
+// End has nothing to wait for: nobody fills buffers before all have reported.
+func (b *box) End(_ context.Context, superstep int) (*Account, error) { return b.close(superstep), nil }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
 )
 
 // begin checks what must hold before a parent can be followed, and returns the number of vertices reached.
@@ -177,7 +178,7 @@ func (c *climber) round(ctx context.Context) (bad, err error) {
 				ask[a/per] = append(ask[a/per], a%per)
 			}
 		}
-		questions, err := alltoall(ctx, c.talk, ask)
+		questions, err := collective.AlltoallOf(ctx, c.talk.group, c.talk.bulk(), ask)
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +190,7 @@ func (c *climber) round(ctx context.Context) (bad, err error) {
 				reply[q] = append(reply[q], c.answer(x))
 			}
 		}
-		answers, err := alltoall(ctx, c.talk, reply)
+		answers, err := collective.AlltoallOf(ctx, c.talk.group, c.talk.bulk(), reply)
 		if err != nil {
 			return nil, err
 		}

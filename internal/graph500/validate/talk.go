@@ -23,40 +23,24 @@ type talk struct {
 func (t talk) rank() int  { return t.group.Link().Rank() }
 func (t talk) ranks() int { return t.group.Link().Size() }
 
-// alltoall gives each rank its values and returns what came from each.
-func alltoall[T any](ctx context.Context, t talk, out [][]T) ([][]T, error) {
-	data := make([][]byte, len(out))
-	for q, values := range out {
-		data[q] = wire.Bytes(values)
-	}
-	in, err := t.group.Alltoall(ctx, collective.Call{Tag: t.tag, Bytes: piece / t.ranks()}, data)
-	if err != nil {
-		return nil, err
-	}
-	values := make([][]T, len(in))
-	for q, data := range in {
-		values[q] = wire.Slice[T](data)
-	}
-	return values, nil
-}
+// bulk is the call of an exchange of much data, small of little.
+func (t talk) bulk() collective.Call { return collective.Call{Tag: t.tag, Bytes: piece / t.ranks()} }
+
+func (t talk) small() collective.Call { return collective.Call{Tag: t.tag, Bytes: 8} }
 
 // sum adds up what the ranks have.
 func (t talk) sum(ctx context.Context, x uint64) (uint64, error) {
-	one := []uint64{x}
-	err := t.group.Allreduce(ctx, collective.Call{Tag: t.tag}, wire.Bytes(one), collective.SumUint64)
-	return one[0], err
+	return collective.CombineOne(ctx, t.group, t.small(), collective.SumUint64, x)
 }
 
 // most returns the greatest number that a rank has.
 func (t talk) most(ctx context.Context, x uint64) (uint64, error) {
-	one := []uint64{x}
-	err := t.group.Allreduce(ctx, collective.Call{Tag: t.tag}, wire.Bytes(one), collective.MaxUint64)
-	return one[0], err
+	return collective.CombineOne(ctx, t.group, t.small(), collective.MaxUint64, x)
 }
 
 // least returns the words of the rank whose first is least. All have as many.
 func (t talk) least(ctx context.Context, words []uint64) ([]uint64, error) {
-	all, err := t.group.Allgather(ctx, collective.Call{Tag: t.tag, Bytes: len(words) * 8}, wire.Bytes(words))
+	all, err := t.group.Allgather(ctx, t.small(), wire.Bytes(words))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +75,7 @@ func (t talk) verdict(ctx context.Context, mine error) error {
 			return err
 		}
 	}
-	all, err := t.group.Allgather(ctx, collective.Call{Tag: t.tag, Bytes: 1}, data)
+	all, err := t.group.Allgather(ctx, t.small(), data)
 	if err != nil {
 		return errors.Join(mine, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
@@ -46,7 +47,7 @@ func (s *Spread) deal(ctx context.Context, list edges.List, first int) error {
 				s.post(&b, out)
 			}
 		}
-		in, broken := alltoall(ctx, s.talk, out)
+		in, broken := collective.AlltoallOf(ctx, s.talk.group, s.talk.bulk(), out)
 		if broken != nil {
 			return broken
 		}
@@ -97,7 +98,7 @@ func (s *Spread) open(ctx context.Context, counts []uint64) ([]tileWriter, error
 	for q := range out {
 		out[q] = counts[q*ranks : (q+1)*ranks]
 	}
-	in, err := alltoall(ctx, s.talk, out)
+	in, err := collective.AlltoallOf(ctx, s.talk.group, s.talk.bulk(), out)
 	if err != nil {
 		return nil, err
 	}

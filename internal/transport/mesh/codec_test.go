@@ -25,7 +25,7 @@ func TestValuesWithoutRawForm(t *testing.T) {
 	sessions := openAll(t, meshes, 1, 1, l, codec)
 	ports := []*Port{sessions[0].Port(0), sessions[1].Port(1), sessions[1].Port(2)}
 	for superstep := range 5 {
-		accounts := make([]transport.Account, len(ports))
+		accounts := make([]*transport.Account, len(ports))
 		var group sync.WaitGroup
 		for i, p := range ports {
 			group.Go(func() {
@@ -37,7 +37,7 @@ func TestValuesWithoutRawForm(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				accounts[i] = *a
+				accounts[i] = a
 			})
 		}
 		group.Wait()

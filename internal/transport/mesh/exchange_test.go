@@ -48,7 +48,7 @@ func dealt(peers []Peer, partitions int) Layout {
 }
 
 // openAll opens a session at every mesh.
-func openAll(t testing.TB, meshes []*Mesh, job uint64, epoch uint32, l Layout, c Codec) []*Session {
+func openAll(t testing.TB, meshes []*Mesh, job uint64, epoch uint32, l Layout, c transport.Codec) []*Session {
 	t.Helper()
 	sessions := make([]*Session, len(meshes))
 	for i, m := range meshes {
@@ -159,7 +159,7 @@ func play(t testing.TB, sessions []*Session, supersteps, most int, kinds ...tran
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for superstep := range supersteps {
-		accounts := make([]transport.Account, of)
+		accounts := make([]*transport.Account, of)
 		var group sync.WaitGroup
 		for i, p := range players {
 			group.Go(func() {
@@ -172,7 +172,7 @@ func play(t testing.TB, sessions []*Session, supersteps, most int, kinds ...tran
 					t.Errorf("superstep %d, partition %d: %v", superstep, i, err)
 					return
 				}
-				accounts[i] = *a
+				accounts[i] = a
 			})
 		}
 		group.Wait()

@@ -260,13 +260,13 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, func() bool { return stats().FramesIn == 3 })
-	var accounts []transport.Account
+	var accounts []*transport.Account
 	for i, session := range s {
 		a, err := session.Port(i).End(t.Context(), 5)
 		if err != nil {
 			t.Fatal(err)
 		}
-		accounts = append(accounts, *a)
+		accounts = append(accounts, a)
 	}
 	if n := stats().StaleSuperstep; n != 2 {
 		t.Errorf("%d frames of old supersteps", n)

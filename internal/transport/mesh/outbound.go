@@ -262,7 +262,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 
 // encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the codec failed, and how
 // the connection did.
-func (o *outbound) encode(c Codec, f *transport.Frame) (failed, err error) {
+func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -11,14 +11,6 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Codec encodes values that have no raw form. Its methods are called by several goroutines at once.
-type Codec interface {
-	// Append appends the encoding of f.Ref, which holds f.Count values, to b.
-	Append(b []byte, f *transport.Frame) ([]byte, error)
-	// Decode sets f.Ref to the f.Count values that b encodes, and does not keep b. It must bear any bytes.
-	Decode(b []byte, f *transport.Frame) error
-}
-
 // Layout says where the partitions of a job are.
 type Layout struct {
 	Workers []Peer
@@ -55,7 +47,7 @@ type Session struct {
 	job    uint64
 	epoch  uint32
 	layout Layout
-	codec  Codec
+	codec  transport.Codec
 	ports  []*Port     // by partition; nil at other workers
 	outs   []*outbound // by worker; nil for this one
 	self   int         // which of the workers this is
@@ -73,7 +65,7 @@ type Session struct {
 // Open takes part in an attempt at a job, connecting to the other workers where that is yet to be done. All workers must
 // have opened it before any sends: frames of sessions that are not open are refused. Only one session is open of a job
 // and epoch. codec may be nil if all values have a raw form.
-func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec Codec) (*Session, error) {
+func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec) (*Session, error) {
 	failed := func(err error) (*Session, error) {
 		return nil, fmt.Errorf("opening job %d, epoch %d: %w", job, epoch, err)
 	}
@@ -144,6 +136,9 @@ func (s *Session) Err() error {
 	defer s.mu.Unlock()
 	return s.err
 }
+
+// Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier failure.
+func (s *Session) Fail(err error) { s.fail(err) }
 
 // fail ends the session with an error, the first of which stays.
 func (s *Session) fail(err error) {

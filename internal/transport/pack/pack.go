@@ -19,7 +19,7 @@ import (
 // structs of eight slices stand at 24.
 const expansion = 32
 
-// Messages encodes frames whose Ref is a []M. It is a mesh.Codec. Make it with New.
+// Messages encodes frames whose Ref is a []M. It is a transport.Codec. Make it with New.
 type Messages[M any] struct {
 	size     int
 	encoders sync.Pool // of *encoder

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// defaultMaster is where a master listens, and is looked for unless the environment says otherwise.
+const (
+	defaultMaster  = "127.0.0.1:7700"
+	masterVariable = "SUPERSTEP_MASTER"
+	tokenVariable  = "SUPERSTEP_TOKEN_FILE"
+)
+
+// clientFlags say which cluster a command is for.
+type clientFlags struct {
+	master, tokenFile string
+	patience          time.Duration
+	json              bool
+}
+
+func (f *clientFlags) define(cmd *cobra.Command) {
+	master := os.Getenv(masterVariable)
+	if master == "" {
+		master = defaultMaster
+	}
+	cmd.Flags().StringVar(&f.master, "master", master, "the master's `ADDR`, HOST:PORT; $"+masterVariable+" says it too")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" says it too")
+	nothing(cmd, "master")
+}
+
+func (f *clientFlags) defineJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// definePatience is for commands that stay connected.
+func (f *clientFlags) definePatience(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.patience, "retry-for", time.Minute, "when the connection to the master is lost, try to reach it for `TIME`")
+	nothing(cmd, "retry-for")
+}
+
+// callTimeout bounds the calls that answer at once.
+const callTimeout = 10 * time.Second
+
+// open prepares to talk to the master. What happens to the connection is said through log.
+func (f *clientFlags) open(log func(line string)) (*client.Client, error) {
+	token, err := control.ReadToken(f.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if f.patience < 0 {
+		return nil, usagef("--retry-for: found %v, expected a time such as 30s", f.patience)
+	}
+	c, err := client.New(client.Options{
+		Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond),
+		Lost: func(err error, patience time.Duration) {
+			log(fmt.Sprintf("superstep: lost the connection: %v; trying again for %v", err, patience))
+		},
+		Back: func() { log("superstep: connected again") },
+	})
+	if err != nil {
+		return nil, usagef("--master: %w", err)
+	}
+	return c, nil
+}
+
+// call connects to the master and makes a call, whose error it words for people.
+func (f *clientFlags) call(ctx context.Context, do func(context.Context, control.ClusterClient) error) error {
+	c, err := f.open(func(string) {})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.Explain(do(ctx, c.Cluster()))
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"sync"
+)
+
+// display is progress that can make room for a question. Its methods may be called by several goroutines.
+type display struct {
+	app *app
+	mu  sync.Mutex
+	*progress
+	shown  step // while there is no display
+	hidden bool
+}
+
+func (a *app) display() *display { return &display{app: a, progress: a.progress()} }
+
+func (d *display) stage(name string, done, total int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shown = step{name: name, done: done, total: total}
+	d.progress.stage(name, done, total)
+}
+
+func (d *display) note(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shown.note = text
+	d.progress.note(text)
+}
+
+func (d *display) log(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.progress.log(line)
+}
+
+// hide takes the display away until show.
+func (d *display) hide() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.progress.done()
+	d.hidden = true
+}
+
+func (d *display) show() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.hidden {
+		return
+	}
+	d.hidden = false
+	d.progress = d.app.progress()
+	d.progress.stage(d.shown.name, d.shown.done, d.shown.total)
+	d.progress.note(d.shown.note)
+}
+
+// done removes the display. It is idempotent.
+func (d *display) done() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.progress.done()
+}

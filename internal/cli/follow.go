@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of it.
+type followed struct {
+	client  *client.Client
+	display *display
+	id      string
+	whole   bool             // every superstep counts
+	tell    *jobtrace.Teller // what --trace records, or nil
+
+	mu     sync.Mutex
+	last   uint64    // event
+	missed uint64    // events that were no longer kept
+	times  []float64 // of supersteps
+}
+
+// follow watches the job until it has ended, and returns how.
+func (f *followed) follow(ctx context.Context) (*control.Job, error) {
+	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
+		return nil, err
+	}
+	if f.missed > 0 && (f.whole || f.tell != nil) {
+		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
+	}
+	// The stack of a program that failed is in no event.
+	job, err := f.client.Job(ctx, f.id)
+	if err != nil {
+		return nil, err
+	}
+	if !job.State.Ended() {
+		return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", f.id, job.State.Word())
+	}
+	return job, nil
+}
+
+func (f *followed) event(e *control.JobEvent) error {
+	if p := e.GetProgress(); p != nil {
+		f.display.stage(p.Stage, int64(p.Done), int64(p.Total))
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.missed += e.Sequence - f.last - 1
+	f.last = e.Sequence
+	if f.tell != nil {
+		f.tell.Event(f.id, e)
+	}
+	switch body := e.Body.(type) {
+	case *control.JobEvent_Job:
+		f.show(body.Job)
+	case *control.JobEvent_Log:
+		f.display.log(body.Log.Text)
+	case *control.JobEvent_Record:
+		r := body.Record
+		scheme, active, senders := jobtrace.Scheme(r), uint64(0), uint64(0)
+		for _, p := range r.Partitions {
+			active += p.Active
+			senders += p.Senders
+		}
+		f.times = append(f.times, r.Seconds)
+		f.display.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", r.Superstep, scheme, counted(active), counted(senders)))
+	}
+	return nil
+}
+
+// show says what the job is doing.
+func (f *followed) show(j *control.Job) {
+	switch j.State {
+	case control.JobState_JOB_STATE_QUEUED:
+		f.display.stage("job "+f.id+" waits", 0, 0)
+		f.display.note(j.Reason)
+	case control.JobState_JOB_STATE_LOADING:
+		f.display.stage("loading "+graphOf(j.Spec), 0, 0)
+	case control.JobState_JOB_STATE_RUNNING:
+		f.display.stage("running "+j.Spec.GetProgram(), 0, 0)
+	case control.JobState_JOB_STATE_WRITING:
+		f.display.stage("gathering the result", 0, 0)
+	}
+}
+
+// traceJob returns what records a job for --trace, nil where nobody asked. The returned function finishes the file.
+func (f *runFlags) traceJob() (*jobtrace.Teller, func() error) {
+	if f.trace == "" {
+		return nil, func() error { return nil }
+	}
+	w := &lateFile{path: f.trace}
+	journal := trace.NewWriter(w)
+	// The teller drops errors; the file remembers them.
+	return &jobtrace.Teller{New: func() trace.Journal { return journal }}, func() error { return cmp.Or(w.err, w.Close()) }
+}
+
+// graphOf names the graph of a job as --graph does.
+func graphOf(spec *control.JobSpec) string {
+	if name := spec.GetGraph(); name != "" {
+		return catalogPrefix + name
+	}
+	return spec.GetSource().GetInput()
+}
+
+// superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.
+func (f *followed) superstepTimes(supersteps uint32) []float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.times[:min(len(f.times), int(supersteps))]
+}
+
+// jobError is a job that ended otherwise than done.
+type jobError struct {
+	job   *control.Job
+	stack bool // is to be shown
+}
+
+func (e *jobError) Error() string {
+	text := fmt.Sprintf("job %s %s: %s", e.job.Id, map[bool]string{true: "was cancelled", false: "failed"}[e.cancelled()], e.job.Reason)
+	if e.job.Stack != "" && !e.stack {
+		text += fmt.Sprintf(" (superstep watch %s --stack shows the program's stack)", e.job.Id)
+	}
+	return text
+}
+
+func (e *jobError) cancelled() bool { return e.job.State == control.JobState_JOB_STATE_CANCELLED }
+
+// outcome is the error of a job that did not end well.
+func outcome(j *control.Job, stack bool) error {
+	if j.State == control.JobState_JOB_STATE_DONE {
+		return nil
+	}
+	return &jobError{j, stack}
+}

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// graphs is `superstep graphs`.
+func (a *app) graphs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "graphs load|list|show|drop",
+		Short: "Load, list, show and drop the graphs of a cluster",
+		Long: `Load, list, show and drop the graphs of a cluster: its catalog. A graph that is loaded stays in the workers' memory until
+it is dropped or a worker that holds a share of it is gone, and many jobs can run on it.`,
+		Example: `  superstep graphs load web --graph /data/web.txt.gz
+  superstep graphs list
+  superstep run wcc --graph catalog:web`,
+		Args: noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph())
+	return cmd
+}
+
+// aGraph is what commands for one graph of the catalog want.
+const aGraph = "the name of a graph, as superstep graphs list has it"
+
+// graphLoad is `superstep graphs load`.
+type graphLoad struct {
+	app     *app
+	client  clientFlags
+	input   inputFlags
+	store   storeFlags
+	weights *oneOf
+	graph   string
+	run     runFlags
+}
+
+func (a *app) loadGraph() *cobra.Command {
+	l := &graphLoad{app: a}
+	cmd := &cobra.Command{
+		Use:   "load NAME --graph FILE|GENERATOR --master ADDR",
+		Short: "Load a graph across the workers, for many jobs",
+		Long: `Load a graph across the workers, for many jobs, and wait until it is there. It is the workers that read a file: they must
+see it under the same name. Weights are kept, as float64, where the input has some; a generator makes none unless --weights
+says which. An interrupt ends the loading.`,
+		Example: `  superstep graphs load web --graph /data/web.txt.gz
+  superstep graphs load k20 --graph kronecker:scale=20 --weights float64
+  superstep graphs load roads --graph /data/roads.mtx --grid 4x1 --json`,
+		Args: exactly(1, "a name for the graph"),
+		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVarP(&l.graph, "graph", "g", "", "the `GRAPH`: a file that the workers see, or a generator such as kronecker:scale=18")
+	l.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
+	l.input.define(cmd)
+	l.store.define(cmd)
+	l.run.defineGrid(cmd)
+	l.client.define(cmd)
+	l.client.defineJSON(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	return cmd
+}
+
+func (l *graphLoad) execute(ctx context.Context, name string) error {
+	if l.graph == "" {
+		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
+	}
+	source, err := graphSource(l.graph, &l.input, l.store.options())
+	if err != nil {
+		return err
+	}
+	if source.Weights = l.weights.value; source.Weights == "auto" {
+		source.Weights = ""
+	}
+	request := &control.LoadGraphRequest{Name: name, Source: source}
+	if request.Rows, request.Columns, err = l.run.clusterGrid(); err != nil {
+		return err
+	}
+	d := l.app.display()
+	defer d.done()
+	c, err := l.client.open(d.log)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	d.stage("loading "+l.graph, 0, 0)
+	r, err := c.Cluster().LoadGraph(ctx, connect.NewRequest(request))
+	d.done()
+	if ctx.Err() != nil {
+		return l.giveUp(c.Cluster(), name)
+	}
+	if err := c.Explain(err); err != nil {
+		if connect.CodeOf(err) == connect.CodeInvalidArgument {
+			return usageError{err}
+		}
+		return err
+	}
+	if l.client.json {
+		return printJSON(l.app.out, r.Msg)
+	}
+	_, err = fmt.Fprint(l.app.out, control.GraphText(r.Msg))
+	return err
+}
+
+// giveUp drops the graph that is being loaded, or that an interrupt was too late for.
+func (l *graphLoad) giveUp(c control.ClusterClient, name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if _, err := c.DropGraph(ctx, connect.NewRequest(&control.DropGraphRequest{Name: name})); err != nil {
+		return fmt.Errorf("interrupted: graph %s could not be dropped: %w", name, control.Explain(l.client.master, err))
+	}
+	return fmt.Errorf("interrupted: graph %s is dropped", name)
+}
+
+func (a *app) listGraphs() *cobra.Command {
+	var f clientFlags
+	cmd := &cobra.Command{
+		Use:   "list --master ADDR",
+		Short: "List the graphs of a cluster",
+		Example: `  superstep graphs list
+  superstep graphs list --json | jq -r '.graphs[].name'`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
+				r, err := c.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
+				if err != nil {
+					return err
+				}
+				if f.json {
+					return printJSON(a.out, r.Msg)
+				}
+				_, err = fmt.Fprint(a.out, control.GraphsText(r.Msg.Graphs))
+				return err
+			})
+		},
+	}
+	f.define(cmd)
+	f.defineJSON(cmd)
+	return cmd
+}
+
+func (a *app) showGraph() *cobra.Command {
+	var f clientFlags
+	cmd := &cobra.Command{
+		Use:   "show NAME --master ADDR",
+		Short: "Say what a graph of a cluster is and where it lies",
+		Example: `  superstep graphs show web
+  superstep graphs show web --json`,
+		Args:              exactly(1, aGraph),
+		ValidArgsFunction: f.completeCatalog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
+				r, err := c.InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: args[0]}))
+				if err != nil {
+					return err
+				}
+				if f.json {
+					return printJSON(a.out, r.Msg)
+				}
+				_, err = fmt.Fprint(a.out, control.GraphText(r.Msg))
+				return err
+			})
+		},
+	}
+	f.define(cmd)
+	f.defineJSON(cmd)
+	return cmd
+}
+
+func (a *app) dropGraph() *cobra.Command {
+	var f clientFlags
+	cmd := &cobra.Command{
+		Use:               "drop NAME --master ADDR",
+		Short:             "Free a graph of a cluster, also one that is being loaded",
+		Example:           `  superstep graphs drop web`,
+		Args:              exactly(1, aGraph),
+		ValidArgsFunction: f.completeCatalog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
+				r, err := c.DropGraph(ctx, connect.NewRequest(&control.DropGraphRequest{Name: args[0]}))
+				if err != nil {
+					return err
+				}
+				if f.json {
+					return printJSON(a.out, r.Msg)
+				}
+				_, err = fmt.Fprintf(a.out, "graph %s is dropped\n", r.Msg.Name)
+				return err
+			})
+		},
+	}
+	f.define(cmd)
+	f.defineJSON(cmd)
+	return cmd
+}

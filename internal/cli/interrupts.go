@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
+const patience = 3 * time.Second
+
+// interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the process, unless a command has
+// taken them.
+type interrupts struct {
+	cancel context.CancelFunc
+	leave  func() // says so and ends the process
+
+	mu    sync.Mutex
+	taken chan os.Signal
+}
+
+// watch begins to listen and returns a context that an interrupt ends, and what ends the listening.
+func (i *interrupts) watch() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	i.cancel = cancel
+	heard := make(chan os.Signal, 4)
+	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-heard:
+				if i.pass(s) {
+					continue
+				}
+				signal.Stop(heard)
+				cancel()
+				select {
+				case <-done:
+				case <-time.After(patience):
+					i.leave()
+				}
+				return
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(heard)
+		cancel()
+		close(done)
+	}
+}
+
+// pass hands a signal to the command that has taken them.
+func (i *interrupts) pass(s os.Signal) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.taken == nil {
+		return false
+	}
+	select {
+	case i.taken <- s:
+	default: // many wait already
+	}
+	return true
+}
+
+// take gives the interrupts to a command, until it gives them back.
+func (i *interrupts) take() (<-chan os.Signal, func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.taken = make(chan os.Signal, 4)
+	return i.taken, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.taken = nil
+	}
+}
+
+func (a *app) interrupted() {
+	fmt.Fprintln(a.err, "superstep: interrupted")
+	os.Exit(exitFailed)
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/pflag"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// catalogPrefix is what --graph of a graph of the cluster begins with.
+const catalogPrefix = "catalog:"
+
+// clusterRun is a `superstep run` on a cluster.
+type clusterRun struct {
+	*runCommand
+	name     string // of the program
+	graph    string // of the catalog, or empty
+	client   *client.Client
+	display  *display
+	followed *followed
+	report   *runReport
+	source   *control.GraphSource // of the graph, to verify by
+}
+
+// onCluster reports whether the command line means a cluster.
+func (r *runCommand) onCluster() bool {
+	return r.run.flags.Changed("master") || r.detach || strings.HasPrefix(r.graph, catalogPrefix)
+}
+
+// Flags that do not go together with others.
+var (
+	ofClusters = []string{"token-file", "retry-for", "stack"}
+	ofLoading  = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "workers", "grid"}
+	ofWaiting  = []string{"output", "json", "trace", "verify", "stack"}
+)
+
+// changed returns the first of some flags that was given.
+func changed(flags *pflag.FlagSet, names []string) (string, bool) {
+	i := slices.IndexFunc(names, flags.Changed)
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
+}
+
+// fits refuses flags that make no sense where the program is to run.
+func (r *runCommand) fits() error {
+	flags := r.run.flags
+	if !r.onCluster() {
+		if name, ok := changed(flags, ofClusters); ok {
+			return usagef("--%s is of jobs on a cluster: give --master too", name)
+		}
+		return nil
+	}
+	if flags.Changed("threads") {
+		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
+	}
+	if name, ok := changed(flags, ofWaiting); ok && r.detach {
+		return usagef("--detach does not wait for the job: not with --%s; superstep watch and superstep result have what comes later", name)
+	}
+	if strings.HasPrefix(r.graph, catalogPrefix) {
+		if name, ok := changed(flags, ofLoading); ok {
+			return usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, r.graph)
+		}
+	}
+	return nil
+}
+
+// executeOnCluster submits the job, waits for it and fetches what it computed. Whether the program and its parameters
+// make sense the master finds out, before anything is loaded.
+func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
+	spec, err := r.spec(name)
+	if err != nil {
+		return err
+	}
+	if err := writable(r.output, r.run.json, r.run.trace); err != nil {
+		return err
+	}
+	d := r.app.display()
+	defer d.done()
+	c, err := r.cluster.open(d.log)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	j := &clusterRun{
+		runCommand: r, name: name, graph: strings.TrimPrefix(r.graph, catalogPrefix), client: c, display: d,
+		followed: &followed{client: c, display: d, whole: true},
+		report:   &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value},
+	}
+	if j.graph == r.graph {
+		j.graph = ""
+	}
+	w := &waiting{app: r.app, display: d, client: c, run: func(ctx context.Context, w *waiting) error { return j.all(ctx, w, spec) }}
+	return w.execute(ctx)
+}
+
+// spec is the job that the command line describes.
+func (r *runCommand) spec(name string) (*control.JobSpec, error) {
+	values, err := splitParameters(r.params)
+	if err != nil {
+		return nil, err
+	}
+	if r.graph == "" {
+		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of the cluster")
+	}
+	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+		return nil, err
+	}
+	if r.run.maxSupersteps < 0 {
+		return nil, usagef("--max-supersteps: found %d, expected 1 or more, or 0 for no limit", r.run.maxSupersteps)
+	}
+	spec := &control.JobSpec{
+		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.detach, Unsorted: !r.sorted,
+		Options: &control.RunOptions{
+			Delivery: r.run.delivery.value, Encoding: r.run.encoding.value, Uncombined: r.run.combine.value == "off",
+			Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
+			Trace: r.run.trace != "",
+		},
+	}
+	if name, ok := strings.CutPrefix(r.graph, catalogPrefix); ok {
+		if spec.Graph = name; name == "" {
+			return nil, usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows", r.graph)
+		}
+		return spec, nil
+	}
+	if spec.Source, err = graphSource(r.graph, &r.input, r.store.options()); err != nil {
+		return nil, err
+	}
+	spec.Rows, spec.Columns, err = r.run.clusterGrid()
+	return spec, err
+}
+
+// graphSource says what the workers are to load. Files are those that they see under the same name.
+func graphSource(name string, input *inputFlags, store graph.Options) (*control.GraphSource, error) {
+	request, err := input.request(name, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &control.GraphSource{
+		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
+		Duplicates: store.Duplicates.String(), DropLoops: store.DropLoops, UnitWeights: store.UnitWeights,
+	}
+	if !generate.IsGenerator(name) {
+		if s.Input, err = filepath.Abs(name); err != nil {
+			return nil, fmt.Errorf("--graph %s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+// all submits the job and does what follows.
+func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec) error {
+	j.display.stage("submitting", 0, 0)
+	if j.verify {
+		if err := j.verifiable(ctx, spec); err != nil {
+			return err
+		}
+	}
+	job, err := j.client.Submit(ctx, spec)
+	if connect.CodeOf(err) == connect.CodeInvalidArgument {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	w.submitted(job, spec.KeepResult)
+	if j.detach && !w.told() {
+		_, err := fmt.Fprintln(j.app.out, job.Id)
+		return err
+	}
+	tell, finish := j.run.traceJob()
+	j.followed.id, j.followed.tell = job.Id, tell
+	job, err = j.followed.follow(ctx)
+	if finished := finish(); err == nil {
+		err = finished
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.ended(job); err != nil {
+		return err
+	}
+	if err := outcome(job, j.stack); err != nil {
+		return err
+	}
+	j.report.of(job)
+	j.report.SuperstepTime = j.followed.superstepTimes(job.Supersteps)
+	began := time.Now()
+	if err := j.fetch(ctx, job); err != nil {
+		return err
+	}
+	j.report.WriteTime += time.Since(began).Seconds()
+	j.display.done()
+	return j.finish(j.report)
+}
+
+// of takes the figures of a job.
+func (p *runReport) of(j *control.Job) {
+	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
+	p.Supersteps, p.Converged = int(j.Supersteps), j.Converged
+	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
+	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
+	p.PeakRSS, p.Threads, p.Workers = int64(j.PeakMemory), int(j.Threads), len(j.Workers)
+	p.partitions = int(j.Rows * j.Columns)
+	p.Grid = gridOf(j)
+}
+
+func gridOf(j *control.Job) string { return fmt.Sprintf("%dx%d", j.Rows, j.Columns) }

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// fetch gets what the job computed, verifies it here if that was asked for, and writes it.
+func (j *clusterRun) fetch(ctx context.Context, job *control.Job) error {
+	if !job.Spec.GetKeepResult() {
+		return nil
+	}
+	if !j.verify {
+		return j.app.saveResult(ctx, j.client.Result, job, j.output, j.display)
+	}
+	var lines bytes.Buffer
+	j.display.stage("fetching the result", 0, 0)
+	if _, err := j.client.Result(ctx, job.Id, &lines); err != nil {
+		return err
+	}
+	if err := j.verifyHere(ctx, job, bytes.NewReader(lines.Bytes())); err != nil {
+		return err
+	}
+	saved := func(_ context.Context, _ string, w io.Writer) (int64, error) { return io.Copy(w, &lines) }
+	return j.app.saveResult(ctx, saved, job, j.output, j.display)
+}
+
+// fetcher writes the result of a job.
+type fetcher = func(ctx context.Context, id string, w io.Writer) (int64, error)
+
+// saveResult writes the result of a job to a file, which appears whole or not at all, or to standard output.
+func (a *app) saveResult(ctx context.Context, fetch fetcher, job *control.Job, output string, show stages) error {
+	if output == "" {
+		return nil
+	}
+	var failed error
+	fill := func(w io.Writer) error {
+		c := &counting{w: w, total: int64(job.ResultBytes), name: "fetching the result", show: show}
+		_, failed = fetch(ctx, job.Id, c)
+		return failed
+	}
+	if output == "-" {
+		return fill(a.out)
+	}
+	err := graphio.WriteFile(output, 1, fill)
+	if failed != nil && !errors.As(failed, new(*os.PathError)) {
+		return failed // of the cluster, not of the file
+	}
+	return err
+}
+
+// counting shows how much is written.
+type counting struct {
+	w           io.Writer
+	done, total int64
+	name        string
+	show        stages
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.done += int64(n)
+	c.show.stage(c.name, c.done, c.total)
+	return n, err
+}
+
+// verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
+func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) error {
+	e, err := j.app.entry(j.name)
+	if err != nil {
+		return err
+	}
+	if e.certificate == nil {
+		return noCertificate(j.name)
+	}
+	j.source = spec.Source
+	if j.graph != "" {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		r, err := j.client.Cluster().InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: j.graph}))
+		if err != nil {
+			return j.client.Explain(err)
+		}
+		j.source = r.Msg.Source
+	}
+	if generate.IsGenerator(j.source.GetInput()) {
+		return nil
+	}
+	if _, err := os.Stat(j.source.GetInput()); err != nil {
+		return fmt.Errorf("--verify reads the graph here too: %w", err)
+	}
+	return nil
+}
+
+func noCertificate(name string) error {
+	return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
+}
+
+// verifyHere checks the result against the graph, which it loads as the workers did.
+func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.Reader) error {
+	e, err := j.app.entry(j.name)
+	if err != nil {
+		return err
+	}
+	team, err := j.run.team()
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	s := j.source
+	d, err := graph.ParseDuplicates(s.GetDuplicates())
+	if err != nil {
+		return fmt.Errorf("--verify: %w", err)
+	}
+	here := *j.runCommand
+	here.graph = s.GetInput()
+	here.input = inputFlags{format: s.GetFormat(), directed: s.GetDirected(), undirected: s.Directed != nil && !s.GetDirected()}
+	if s.GetMaxExpand() > 0 {
+		here.input.maxExpand = fmt.Sprint(s.GetMaxExpand())
+	}
+	local := &runJob{
+		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.display, report: &runReport{}, parts: 1,
+		stored: graph.Options{Duplicates: d, DropLoops: s.GetDropLoops(), UnitWeights: s.GetUnitWeights()},
+	}
+	if s.GetWeights() == "float32" {
+		local.stored.Weights = edges.Float32
+	}
+	defer local.close()
+	if err := local.load(ctx); err != nil {
+		return fmt.Errorf("--verify reads the graph here too: %w", err)
+	}
+	if n := uint64(local.graph.N); n != job.Vertices {
+		return fmt.Errorf("--verify: %s has %d vertices here and %d on the cluster: is it the same graph?", s.GetInput(), n, job.Vertices)
+	}
+	values, err := newFetched(local.graph, lines)
+	if err != nil {
+		return fmt.Errorf("the result of job %s: %w", job.Id, err)
+	}
+	local.fetched = values
+	if err := local.verified(ctx, &engine.Outcome{Supersteps: int(job.Supersteps), Converged: job.Converged}); err != nil {
+		return err
+	}
+	if values.err != nil {
+		return fmt.Errorf("the result of job %s: %w", job.Id, values.err)
+	}
+	j.report.Verified = local.report.Verified
+	return nil
+}
+
+// fetched is a result as lines of text, by input vertex.
+type fetched struct {
+	graph *graph.Graph
+	texts []string
+
+	once sync.Once
+	err  error // the first value that is none
+}
+
+func newFetched(g *graph.Graph, lines io.Reader) (*fetched, error) {
+	labels, texts, err := graphio.ReadValues(lines, "the master's answer")
+	if err != nil {
+		return nil, err
+	}
+	if len(labels) != g.N {
+		return nil, fmt.Errorf("found %d values for %d vertices", len(labels), g.N)
+	}
+	f := &fetched{graph: g, texts: make([]string, g.N)}
+	seen := make([]bool, g.N)
+	for i, label := range labels {
+		v := uint64(i)
+		if g.Labels.Of(v) != label {
+			found, ok := g.Labels.Find(label, g.N)
+			if !ok {
+				return nil, fmt.Errorf("found a value for %d, which is no vertex of %s", label, g.Name)
+			}
+			v = uint64(found)
+		}
+		if seen[v] {
+			return nil, fmt.Errorf("found two values for %d", label)
+		}
+		seen[v], f.texts[v] = true, texts[i]
+	}
+	return f, nil
+}
+
+// valuesOf returns how to read the values of a result of vertices, of the types that certificates look at.
+func valuesOf[V any](f *fetched) func(id pregel.VertexID) V {
+	return func(id pregel.VertexID) (value V) {
+		text := f.texts[f.graph.Order[id]]
+		var err error
+		switch v := any(&value).(type) {
+		case *pregel.VertexID:
+			*v, err = f.vertex(text)
+		case *int64:
+			*v, err = strconv.ParseInt(text, 10, 64)
+		case *float64:
+			*v, err = strconv.ParseFloat(text, 64)
+		default:
+			err = errors.ErrUnsupported
+		}
+		if err != nil {
+			f.once.Do(func() {
+				f.err = fmt.Errorf("found the value %.80q of vertex %d, expected a %T", text, f.graph.Label(id), value)
+			})
+		}
+		return value
+	}
+}
+
+// vertex reads the input id of a vertex; -1 is none.
+func (f *fetched) vertex(text string) (pregel.VertexID, error) {
+	if text == "-1" {
+		return pregel.None, nil
+	}
+	label, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	id, ok := f.graph.Find(label)
+	if !ok {
+		return 0, fmt.Errorf("no vertex %d", label)
+	}
+	return id, nil
+}

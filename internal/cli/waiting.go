@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// waiting is a command that waits for a job, and what an interrupt does to it:
+//
+//	submitting --taken--> the job runs --ended--> its result is fetched
+//	    |                   |                           |
+//	    | cancel when       | on a terminal: ask;       | end: the result
+//	    | it is taken       | else, or again: cancel    | stays with the master
+//	    v                   v                           v
+//
+// A job that was told to end is waited for; one more interrupt ends the waiting.
+type waiting struct {
+	app     *app
+	display *display
+	client  *client.Client
+	run     func(ctx context.Context, w *waiting) error
+	stop    context.CancelCauseFunc
+
+	mu       sync.Mutex
+	id       string // of the job, once it is taken
+	kept     bool   // its result is
+	over     bool   // it has ended
+	wanted   bool   // to be cancelled as soon as it is taken
+	stopping bool   // it was told to end
+	calls    sync.WaitGroup
+}
+
+// Why the waiting ends before the job does.
+var (
+	errDetached = errors.New("detached")
+	errGaveUp   = errors.New("interrupted")
+)
+
+// endTime bounds the wait for a job that was told to end.
+const endTime = 30 * time.Second
+
+func (w *waiting) execute(ctx context.Context) error {
+	signals, giveBack := w.app.interrupts.take()
+	defer giveBack()
+	ctx, w.stop = context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	var listener sync.WaitGroup
+	listener.Go(func() { w.listen(signals, done) })
+	err := w.run(ctx, w)
+	cause := context.Cause(ctx)
+	close(done)
+	w.stop(nil)
+	listener.Wait()
+	w.calls.Wait()
+	w.display.done()
+	return w.outcome(err, cause)
+}
+
+// outcome words how the waiting ended.
+func (w *waiting) outcome(err, cause error) error {
+	var ended *jobError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(cause, errDetached):
+		text := fmt.Sprintf("superstep: job %s goes on: superstep watch %s shows it", w.id, w.id)
+		if w.kept {
+			text += fmt.Sprintf(", superstep result %s has what it computes", w.id)
+		}
+		fmt.Fprintln(w.app.err, text)
+		return nil
+	case w.stopping && errors.As(err, &ended) && ended.cancelled():
+		return fmt.Errorf("interrupted: job %s is cancelled", w.id)
+	case cause == nil:
+		return err
+	case w.over && w.kept:
+		return fmt.Errorf("interrupted: job %s is done, superstep result %s has what it computed", w.id, w.id)
+	case w.over:
+		return fmt.Errorf("interrupted: job %s is done", w.id)
+	case w.id == "":
+		return errors.New("interrupted: superstep jobs shows whether the master took the job")
+	case errors.Is(cause, errGaveUp):
+		return fmt.Errorf("interrupted: job %s was told to end, and has not yet", w.id)
+	}
+	return fmt.Errorf("interrupted: job %s was told to end: %w", w.id, cause)
+}
+
+// submitted says that the job is taken.
+func (w *waiting) submitted(job *control.Job, kept bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.id, w.kept = job.Id, kept
+	if w.wanted {
+		w.cancel()
+	}
+}
+
+// ended says that the job is over, and returns an error if it was to end before it was done.
+func (w *waiting) ended(job *control.Job) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.stopping && job.State == control.JobState_JOB_STATE_DONE {
+		w.stop(errGaveUp)
+		return errGaveUp
+	}
+	return nil
+}
+
+// told reports whether the job is to end.
+func (w *waiting) told() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopping
+}
+
+// listen hears interrupts and answers until done.
+func (w *waiting) listen(signals <-chan os.Signal, done <-chan struct{}) {
+	var answers <-chan string
+	asking := false
+	for {
+		select {
+		case s := <-signals:
+			ask := s == os.Interrupt && !asking && w.interactive()
+			if asking {
+				fmt.Fprintln(w.app.err)
+				asking = false
+			}
+			if w.interrupt(ask) {
+				asking = true
+				if answers == nil {
+					answers = w.answers()
+				}
+				w.ask()
+			}
+		case text := <-answers:
+			if asking {
+				asking = !w.answer(text)
+			}
+		case <-done:
+			if asking {
+				fmt.Fprintln(w.app.err)
+			}
+			return
+		}
+	}
+}
+
+func (w *waiting) interactive() bool {
+	in, ok := w.app.in.(*os.File)
+	out, too := w.app.err.(*os.File)
+	return ok && too && terminal(in) && terminal(out)
+}
+
+// interrupt does what an interrupt does now, and reports whether to ask what that is.
+func (w *waiting) interrupt(ask bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.over, w.stopping, w.id == "" && w.wanted:
+		w.stop(errGaveUp)
+	case w.id == "":
+		w.wanted = true
+		w.display.stage("interrupted: waiting for the master's answer", 0, 0)
+	case ask:
+		return true
+	default:
+		w.cancel()
+	}
+	return false
+}
+
+// cancel tells the job to end. The lock is held.
+func (w *waiting) cancel() {
+	w.stopping = true
+	id := w.id
+	w.display.show()
+	w.display.stage("cancelling job "+id, 0, 0)
+	w.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
+		defer cancel()
+		if _, err := w.client.Cancel(ctx, id, "interrupted at the client"); err != nil {
+			w.stop(fmt.Errorf("it could not be cancelled: %w", err))
+		}
+	})
+	time.AfterFunc(endTime, func() { w.stop(fmt.Errorf("waited %v for it", endTime)) })
+}
+
+func (w *waiting) ask() {
+	w.display.hide()
+	fmt.Fprintf(w.app.err, "job %s: d detaches from it, c cancels it, Enter goes on waiting [d/c] ", w.id)
+}
+
+// answers reads lines of the terminal; closing it is the answer d.
+func (w *waiting) answers() <-chan string {
+	lines := make(chan string)
+	go func() {
+		in := bufio.NewReader(w.app.in)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				line = "d"
+			}
+			lines <- line
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// answer takes an answer and reports whether it was one.
+func (w *waiting) answer(text string) bool {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "d", "detach":
+		w.stop(errDetached)
+	case "c", "cancel":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.cancel()
+	case "":
+		w.display.show()
+	default:
+		w.ask()
+		return false
+	}
+	return true
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// aJob is what commands for one job want.
+const aJob = "a job, as superstep jobs lists them"
+
+// watch is `superstep watch`.
+func (a *app) watch() *cobra.Command {
+	var f clientFlags
+	var run runFlags
+	var stack bool
+	cmd := &cobra.Command{
+		Use:   "watch JOB --master ADDR",
+		Short: "Watch a job of a cluster until it has ended",
+		Long: `Watch a job of a cluster until it has ended: what it does, what its program logs, and its report at the end. The exit
+status is 0 when the job is done, 1 when it failed or was cancelled. An interrupt ends the watching; the job goes on.`,
+		Example: `  superstep watch 3f2a-7
+  superstep watch 3f2a-7 --trace supersteps.jsonl
+  superstep watch 3f2a-7 --json | jq .record.superstep`,
+		Args:              exactly(1, aJob),
+		ValidArgsFunction: f.completeJob(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d := a.display()
+			defer d.done()
+			c, err := f.open(d.log)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := writable(run.trace); err != nil {
+				return err
+			}
+			if f.json {
+				var last *control.Job
+				err := c.Follow(cmd.Context(), args[0], func(e *control.JobEvent) error {
+					if j := e.GetJob(); j != nil {
+						last = j
+					}
+					return a.printEvent(e)
+				})
+				if err != nil {
+					return err
+				}
+				return outcome(last, false)
+			}
+			tell, finish := run.traceJob()
+			w := &followed{client: c, display: d, id: args[0], tell: tell}
+			job, err := w.follow(cmd.Context())
+			if finished := finish(); err == nil {
+				err = finished
+			}
+			if err != nil {
+				return err
+			}
+			d.done()
+			if err := outcome(job, stack); err != nil {
+				return err
+			}
+			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
+			report.of(job)
+			fmt.Fprintf(a.out, "job %s is done\n", job.Id)
+			a.warnUnconverged(report)
+			report.text(a.out)
+			return nil
+		},
+	}
+	f.define(cmd)
+	f.definePatience(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print every event as a line of JSON")
+	cmd.Flags().StringVar(&run.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	cmd.Flags().BoolVar(&stack, "stack", false, "show the stack of a program that panicked")
+	return cmd
+}
+
+// printEvent prints an event as a line of JSON.
+func (a *app) printEvent(e *control.JobEvent) error {
+	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(a.out).Encode(json.RawMessage(data)) // protojson's own blanks differ from binary to binary
+}
+
+// result is `superstep result`.
+func (a *app) result() *cobra.Command {
+	var f clientFlags
+	var output string
+	cmd := &cobra.Command{
+		Use:   "result JOB --master ADDR",
+		Short: "Fetch what a job of a cluster has computed",
+		Long: `Fetch what a job of a cluster has computed: a line "id value" for every vertex. Jobs keep it that were begun with
+--detach, --output or --verify, as long as the master remembers them.`,
+		Example: `  superstep result 3f2a-7 --output ranks.txt.gz
+  superstep result 3f2a-7 | sort -k2 -gr | head`,
+		Args:              exactly(1, aJob),
+		ValidArgsFunction: f.completeJob(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := writable(output); err != nil {
+				return err
+			}
+			d := a.display()
+			defer d.done()
+			c, err := f.open(d.log)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			job, err := c.Job(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.saveResult(cmd.Context(), c.Result, job, output, d)
+		},
+	}
+	f.define(cmd)
+	f.definePatience(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to `FILE`, - for standard output")
+	return cmd
+}
+
+// logs is `superstep logs`.
+func (a *app) logs() *cobra.Command {
+	var f clientFlags
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "logs JOB --master ADDR",
+		Short: "Print what a job's program has logged",
+		Long: `Print what a job's program has logged (Vertex.Logf), and how the job went: a line each, with the time and the worker. The
+master keeps the last two thousand events of a job that runs, and two hundred of one that has ended.`,
+		Example: `  superstep logs 3f2a-7
+  superstep logs 3f2a-7 --follow
+  superstep logs 3f2a-7 --json`,
+		Args:              exactly(1, aJob),
+		ValidArgsFunction: f.completeJob(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := f.open(func(line string) { fmt.Fprintln(a.err, line) })
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			each := a.printLog
+			if f.json {
+				each = a.printLogJSON
+			}
+			if follow {
+				return c.Follow(cmd.Context(), args[0], each)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
+			defer cancel()
+			return c.Events(ctx, args[0], each)
+		},
+	}
+	f.define(cmd)
+	f.definePatience(cmd)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for more until the job has ended")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print lines of JSON")
+	return cmd
+}
+
+// logTime is how a line's time is written, in this machine's zone.
+const logTime = "2006-01-02 15:04:05.000"
+
+func (a *app) printLog(e *control.JobEvent) error {
+	var err error
+	switch body := e.Body.(type) {
+	case *control.JobEvent_Log:
+		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), body.Log.Worker, body.Log.Text)
+	case *control.JobEvent_Job:
+		j := body.Job
+		text := j.State.Word()
+		if j.Reason != "" {
+			text += ": " + j.Reason
+		}
+		_, err = fmt.Fprintf(a.out, "%s  job %s  %s\n", e.Time.AsTime().Local().Format(logTime), j.Id, text)
+	}
+	return err
+}
+
+func (a *app) printLogJSON(e *control.JobEvent) error {
+	if e.GetLog() == nil && e.GetJob() == nil {
+		return nil
+	}
+	return a.printEvent(e)
+}

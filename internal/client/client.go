@@ -1,0 +1,223 @@
+// Package client is how a program uses a cluster: it submits jobs to the master, follows them and fetches what they
+// computed. A connection that is lost is made anew, and goes on where it was:
+//
+//	submit --job--> follow --event, event, ...--> ended --> result --bytes--> done
+//	  ^  |            ^  |                                    ^  |
+//	  +--+ same key   +--+ after the last event               +--+ from the next byte
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Options say which master a client talks to, and how patiently.
+type Options struct {
+	// Address is the master's, HOST:PORT, and Token what it wants to hear.
+	Address string
+	Token   control.Token
+	// Patience is how long to try to reach a master that was there before; default one minute.
+	Patience time.Duration
+	// Lost is told when a connection is lost, and Back when there is one again; each may be nil.
+	Lost func(err error, patience time.Duration)
+	Back func()
+	// Dial makes connections; default TCP.
+	Dial control.Dialer
+}
+
+// Client talks to a master. Its methods may be called by several goroutines. Their errors are worded for people.
+type Client struct {
+	Options
+	conn *control.Connection
+	met  atomic.Bool // the master has answered
+}
+
+// Times of calls and of waiting between them.
+const (
+	callTimeout = 10 * time.Second
+	firstWait   = 50 * time.Millisecond
+	longestWait = 2 * time.Second
+)
+
+// New makes a client. Nothing is sent yet.
+func New(o Options) (*Client, error) {
+	if o.Patience == 0 {
+		o.Patience = time.Minute
+	}
+	if o.Lost == nil {
+		o.Lost = func(error, time.Duration) {}
+	}
+	if o.Back == nil {
+		o.Back = func() {}
+	}
+	conn, err := control.Connect(o.Address, o.Token, o.Dial)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Options: o, conn: conn}, nil
+}
+
+// Close lets go of connections.
+func (c *Client) Close() { c.conn.Close() }
+
+// Cluster makes calls that are not made again when they fail; Explain words their errors.
+func (c *Client) Cluster() control.ClusterClient { return c.conn.Cluster }
+
+// Explain words an error of a call for people.
+func (c *Client) Explain(err error) error { return control.Explain(c.Address, err) }
+
+// loss words why a connection was lost.
+func (c *Client) loss(err error) error {
+	if connect.CodeOf(err) == connect.CodeCanceled {
+		return fmt.Errorf("the master at %s closed the connection", c.Address)
+	}
+	return c.Explain(err)
+}
+
+// LostError says that the master was not to be reached for as long as the client had patience.
+type LostError struct {
+	Address string
+	After   time.Duration
+	Cause   error
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("lost the master at %s: tried to reach it for %v: %v", e.Address, e.After, e.Cause)
+}
+
+func (e *LostError) Unwrap() error { return e.Cause }
+
+// passing reports whether an error may pass by itself: the connection's, or that of a master that is stopping.
+func passing(err error) bool {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() {
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled: // not by this end's context, which is asked before
+		return true
+	}
+	return !connect.IsWireError(err) && !control.Foreign(err)
+}
+
+// unreached reports whether a call never got to anyone, or to nobody who answers.
+func unreached(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" || connect.CodeOf(err) == connect.CodeDeadlineExceeded
+}
+
+// once makes a call that is answered at once.
+func (c *Client) once(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := do(ctx)
+	if err == nil || connect.IsWireError(err) {
+		c.met.Store(true)
+	}
+	return err
+}
+
+// persist does something until it succeeds, fails for good or the client's patience ends. do reports whether it got
+// anywhere: then patience begins anew. Where there never was a master nothing is tried twice.
+func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, error)) error {
+	var lost time.Time
+	for wait := firstWait; ; {
+		began := time.Now()
+		got, err := do(ctx)
+		if got {
+			c.met.Store(true)
+			lost, wait = time.Time{}, firstWait
+		}
+		var final *finalError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &final):
+			return final.error
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !passing(err), !c.met.Load() && (unreached(err) || control.Foreign(err)):
+			return c.Explain(err)
+		}
+		now := time.Now()
+		if lost.IsZero() {
+			lost = began
+			if got {
+				lost = now
+			}
+			c.Lost(c.loss(err), c.Patience)
+		}
+		if now.Sub(lost) >= c.Patience {
+			return &LostError{c.Address, c.Patience, c.loss(err)}
+		}
+		t := time.NewTimer(min(wait, c.Patience-now.Sub(lost)))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		}
+		wait = min(2*wait, longestWait)
+	}
+}
+
+// Submit submits a job. When it is not known whether the job was taken, it is submitted again under the same key, so that
+// there is one.
+func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Job, error) {
+	request := &control.SubmitJobRequest{Spec: spec, Key: rand.Text()}
+	var job *control.Job
+	broke := false
+	err := c.persist(ctx, func(ctx context.Context) (bool, error) {
+		err := c.once(ctx, func(ctx context.Context) error {
+			r, err := c.conn.Cluster.SubmitJob(ctx, connect.NewRequest(request))
+			if err == nil {
+				job = r.Msg
+			}
+			return err
+		})
+		if broke && err == nil {
+			c.Back()
+		}
+		broke = err != nil
+		return err == nil, err
+	})
+	return job, err
+}
+
+// finalError ends what persist does: it is not of the connection.
+type finalError struct{ error }
+
+// Job says how a job is.
+func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
+	var job *control.Job
+	err := c.once(ctx, func(ctx context.Context) error {
+		r, err := c.conn.Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
+		if err == nil {
+			job = r.Msg
+		}
+		return err
+	})
+	return job, c.Explain(err)
+}
+
+// Cancel tells a job to end, and returns how it is.
+func (c *Client) Cancel(ctx context.Context, id, reason string) (*control.Job, error) {
+	var job *control.Job
+	err := c.once(ctx, func(ctx context.Context) error {
+		r, err := c.conn.Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: reason}))
+		if err == nil {
+			job = r.Msg
+		}
+		return err
+	})
+	return job, c.Explain(err)
+}

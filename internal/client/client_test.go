@@ -1,0 +1,306 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"go.uber.org/goleak"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a master with one job, whose connections break: each call of a kind breaks after the next of its numbers of
+// messages, for as long as there are numbers.
+type fake struct {
+	control.UnimplementedClusterHandler
+	events []*control.JobEvent
+	result string
+
+	mu      sync.Mutex
+	breaks  map[string][]int
+	keys    []string
+	offsets []uint64
+	wires   []net.Conn
+	unknown bool // the job is
+	mortal  bool // the first break of a watch is the end
+	closed  bool // to new connections
+}
+
+// breaking returns after how many messages a call breaks; -1 is never.
+func (f *fake) breaking(call string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.breaks[call]) == 0 {
+		return -1
+	}
+	n := f.breaks[call][0]
+	f.breaks[call] = f.breaks[call][1:]
+	return n
+}
+
+// cut breaks all connections.
+func (f *fake) cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = f.mortal
+	for _, w := range f.wires {
+		_ = w.Close()
+	}
+	f.wires = nil
+}
+
+func (f *fake) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err == nil {
+		f.wires = append(f.wires, c)
+	}
+	return c, err
+}
+
+func (f *fake) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+	if r.Msg.Spec.GetProgram() == "none" {
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("there is no algorithm"))
+	}
+	f.mu.Lock()
+	f.keys = append(f.keys, r.Msg.Key)
+	f.mu.Unlock()
+	if f.breaking("submit") == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+}
+
+func (f *fake) GetJob(context.Context, *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unknown {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("there is no job"))
+	}
+	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+}
+
+func (f *fake) WatchJob(_ context.Context, r *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
+	left := f.breaking("watch")
+	for _, e := range f.events {
+		if e.Sequence <= r.Msg.After {
+			continue
+		}
+		if left == 0 {
+			f.cut()
+			panic(http.ErrAbortHandler)
+		}
+		left--
+		if err := s.Send(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fake) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], s *connect.ServerStream[control.ResultChunk]) error {
+	f.mu.Lock()
+	f.offsets = append(f.offsets, r.Msg.Offset)
+	f.mu.Unlock()
+	left := f.breaking("result")
+	for data := []byte(f.result)[r.Msg.Offset:]; len(data) > 0; {
+		if left == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		left--
+		n := min(10, len(data))
+		if err := s.Send(&control.ResultChunk{Data: data[:n]}); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// start serves f and returns a client of it, and what it was told of its connection.
+func start(t *testing.T, f *fake, patience time.Duration) (*Client, func() string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle(control.NewClusterHandler(f))
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = control.NewHTTPServer(mux, t.Context())
+	server.Start()
+	var mu sync.Mutex
+	var told []string
+	tell := func(word string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, word)
+	}
+	c, err := New(Options{
+		Address: server.Listener.Addr().String(), Patience: patience, Dial: f.dial,
+		Lost: func(error, time.Duration) { tell("lost") }, Back: func() { tell("back") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		f.cut()
+		server.Close()
+	})
+	return c, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(told, " ")
+	}
+}
+
+func numbered(n int) []*control.JobEvent {
+	var all []*control.JobEvent
+	for i := range n {
+		all = append(all, &control.JobEvent{Sequence: uint64(i + 1), Body: &control.JobEvent_Log{Log: &control.LogLine{Text: fmt.Sprint(i + 1)}}})
+	}
+	return all
+}
+
+// TestFollowGoesOn loses the connection again and again: every event comes once, in order.
+func TestFollowGoesOn(t *testing.T) {
+	f := &fake{events: numbered(9), breaks: map[string][]int{"watch": {2, 0, 1, 3}}}
+	c, told := start(t, f, time.Minute)
+	var got []string
+	err := c.Follow(t.Context(), "j1", func(e *control.JobEvent) error {
+		got = append(got, e.GetLog().Text)
+		return nil
+	})
+	if want := "1 2 3 4 5 6 7 8 9"; err != nil || strings.Join(got, " ") != want {
+		t.Errorf("found %v, %v, expected %s", got, err, want)
+	}
+	if want := "lost back lost back lost back lost back"; told() != want {
+		t.Errorf("told %q, expected %q", told(), want)
+	}
+}
+
+func TestFollowEnds(t *testing.T) {
+	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": {1}}, unknown: true}
+	c, _ := start(t, f, time.Minute)
+	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
+	if want := "the master was started anew and knows nothing of job j1"; err == nil || err.Error() != want {
+		t.Errorf("found %v, expected %q", err, want)
+	}
+	full := errors.New("no space")
+	if err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return full }); !errors.Is(err, full) {
+		t.Errorf("found %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	err = c.Follow(ctx, "j1", func(*control.JobEvent) error { cancel(enough); return nil })
+	if err != nil && !errors.Is(err, enough) { // the rest may have come already
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestPatienceEnds loses the master for good.
+func TestPatienceEnds(t *testing.T) {
+	f := &fake{events: numbered(3), breaks: map[string][]int{"watch": {1}}, mortal: true}
+	c, told := start(t, f, 300*time.Millisecond)
+	if _, err := c.Job(t.Context(), "j1"); err != nil { // else nobody was ever there
+		t.Fatal(err)
+	}
+	err := c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
+	var lost *LostError
+	if !errors.As(err, &lost) || !strings.Contains(err.Error(), "tried to reach it for 300ms") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("found %v", err)
+	}
+	if told() != "lost" {
+		t.Errorf("told %q", told())
+	}
+}
+
+// TestSubmitOnce does not hear the answers to two calls: the third has the same key.
+func TestSubmitOnce(t *testing.T) {
+	f := &fake{breaks: map[string][]int{"submit": {0, 0}}}
+	c, _ := start(t, f, time.Minute)
+	j, err := c.Submit(t.Context(), &control.JobSpec{Program: "bfs"})
+	if err != nil || j.Id != "j1" {
+		t.Fatalf("found %v, %v", j, err)
+	}
+	if len(f.keys) < 3 || f.keys[0] == "" || f.keys[0] != f.keys[2] {
+		t.Errorf("found keys %q", f.keys)
+	}
+	_, err = c.Submit(t.Context(), &control.JobSpec{Program: "none"})
+	if connect.CodeOf(err) != connect.CodeInvalidArgument || err.Error() != "there is no algorithm" {
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestResultGoesOn breaks a result in the middle; it goes on from the next byte.
+func TestResultGoesOn(t *testing.T) {
+	f := &fake{result: strings.Repeat("0123456789", 7) + "end", breaks: map[string][]int{"result": {2, 3}}}
+	c, _ := start(t, f, time.Minute)
+	var got bytes.Buffer
+	n, err := c.Result(t.Context(), "j1", &got)
+	if err != nil || got.String() != f.result || int(n) != len(f.result) {
+		t.Errorf("found %q, %d, %v", got.String(), n, err)
+	}
+	if len(f.offsets) < 3 || f.offsets[0] != 0 {
+		t.Errorf("found offsets %v", f.offsets)
+	}
+}
+
+// TestNoMaster is answered at once, however patient the client is.
+func TestNoMaster(t *testing.T) {
+	began := time.Now()
+	for what, want := range map[string]string{
+		"nobody":  "cannot be reached: connection refused",
+		"another": "is not a master",
+	} {
+		address := ""
+		switch what {
+		case "nobody":
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address = l.Addr().String()
+			_ = l.Close()
+		case "another":
+			s := httptest.NewServer(http.NotFoundHandler())
+			defer s.Close()
+			address = s.Listener.Addr().String()
+		}
+		for call, do := range map[string]func(*Client) error{
+			"submit": func(c *Client) error { _, err := c.Submit(t.Context(), &control.JobSpec{}); return err },
+			"follow": func(c *Client) error {
+				return c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
+			},
+			"result": func(c *Client) error { _, err := c.Result(t.Context(), "j1", &bytes.Buffer{}); return err },
+			"job":    func(c *Client) error { _, err := c.Job(t.Context(), "j1"); return err },
+			"cancel": func(c *Client) error { _, err := c.Cancel(t.Context(), "j1", ""); return err },
+		} {
+			c, err := New(Options{Address: address})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = do(c)
+			c.Close()
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s, %s: found %v, expected %q", what, call, err, want)
+			}
+		}
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Engine leads jobs for a master.
+type Engine struct{ programs Programs }
+
+var _ master.Engine = (*Engine)(nil)
+
+// NewEngine leads jobs of these programs.
+func NewEngine(p Programs) *Engine { return &Engine{p} }
+
+// Check refuses a job that cannot be run, whatever its graph.
+func (e *Engine) Check(spec *control.JobSpec) error {
+	if spec == nil {
+		return errEmpty
+	}
+	p, err := e.programs.find(spec.Program)
+	if err != nil {
+		return err
+	}
+	if err := engine.Check(p.Parameters, spec.Parameters); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	program, err := p.New(spec.Parameters, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	o, err := options(spec.Options)
+	if err != nil {
+		return err
+	}
+	if spec.Source != nil {
+		if _, err := sourceOf(spec.Source); err != nil {
+			return err
+		}
+	}
+	return rehearse(program, o)
+}
+
+// Labels returns the input ids of the vertices that parameters name.
+func (e *Engine) Labels(spec *control.JobSpec) ([]uint64, error) {
+	p, err := e.programs.find(spec.Program)
+	if err != nil {
+		return nil, err
+	}
+	var labels []uint64
+	_, err = p.New(spec.Parameters, func(label uint64) (pregel.VertexID, bool) {
+		if !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+		return pregel.None, true
+	})
+	return labels, err
+}
+
+// Source says which weights the job's program wants, where the job leaves that open.
+func (e *Engine) Source(spec *control.JobSpec) (*control.GraphSource, error) {
+	source := proto.CloneOf(spec.Source)
+	if source.Weights != "" {
+		return source, nil
+	}
+	p, err := e.programs.find(spec.Program)
+	if err != nil {
+		return nil, err
+	}
+	program, err := p.New(spec.Parameters, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch program.Weights() {
+	case edges.Float32:
+		source.Weights = "float32"
+	case edges.Float64:
+		source.Weights = "float64"
+	default:
+		if !p.KeepWeights {
+			source.Weights = "none"
+		}
+	}
+	return source, nil
+}
+
+// Lead makes the coordinator of a job.
+func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (master.Coordinator, error) {
+	p, err := e.programs.find(t.Spec.Program)
+	if err != nil {
+		return nil, err
+	}
+	program, err := p.New(t.Spec.Parameters, located(t.Vertices))
+	if err != nil {
+		return nil, err
+	}
+	o, err := options(t.Spec.Options)
+	if err != nil {
+		return nil, err
+	}
+	facts := make([]*engine.Facts, len(prepared))
+	for i, r := range prepared {
+		facts[i] = new(engine.Facts)
+		if err := json.Unmarshal(r.Facts, facts[i]); err != nil {
+			return nil, fmt.Errorf("facts: %w", err)
+		}
+		if n := facts[i].Partitions; n != len(t.Placements) || n != facts[i].Load.Partitions {
+			return nil, fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", n, len(t.Placements))
+		}
+	}
+	lead, err := program.Lead(o, facts)
+	if err != nil {
+		return nil, err
+	}
+	return &coordinator{lead: lead, reports: make([]*engine.Report, len(t.Placements))}, nil
+}
+
+// coordinator is a job's Lead, as the master knows it.
+type coordinator struct {
+	lead    engine.Lead
+	reports []*engine.Report
+}
+
+func (c *coordinator) Begin() (master.Decision, error) { return c.decision(c.lead.Begin()) }
+
+func (c *coordinator) Next(reports []*control.PartitionReport, seconds float64) (master.Decision, error) {
+	for i, p := range reports {
+		c.reports[i] = reportOf(p, c.reports[i])
+	}
+	return c.decision(c.lead.Next(c.reports, seconds))
+}
+
+func (c *coordinator) decision(command *engine.Command, o *engine.Outcome, err error) (master.Decision, error) {
+	if err != nil {
+		return master.Decision{}, err
+	}
+	d := master.Decision{Outcome: master.Outcome{
+		Converged: o.Converged, Supersteps: o.Supersteps, Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
+	}}
+	if !o.Done {
+		d.Superstep = superstepOf(command)
+		d.Predicted, d.Reason = c.lead.Why()
+	}
+	return d, nil
+}
+
+// Scheme names the way messages were delivered in a record.
+func Scheme(r *control.SuperstepRecord) delivery.Scheme { return delivery.Scheme(r.Scheme) }

@@ -1,0 +1,316 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// ExecutorOptions say who a worker is and with what it works.
+type ExecutorOptions struct {
+	// Name is the worker's, by which others know it.
+	Name string
+	// Programs are those of this binary.
+	Programs Programs
+	// Threads is how many a job or a load gets, at least 1.
+	Threads int
+	// Listener is where other workers reach this one. The executor closes it.
+	Listener Listener
+	// Token is what they must know.
+	Token control.Token
+	// Dial connects to others; default TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Log gets a line now and then about refused connections, or is nil.
+	Log *slog.Logger
+}
+
+// Listener is a TCP listener: what accepts, and can be told to stop for a while.
+type Listener interface {
+	net.Listener
+	SetDeadline(t time.Time) error
+}
+
+// Executor does a worker's work: it holds the worker's share of graphs and jobs.
+type Executor struct {
+	options ExecutorOptions
+
+	mu          sync.Mutex
+	mesh        *mesh.Mesh
+	past        mesh.Stats // of meshes that were closed
+	incarnation uint64
+	graphs      map[string]*loaded
+	jobs        map[string]*job
+}
+
+var _ worker.Executor = (*Executor)(nil)
+
+// NewExecutor makes an executor that holds nothing.
+func NewExecutor(o ExecutorOptions) *Executor {
+	o.Threads = max(o.Threads, 1)
+	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}}
+}
+
+// loaded is a share of a graph. It is freed when it is dropped and no job uses it.
+type loaded struct {
+	*share
+	users   int
+	dropped bool
+}
+
+// Registered makes the mesh by which workers meet, under the incarnation that they know this one by.
+func (x *Executor) Registered(incarnation uint64) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.mesh != nil && x.incarnation == incarnation {
+		return nil
+	}
+	x.closeMesh()
+	m, err := mesh.New(mesh.Options{
+		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), Listener: newDoor(x.options.Listener),
+		Dial: x.options.Dial, Log: x.options.Log,
+	})
+	if err != nil {
+		return err
+	}
+	x.mesh, x.incarnation = m, incarnation
+	return nil
+}
+
+// Close forgets everything and closes the listener. No command is under way.
+func (x *Executor) Close() {
+	x.Reset()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closeMesh()
+	x.options.Listener.Close()
+}
+
+// Reset forgets all jobs and graphs.
+func (x *Executor) Reset() {
+	x.mu.Lock()
+	jobs, graphs := x.jobs, x.graphs
+	x.jobs, x.graphs = map[string]*job{}, map[string]*loaded{}
+	x.mu.Unlock()
+	for _, j := range jobs {
+		j.close()
+		x.leave(j.graph)
+	}
+	for _, g := range graphs {
+		x.drop(g)
+	}
+}
+
+// Holds returns how many jobs and graphs the executor holds a share of.
+func (x *Executor) Holds() (jobs, graphs int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.jobs), len(x.graphs)
+}
+
+func (x *Executor) team() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
+
+// own lists this worker's partitions.
+func own(placements []*control.Placement, name string) []int {
+	var all []int
+	for _, p := range placements {
+		if p.Worker == name {
+			all = append(all, int(p.Partition))
+		}
+	}
+	return all
+}
+
+// Load loads this worker's partitions of a graph.
+func (x *Executor) Load(ctx context.Context, _ worker.Task, l *control.Load) (*control.LoadReport, error) {
+	began := time.Now()
+	if l.Rows > 1 && l.Columns > 1 {
+		return nil, fmt.Errorf("a grid of %dx%d: grids with both sides above 1 are not there yet; %dx1 has as many partitions", l.Rows, l.Columns, l.Rows*l.Columns)
+	}
+	team := x.team()
+	defer team.Close()
+	s, err := loadShare(ctx, l, own(l.Placements, x.options.Name), team)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	old := x.graphs[l.Graph]
+	x.graphs[l.Graph] = &loaded{share: s}
+	x.mu.Unlock()
+	if old != nil {
+		x.drop(old)
+	}
+	return &control.LoadReport{
+		Vertices: uint64(s.N), Edges: uint64(s.edges), Bytes: uint64(s.Bytes()), Directed: s.Directed,
+		Weighted: s.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
+	}, nil
+}
+
+// use finds a graph for a job, which must leave it in the end.
+func (x *Executor) use(name string) (*loaded, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	g := x.graphs[name]
+	if g == nil {
+		return nil, fmt.Errorf("worker %s has no graph %s", x.options.Name, name)
+	}
+	g.users++
+	return g, nil
+}
+
+func (x *Executor) leave(g *loaded) {
+	x.mu.Lock()
+	g.users--
+	last := g.users == 0 && g.dropped
+	x.mu.Unlock()
+	if last {
+		g.free()
+	}
+}
+
+func (x *Executor) drop(g *loaded) {
+	x.mu.Lock()
+	first := !g.dropped
+	g.dropped = true
+	unused := g.users == 0
+	x.mu.Unlock()
+	if first && unused {
+		g.free()
+	}
+}
+
+// Drop frees a graph, or with no name what the job holds.
+func (x *Executor) Drop(_ context.Context, t worker.Task, graph string) error {
+	x.mu.Lock()
+	g, j := x.graphs[graph], x.jobs[t.Job]
+	if graph != "" {
+		delete(x.graphs, graph)
+		j = nil
+	} else {
+		delete(x.jobs, t.Job)
+		g = nil
+	}
+	x.mu.Unlock()
+	if j != nil {
+		j.close()
+		x.leave(j.graph)
+	}
+	if g != nil {
+		x.drop(g)
+	}
+	return nil
+}
+
+// Locate finds vertices by their input ids.
+func (x *Executor) Locate(_ context.Context, _ worker.Task, l *control.Locate) (*control.Located, error) {
+	g, err := x.use(l.Graph)
+	if err != nil {
+		return nil, err
+	}
+	defer x.leave(g)
+	found := &control.Located{}
+	for _, label := range l.Labels {
+		if id, ok := g.Find(label); ok {
+			found.Vertices = append(found.Vertices, &control.Vertex{Label: label, Id: uint64(id)})
+		}
+	}
+	return found, nil
+}
+
+// Prepare makes a job ready for superstep 0.
+func (x *Executor) Prepare(ctx context.Context, t worker.Task, p *control.Prepare) (*control.PrepareReport, error) {
+	began := time.Now()
+	if err := x.Drop(ctx, t, ""); err != nil { // of an attempt before
+		return nil, err
+	}
+	g, err := x.use(p.Graph)
+	if err != nil {
+		return nil, err
+	}
+	j, err := x.newJob(ctx, t, p, g)
+	if err != nil {
+		x.leave(g)
+		return nil, err
+	}
+	x.mu.Lock()
+	x.jobs[t.Job] = j
+	x.mu.Unlock()
+	facts, err := j.facts()
+	if err != nil {
+		return nil, err
+	}
+	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
+}
+
+// job finds what was prepared for an attempt.
+func (x *Executor) job(t worker.Task) (*job, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	j := x.jobs[t.Job]
+	if j == nil || j.epoch != t.Epoch {
+		return nil, fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
+	}
+	return j, nil
+}
+
+// Superstep runs a superstep of the job's partitions here.
+func (x *Executor) Superstep(ctx context.Context, t worker.Task, s *control.Superstep) (*control.SuperstepReport, error) {
+	j, err := x.job(t)
+	if err != nil {
+		return nil, err
+	}
+	return j.superstep(ctx, s)
+}
+
+// Values passes the lines of the job's vertices here to emit.
+func (x *Executor) Values(ctx context.Context, t worker.Task, v *control.Values, emit func([]byte) error) error {
+	j, err := x.job(t)
+	if err != nil {
+		return err
+	}
+	return j.values(ctx, v.GetSorted(), emit)
+}
+
+// Cancel has nothing to do beyond what ends with the command's context.
+func (x *Executor) Cancel(worker.Task, string) {}
+
+// door is a listener that many meshes have, one after the other: closing it leaves the listener open.
+type door struct {
+	Listener
+	mu     sync.Mutex
+	closed bool
+}
+
+func newDoor(l Listener) *door {
+	_ = l.SetDeadline(time.Time{})
+	return &door{Listener: l}
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	c, err := d.Listener.Accept()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		if err == nil {
+			err = errors.Join(net.ErrClosed, c.Close())
+		}
+		return nil, err
+	}
+	return c, err
+}
+
+func (d *door) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return d.SetDeadline(time.Unix(1, 0))
+}

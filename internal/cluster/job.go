@@ -1,0 +1,201 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// job is a worker's part in an attempt at a job.
+type job struct {
+	epoch   uint32
+	self    string
+	graph   *loaded
+	team    *parallel.Team
+	session *mesh.Session
+	share   engine.Share
+	end     context.CancelFunc
+}
+
+func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare, g *loaded) (_ *job, err error) {
+	known, err := x.options.Programs.find(p.Program)
+	if err != nil {
+		return nil, err
+	}
+	program, err := known.New(p.Parameters, located(p.Vertices))
+	if err != nil {
+		return nil, err
+	}
+	o, err := options(p.Options)
+	if err != nil {
+		return nil, err
+	}
+	codec, err := program.Codec()
+	if err != nil {
+		return nil, err
+	}
+	j := &job{epoch: t.Epoch, self: x.options.Name, graph: g, team: x.team()}
+	defer func() {
+		if err != nil {
+			j.close()
+		}
+	}()
+	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
+	if p.Options.GetTrace() {
+		o.Trace = told{}
+	}
+	if j.share, err = program.Share(g.Graph, o); err != nil {
+		return nil, asProgram(err)
+	}
+	x.mu.Lock()
+	m := x.mesh
+	x.mu.Unlock()
+	if m == nil {
+		return nil, errors.New("the worker is not registered")
+	}
+	if j.session, err = m.Open(ctx, number(t.Job), t.Epoch, layoutOf(p.Placements), codec); err != nil {
+		return nil, err
+	}
+	running, end := context.WithCancel(context.Background())
+	j.end = end
+	err = j.share.Begin(running, j.session.Endpoint, func() { j.session.Fail(transport.ErrClosed) })
+	return j, asProgram(err)
+}
+
+// told makes the engine tell of exchanges: reports have them, and the master makes records of these.
+type told struct{}
+
+func (told) Record(*trace.Record) error { return nil }
+
+// number is a job's on the data plane, where ids have 8 bytes.
+func number(id string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return h.Sum64()
+}
+
+// layoutOf is where a job's partitions are, as the mesh has it.
+func layoutOf(placements []*control.Placement) mesh.Layout {
+	l := mesh.Layout{Owner: make([]int, len(placements))}
+	index := map[string]int{}
+	for _, p := range placements {
+		i, ok := index[p.Worker]
+		if !ok {
+			i = len(l.Workers)
+			index[p.Worker] = i
+			l.Workers = append(l.Workers, mesh.Peer{Name: p.Worker, Addr: p.Address, Incarnation: p.Incarnation})
+		}
+		l.Owner[p.Partition] = i
+	}
+	return l
+}
+
+func (j *job) close() {
+	if j.session != nil {
+		j.session.Close()
+	}
+	if j.share != nil {
+		j.share.Close()
+	}
+	if j.end != nil {
+		j.end()
+	}
+	j.team.Close()
+}
+
+func (j *job) facts() ([]byte, error) { return json.Marshal(j.share.Facts()) }
+
+func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
+	command, err := commandOf(s)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := j.share.Superstep(ctx, command)
+	if err != nil {
+		return nil, j.lost(asProgram(err))
+	}
+	r := &control.SuperstepReport{Superstep: s.Superstep}
+	for _, p := range reports {
+		r.Partitions = append(r.Partitions, partitionReportOf(p))
+	}
+	return r, nil
+}
+
+// lost tells an error that follows from the loss of a connection from others.
+func (j *job) lost(err error) error {
+	var broken *mesh.BrokenError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	other := broken.From
+	if other == j.self {
+		other = broken.To
+	}
+	return &worker.LostError{Worker: other, Err: broken}
+}
+
+// asProgram marks an error as the program's, if it is.
+func asProgram(err error) error {
+	var program *engine.ProgramError
+	if errors.As(err, &program) {
+		return &worker.ProgramError{Text: program.Error(), Stack: program.Stack}
+	}
+	return err
+}
+
+// piece is about how many bytes of lines are emitted at once.
+const piece = 64 << 10
+
+// values emits a line "id value" for every vertex here.
+func (j *job) values(ctx context.Context, sorted bool, emit func([]byte) error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *engine.ProgramError:
+			err = asProgram(p)
+		default:
+			panic(p)
+		}
+	}()
+	g := j.graph.Graph
+	var ids []pregel.VertexID
+	for _, i := range j.share.Own() {
+		for v := i; v < g.N; v += len(g.Parts) {
+			ids = append(ids, pregel.VertexID(v))
+		}
+	}
+	if sorted {
+		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(g.Label(a), g.Label(b)) })
+	}
+	var lines []byte
+	for _, id := range ids {
+		lines = strconv.AppendUint(lines, g.Label(id), 10)
+		lines = append(lines, ' ')
+		lines = append(j.share.Append(lines, id), '\n')
+		if len(lines) < piece {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := emit(lines); err != nil {
+			return fmt.Errorf("values: %w", err)
+		}
+		lines = lines[:0]
+	}
+	return emit(lines)
+}

@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// source is a GraphSource, understood.
+type source struct {
+	request load.Request
+	store   graph.Options
+}
+
+func sourceOf(s *control.GraphSource) (*source, error) {
+	out := &source{
+		request: load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand)},
+		store:   graph.Options{DropLoops: s.DropLoops, UnitWeights: s.UnitWeights},
+	}
+	var err error
+	if out.request.Format, err = parsed(s.Format, graphio.ParseFormat); err != nil {
+		return nil, fmt.Errorf("format: %w", err)
+	}
+	if out.store.Duplicates, err = parsed(s.Duplicates, graph.ParseDuplicates); err != nil {
+		return nil, fmt.Errorf("duplicates: %w", err)
+	}
+	switch s.Weights {
+	case "":
+		out.store.Weights, out.request.IfAny = edges.Float64, !s.UnitWeights
+	case "none":
+	case "float32":
+		out.store.Weights = edges.Float32
+	case "float64":
+		out.store.Weights = edges.Float64
+	default:
+		return nil, fmt.Errorf("weights: found %.40q, expected none, float32 or float64", s.Weights)
+	}
+	if out.request.Weights = out.store.Weights; s.UnitWeights {
+		out.request.Weights = edges.Unweighted
+	}
+	return out, nil
+}
+
+// share is a worker's part of a loaded graph.
+type share struct {
+	*graph.Graph
+	edges int // of the whole graph
+	free  func()
+}
+
+// loadShare loads this worker's partitions of a graph. Every worker makes the whole graph, and uses its partitions.
+func loadShare(ctx context.Context, l *control.Load, own []int, team *parallel.Team) (*share, error) {
+	s, err := sourceOf(l.Source)
+	if err != nil {
+		return nil, err
+	}
+	s.store.Partitions, s.store.Team, s.request.Team = len(l.Placements), team, team
+	s.request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
+		return graph.LeastBytes(vertices, tuples, directed, s.store)
+	}
+	in, err := load.Open(ctx, s.request)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if s.request.IfAny && !in.Edges.Weighted() {
+		s.store.Weights = edges.Unweighted
+	}
+	whole, err := graph.Build(ctx, in, s.store)
+	if err != nil {
+		return nil, err
+	}
+	return &share{whole.Share(own...), in.Edges.Len(), whole.Close}, nil
+}

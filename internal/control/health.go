@@ -1,0 +1,68 @@
+package control
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// Guard lets those through to h who know one of the tokens; where none is given, everyone. refused is called for each
+// who is turned away, or is nil.
+func Guard(h http.Handler, refused func(), tokens ...Token) http.Handler {
+	given := false
+	for _, t := range tokens {
+		given = given || t.Given()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		allowed := !given
+		for _, t := range tokens {
+			if t.Given() && t.Allows(r.Header) {
+				allowed = true
+			}
+		}
+		if allowed {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if refused != nil {
+			refused()
+		}
+		http.Error(w, `a token is missing or wrong: curl -H "Authorization: Bearer $(cat FILE)"`, http.StatusUnauthorized)
+	})
+}
+
+// Health answers those who start and stop a process: whether it lives, at /healthz, and whether it can get work, at
+// /readyz. It needs no token and says nothing else. The zero value is not ready.
+type Health struct{ reason atomic.Pointer[string] }
+
+// ready is the reason of a process that is.
+var ready = ""
+
+// Ready says that the process can get work.
+func (h *Health) Ready() { h.reason.Store(&ready) }
+
+// NotReady says why it cannot, in a few words.
+func (h *Health) NotReady(why string) { h.reason.Store(&why) }
+
+// Handle adds both pages to mux.
+func (h *Health) Handle(mux *http.ServeMux) {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		switch why := h.reason.Load(); {
+		case why == nil:
+			answer(w, http.StatusServiceUnavailable, "starting")
+		case *why != "":
+			answer(w, http.StatusServiceUnavailable, *why)
+		default:
+			answer(w, http.StatusOK, "ok")
+		}
+	})
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
+}

@@ -1,0 +1,298 @@
+package graph500
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Built is a rank's share of a graph: its partitions, and for each of them, by local index, the input vertices and how
+// many tuples, loops apart, touch them.
+type Built struct {
+	*graph.Graph
+	Inputs, TupleDegrees map[int][]uint32
+}
+
+// Builder is kernel 1 over a group: it makes a rank's share of the graph of all ranks' tuples, whose first has the given
+// number in the whole list. owner says which rank has each partition. It is not told how many vertices there are.
+type Builder func(ctx context.Context, group *collective.Group, tag uint32, in *edges.Input, first int, owner []int, o graph.Options) (*Built, error)
+
+// ShareConfig says what a rank's share of a run is.
+type ShareConfig struct {
+	Generator generate.Kronecker
+	SSSP      bool // there will be kernel 3, too
+	Validate  bool
+	// Owner is the rank of each partition.
+	Owner []int
+	Build Builder
+	Team  *parallel.Team
+	// Spoil, if not nil, changes what a search found of the vertices from the given one on before it is judged, for tests
+	// of the judging; dist is nil in BFS.
+	Spoil func(first int, parent []uint32, dist []float32)
+	// Progress is told what is being done and how much of it, or is nil.
+	Progress func(stage string, done, total int64)
+}
+
+// Share is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the input's numbers, the
+// results for a range of the vertices. What all ranks have together is what Run has alone.
+//
+//	Generate -> Construct -> Roots -> { search, by others } -> Judge
+//
+// All methods but Close are collective: every rank calls the same, in the same order.
+type Share struct {
+	ShareConfig
+	group *collective.Group
+	tag   uint32
+
+	in    *edges.Input
+	first int // number of the share's first tuple
+	built *Built
+	arena *mem.Arena
+
+	validator *validate.Spread
+	per       int      // vertices a range
+	parent    []uint32 // of the own range
+	dist      []float32
+}
+
+// ShareTags is how many tags of its group a Share takes, from the one it is given on.
+const ShareTags = 16
+
+// Which of them are for what.
+const (
+	forItself = iota
+	forValidation
+	forBuilding = forValidation + validate.Tags
+)
+
+// NewShare makes a share that holds nothing yet.
+func NewShare(group *collective.Group, tag uint32, c ShareConfig) *Share {
+	if c.Progress == nil {
+		c.Progress = func(string, int64, int64) {}
+	}
+	return &Share{ShareConfig: c, group: group, tag: tag, arena: new(mem.Arena)}
+}
+
+// Close frees what the share holds. It is idempotent.
+func (s *Share) Close() {
+	s.forget()
+	if s.validator != nil {
+		s.validator.Close()
+	}
+	if s.built != nil {
+		s.built.Close()
+	}
+	s.arena.Close()
+	s.validator, s.built, s.parent, s.dist = nil, nil, nil, nil
+}
+
+// forget frees the tuples.
+func (s *Share) forget() {
+	if s.in != nil {
+		s.in.Close()
+		s.in = nil
+	}
+}
+
+// Graph returns the own partitions, once they are built.
+func (s *Share) Graph() *graph.Graph { return s.built.Graph }
+
+func (s *Share) rank() int  { return s.group.Link().Rank() }
+func (s *Share) ranks() int { return s.group.Link().Size() }
+
+func (s *Share) bulk() collective.Call {
+	return collective.Call{Tag: s.tag + forItself, Bytes: 1 << 18 / s.ranks()}
+}
+
+func (s *Share) small() collective.Call {
+	return collective.Call{Tag: s.tag + forItself, Bytes: 8}
+}
+
+// Generate makes the rank's share of the tuples, and returns the seconds that took.
+func (s *Share) Generate(ctx context.Context) (float64, error) {
+	total := s.Generator.Edges()
+	each, more := total/s.ranks(), total%s.ranks()
+	from, to := each*s.rank()+min(more, s.rank()), each*(s.rank()+1)+min(more, s.rank()+1)
+	g := portion{s.Generator, from, to - from}
+	start := time.Now()
+	in, err := generate.Input(ctx, g, generate.Options{
+		Weights: s.options().Weights, Team: s.Team,
+		Beside:   graph.LeastBytes(s.Generator.Vertices(), s.Generator.Edges(), false, s.options()) / int64(s.ranks()),
+		Progress: func(done, total int64) { s.Progress("generating", done, total) },
+	})
+	s.in, s.first = in, from
+	return time.Since(start).Seconds(), err
+}
+
+// portion is some of the generator's tuples in a row.
+type portion struct {
+	generate.Kronecker
+	from, n int
+}
+
+func (g portion) Edges() int { return g.n }
+
+func (g portion) Fill(first int, b *edges.Block, weights bool) {
+	g.Kronecker.Fill(g.from+first, b, weights)
+}
+
+func (s *Share) options() graph.Options {
+	o := graph.Options{
+		Partitions: len(s.Owner), Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
+	}
+	if s.SSSP {
+		o.Weights = edges.Float32
+	}
+	return o
+}
+
+// Construct is kernel 1. It returns the seconds from when all ranks were ready to when this one was done: what kernel 1
+// took is the most of all ranks. The validator gets its tuples afterwards; then they are freed.
+func (s *Share) Construct(ctx context.Context) (float64, error) {
+	if err := s.group.Barrier(ctx, s.small()); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	in := *s.in
+	in.Vertices, in.Free = 0, nil
+	built, err := s.Build(ctx, s.group, s.tag+forBuilding, &in, s.first, s.Owner, s.options())
+	seconds := time.Since(start).Seconds()
+	if err != nil {
+		return seconds, err
+	}
+	s.built = built
+	n := built.N
+	s.per = max((n+s.ranks()-1)/s.ranks(), 1)
+	if s.Validate {
+		s.Progress("readying the validation", 0, 1)
+		if s.validator, err = validate.NewSpread(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, n, s.Team); err != nil {
+			return seconds, err
+		}
+	}
+	s.forget()
+	lo, hi := s.span()
+	s.parent = mem.Make[uint32](s.arena, hi-lo)
+	if s.SSSP {
+		s.dist = mem.Make[float32](s.arena, hi-lo)
+	}
+	return seconds, nil
+}
+
+// span is the range of input vertices whose results this rank has: the validator's.
+func (s *Share) span() (lo, hi int) {
+	lo = min(s.per*s.rank(), s.built.N)
+	return lo, min(lo+s.per, s.built.N)
+}
+
+// Root is a vertex to search from, by its input number and its handle.
+type Root struct {
+	Vertex uint64
+	ID     pregel.VertexID
+}
+
+// Roots returns the official roots, at most count: all ranks the same.
+func (s *Share) Roots(ctx context.Context, count int) ([]Root, error) {
+	ids := map[uint64]pregel.VertexID{}
+	vertices, err := s.Generator.RootsOf(count, func(batch []uint64) ([]bool, error) {
+		place := make(map[uint32]int, len(batch))
+		found := make([]uint64, len(batch)) // handles plus one
+		for i, v := range batch {
+			if v < uint64(s.built.N) {
+				place[uint32(v)] = i
+			}
+		}
+		for part, inputs := range s.built.Inputs {
+			degrees := s.built.TupleDegrees[part]
+			for local, v := range inputs {
+				if i, asked := place[v]; asked && degrees[local] > 0 {
+					found[i] = uint64(s.built.Parts[part].Global(uint32(local))) + 1
+				}
+			}
+		}
+		found, err := collective.Combine(ctx, s.group, s.small(), collective.MaxUint64, found...)
+		good := make([]bool, len(batch))
+		for i, id := range found {
+			if good[i] = id > 0; good[i] {
+				ids[batch[i]] = pregel.VertexID(id - 1)
+			}
+		}
+		return good, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(vertices) == 0 {
+		return nil, fmt.Errorf("%s: no vertex has an edge to another: there is nothing to search", s.Generator.Name())
+	}
+	roots := make([]Root, len(vertices))
+	for i, v := range vertices {
+		roots[i] = Root{v, ids[v]}
+	}
+	return roots, nil
+}
+
+// Found is how a search's result is read: the parent of an own vertex, None if it was not reached, and its distance,
+// which is nil in BFS.
+type Found struct {
+	Parent func(id pregel.VertexID) pregel.VertexID
+	Dist   func(id pregel.VertexID) float32
+}
+
+// Judged is what a search amounts to. The times are this rank's.
+type Judged struct {
+	Translate, Validate float64
+	Nedge               int64
+}
+
+// Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and judges it there, if
+// that was asked for. The error is a *validate.Violation if the result breaks a rule, on all ranks the same.
+func (s *Share) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
+	var j Judged
+	start := time.Now()
+	err := s.translate(ctx, found)
+	j.Translate = time.Since(start).Seconds()
+	if err != nil {
+		return j, err
+	}
+	dist := s.dist
+	if found.Dist == nil {
+		dist = nil
+	}
+	if s.Spoil != nil {
+		lo, _ := s.span()
+		s.Spoil(lo, s.parent, dist)
+	}
+	if j.Nedge, err = s.nedge(ctx, found); err != nil || s.validator == nil {
+		return j, err
+	}
+	start = time.Now()
+	var result validate.Result
+	if dist == nil {
+		result, err = s.validator.BFS(ctx, root, s.parent)
+	} else {
+		result, err = s.validator.SSSP(ctx, root, s.parent, dist)
+	}
+	j.Validate = time.Since(start).Seconds()
+	if err == nil && result.Edges != j.Nedge {
+		err = wrongCount(j.Nedge, result.Edges)
+	}
+	return j, err
+}
+
+// wrongCount is the violation of who reports another number of edges than there are.
+func wrongCount(reported, counted int64) error {
+	return &validate.Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", reported, counted)}
+}
+
+// errForeign is of a rank that takes a vertex for another rank's.
+var errForeign = errors.New("a vertex came that belongs to another worker")

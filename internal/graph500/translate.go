@@ -1,0 +1,175 @@
+package graph500
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// translated is how many vertices a rank translates before the ranks exchange what they have.
+const translated = 1 << 15
+
+// A search leaves with each vertex the handle of its parent. Nobody knows the input's numbers of all handles, and so what
+// was found of a vertex x with parent p goes to its place by way of p's owner:
+//
+//	owner of x --- x, handle of p, distance ---> owner of p --- x, p, distance ---> rank whose range x is in
+type onItsWay struct {
+	vertex uint32 // x; in the end from the first of the range
+	parent uint32 // p's handle, then its number
+	dist   float32
+}
+
+const (
+	// noParent is on its way from a vertex that has a distance and no parent, which the judge is to find.
+	noParent = math.MaxUint32
+	// noVertex is the number of a handle that stands for none: larger than any, so that the judge finds that.
+	noVertex = math.MaxUint32 - 1
+)
+
+// translate brings what a search found to parent and dist.
+func (s *Share) translate(ctx context.Context, found Found) error {
+	for i := range s.parent {
+		s.parent[i] = validate.Unreached
+	}
+	if found.Dist != nil {
+		for i := range s.dist {
+			s.dist[i] = -1
+		}
+	}
+	own := 0
+	for _, inputs := range s.built.Inputs {
+		own += len(inputs)
+	}
+	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, uint64((own+translated-1)/translated))
+	if err != nil {
+		return err
+	}
+	w := walk{s: s, part: -1}
+	out := make([][]onItsWay, s.ranks())
+	for range rounds {
+		for q := range out {
+			out[q] = out[q][:0]
+		}
+		w.next(out, found)
+		in, err := collective.AlltoallOf(ctx, s.group, s.bulk(), out)
+		if err != nil {
+			return err
+		}
+		home := make([][]onItsWay, s.ranks())
+		for q, list := range in {
+			if err := s.forward(list, home); err != nil {
+				return fmt.Errorf("from rank %d: %w", q, err)
+			}
+		}
+		if in, err = collective.AlltoallOf(ctx, s.group, s.bulk(), home); err != nil {
+			return err
+		}
+		for q, list := range in {
+			if err := s.arrive(list, found.Dist != nil); err != nil {
+				return fmt.Errorf("from rank %d: %w", q, err)
+			}
+		}
+	}
+	return nil
+}
+
+// walk goes through the own vertices.
+type walk struct {
+	s     *Share
+	part  int // the partition it is in
+	local int
+}
+
+// next sends what was found of the next vertices to the owners of their parents.
+func (w *walk) next(out [][]onItsWay, found Found) {
+	s := w.s
+	for left := translated; left > 0; {
+		inputs := s.built.Inputs[w.part]
+		if w.local == len(inputs) {
+			if w.part++; w.part >= len(s.Owner) {
+				w.part--
+				return
+			}
+			w.local = 0
+			continue
+		}
+		p := s.built.Parts[w.part]
+		stop := min(len(inputs), w.local+left)
+		left -= stop - w.local
+		for ; w.local < stop; w.local++ {
+			id := p.Global(uint32(w.local))
+			parent := found.Parent(id)
+			item := onItsWay{vertex: inputs[w.local], parent: noParent}
+			if found.Dist != nil {
+				item.dist = found.Dist(id)
+			}
+			q := s.rank()
+			switch {
+			case parent != pregel.None:
+				item.parent = uint32(min(parent, noVertex))
+				q = s.Owner[uint64(item.parent)%uint64(len(s.Owner))]
+			case found.Dist == nil || math.IsInf(float64(item.dist), 1):
+				continue // not reached, as everybody expects
+			}
+			out[q] = append(out[q], item)
+		}
+	}
+}
+
+// forward puts in the number of each parent, and sends on what was found.
+func (s *Share) forward(list []onItsWay, out [][]onItsWay) error {
+	parts := uint32(len(s.Owner))
+	for _, item := range list {
+		inputs := s.built.Inputs[int(item.parent%parts)]
+		switch local := item.parent / parts; {
+		case local < uint32(len(inputs)):
+			item.parent = inputs[local]
+		case item.parent == noParent:
+			item.parent = validate.Unreached
+		case s.Owner[item.parent%parts] == s.rank():
+			item.parent = noVertex
+		default:
+			return errForeign
+		}
+		q := item.vertex / uint32(s.per)
+		if int(q) >= len(out) {
+			return fmt.Errorf("vertex %d of %d", item.vertex, s.built.N)
+		}
+		item.vertex -= q * uint32(s.per)
+		out[q] = append(out[q], item)
+	}
+	return nil
+}
+
+// arrive notes what was found.
+func (s *Share) arrive(list []onItsWay, dist bool) error {
+	for _, item := range list {
+		if item.vertex >= uint32(len(s.parent)) {
+			return errForeign
+		}
+		s.parent[item.vertex] = item.parent
+		if dist {
+			s.dist[item.vertex] = item.dist
+		}
+	}
+	return nil
+}
+
+// nedge counts the tuples in the tree of a search: each touches two of its vertices.
+func (s *Share) nedge(ctx context.Context, found Found) (int64, error) {
+	sum := uint64(0)
+	for part, degrees := range s.built.TupleDegrees {
+		p := s.built.Parts[part]
+		for local, d := range degrees {
+			if found.Parent(p.Global(uint32(local))) != pregel.None {
+				sum += uint64(d)
+			}
+		}
+	}
+	sum, err := collective.CombineOne(ctx, s.group, s.small(), collective.SumUint64, sum)
+	return int64(sum / 2), err
+}

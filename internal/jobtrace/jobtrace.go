@@ -1,0 +1,160 @@
+// Package jobtrace tells of a cluster's jobs as a run in one process is told of: the events that a master has of a job
+// become calls of a trace.Journal.
+package jobtrace
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Teller passes the events of all of a master's jobs on. Errors of journals are dropped: a job does not fail because
+// nobody can be told of it.
+type Teller struct {
+	// New makes the journal of a job.
+	New func() trace.Journal
+
+	mu   sync.Mutex
+	jobs map[string]*job
+}
+
+// job is one that has not ended.
+type job struct {
+	to     trace.Journal
+	state  control.JobState
+	record trace.Record
+}
+
+// Event takes an event of a job. It does not wait, and may be called by several goroutines.
+func (t *Teller) Event(id string, e *control.JobEvent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j := t.jobs[id]
+	switch body := e.Body.(type) {
+	case *control.JobEvent_Job:
+		if j == nil {
+			if t.jobs == nil {
+				t.jobs = map[string]*job{}
+			}
+			j = &job{to: t.New()}
+			t.jobs[id] = j
+		}
+		j.turned(body.Job)
+		if body.Job.State.Ended() {
+			delete(t.jobs, id)
+		}
+	case *control.JobEvent_Record:
+		if j != nil {
+			j.superstep(id, body.Record)
+		}
+	case *control.JobEvent_Log:
+		if j != nil {
+			_ = j.to.Log(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text})
+		}
+	}
+}
+
+// turned takes a job's new state.
+func (j *job) turned(now *control.Job) {
+	before := j.state
+	j.state = now.State
+	if before < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
+		_ = j.to.Begin(begin(now))
+	}
+	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 {
+		_ = j.to.Stage(&trace.Stage{Stage: "loading", Seconds: now.LoadSeconds})
+	}
+	if before == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0 {
+		_ = j.to.Stage(&trace.Stage{Stage: "writing", Seconds: now.WriteSeconds})
+	}
+	if now.State.Ended() {
+		_ = j.to.End(end(now))
+	}
+}
+
+func begin(now *control.Job) *trace.Job {
+	graph := now.Spec.GetGraph()
+	if graph == "" {
+		graph = now.Spec.GetSource().GetInput()
+	}
+	b := &trace.Job{
+		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: graph,
+		Vertices: now.Vertices, Arcs: now.Edges, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
+		Delivery: now.Spec.GetOptions().GetDelivery(), Began: time.Now(),
+	}
+	if now.Rows > 0 {
+		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
+	}
+	switch { // one that was cancelled while it waited has not started
+	case now.Started != nil:
+		b.Began = now.Started.AsTime()
+	case now.Submitted != nil:
+		b.Began = now.Submitted.AsTime()
+	}
+	return b
+}
+
+func end(now *control.Job) *trace.End {
+	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Outcome: trace.Limit}
+	switch {
+	case now.State == control.JobState_JOB_STATE_CANCELLED:
+		e.Outcome = trace.Cancelled
+	case now.State == control.JobState_JOB_STATE_FAILED:
+		e.Outcome = trace.Failed
+	case now.Converged:
+		e.Outcome = trace.Converged
+	}
+	if now.Started != nil && now.Ended != nil {
+		e.Seconds = max(0, now.Ended.AsTime().Sub(now.Started.AsTime()).Seconds())
+	}
+	return e
+}
+
+// Scheme is the way messages were delivered; what a later version has is none.
+func Scheme(s *control.SuperstepRecord) delivery.Scheme {
+	if s.Scheme > uint32(delivery.Pull) {
+		return delivery.None
+	}
+	return delivery.Scheme(s.Scheme)
+}
+
+// superstep passes a record on for every partition.
+func (j *job) superstep(id string, s *control.SuperstepRecord) {
+	scheme := Scheme(s)
+	actual := 0.0
+	if scheme != delivery.None {
+		for _, p := range s.Partitions {
+			t := p.GetTimes()
+			actual = max(actual, t.GetExpand()+t.GetTraverse()+t.GetFold()+t.GetWait())
+		}
+	}
+	for _, p := range s.Partitions {
+		t := p.GetTimes()
+		r := &j.record
+		*r = trace.Record{
+			Job: id, Superstep: int(s.Superstep), Partition: int(p.Partition), Worker: p.Worker, Scheme: scheme.String(), Delivery: scheme.Direction(),
+			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
+			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Peers: r.Peers[:0],
+			Times: trace.Seconds{
+				Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(),
+				Wait: t.GetWait() + max(0, s.Seconds-t.GetTotal()), Total: s.Seconds,
+			},
+			Predicted: s.Predicted, Actual: actual, Reason: s.Reason, Memory: int64(p.Memory), GCPause: p.GcPause,
+		}
+		for _, x := range p.Exchanges {
+			r.Peers = append(r.Peers, trace.Peer{
+				Partition: int(x.Partition), Exchange: x.Exchange, Encoding: x.Encoding, Messages: int(x.Messages), Bytes: int(x.Bytes),
+			})
+		}
+		if len(p.Exchanges) == 0 { // records do not tell of each
+			for _, q := range p.Peers {
+				r.Peers = append(r.Peers, trace.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
+			}
+		}
+		_ = j.to.Record(r)
+	}
+}

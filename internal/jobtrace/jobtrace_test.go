@@ -1,0 +1,122 @@
+package jobtrace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// teller writes down what a journal is told.
+type teller struct{ lines *[]string }
+
+func (t teller) add(format string, args ...any) error {
+	*t.lines = append(*t.lines, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (t teller) Begin(j *trace.Job) error {
+	return t.add("begin %s %s on %s, %s, at %d", j.Job, j.Program, j.Graph, j.Grid, j.Began.Unix())
+}
+
+func (t teller) Record(r *trace.Record) error {
+	return t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", r.Job, r.Superstep, r.Partition, r.Scheme,
+		r.Delivery, r.Active, r.Messages, r.Sent, r.Bytes(), r.Times.Total, r.Times.Wait, r.Reason, r.Predicted[r.Scheme], r.Actual)
+}
+
+func (t teller) End(e *trace.End) error {
+	return t.add("end %s %s after %d in %g: %s", e.Job, e.Outcome, e.Supersteps, e.Seconds, e.Error)
+}
+func (t teller) Stage(s *trace.Stage) error { return t.add("stage %s %g", s.Stage, s.Seconds) }
+func (t teller) Log(l *trace.Log) error     { return t.add("log %s", l.Text) }
+
+var spec = &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: "star:vertices=3"}}
+
+func turned(state control.JobState, about *control.Job) *control.JobEvent {
+	about.Id, about.Spec, about.State = "j1", spec, state
+	about.Submitted = timestamppb.New(time.Unix(90, 0))
+	if state > control.JobState_JOB_STATE_QUEUED && about.Reason != "early" {
+		about.Started = timestamppb.New(time.Unix(100, 0))
+	}
+	if state.Ended() {
+		about.Ended = timestamppb.New(time.Unix(103, 0))
+	}
+	return &control.JobEvent{Body: &control.JobEvent_Job{Job: about}}
+}
+
+func TestTeller(t *testing.T) {
+	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{
+		Superstep: 4, Scheme: uint32(delivery.Pull), Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2},
+		Partitions: []*control.PartitionReport{
+			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Times: &control.Times{Traverse: 1, Wait: .5, Total: 2}, Peers: []*control.Peer{{Partition: 1, Sent: 4, Bytes: 9}}},
+			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3.5}, Exchanges: []*control.Exchange{{Bytes: 5}, {Bytes: 6}}, Peers: []*control.Peer{{Bytes: 11}}},
+		},
+	}}}
+	log := &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: "hello"}}}
+	begun := "begin j1 bfs on star:vertices=3, 2x1, at 100"
+	for name, c := range map[string]struct {
+		events []*control.JobEvent
+		want   []string
+	}{
+		"done": {
+			[]*control.JobEvent{
+				record, // of nobody
+				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
+				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				turned(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5}),
+				record, log,
+				turned(control.JobState_JOB_STATE_WRITING, &control.Job{}),
+				turned(control.JobState_JOB_STATE_DONE, &control.Job{WriteSeconds: .25, Converged: true, Supersteps: 5}),
+				record, log, // too late
+			},
+			[]string{
+				begun, "stage loading 0.5",
+				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
+				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
+				"log hello", "stage writing 0.25", "end j1 converged after 5 in 3: ",
+			},
+		},
+		"failed": {
+			[]*control.JobEvent{
+				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				turned(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"}),
+			},
+			[]string{begun, "end j1 failed after 0 in 3: no such file"},
+		},
+		"limit": {
+			[]*control.JobEvent{
+				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				turned(control.JobState_JOB_STATE_DONE, &control.Job{Supersteps: 7}),
+			},
+			[]string{begun, "end j1 limit after 7 in 3: "},
+		},
+		"cancelled in the queue": {
+			[]*control.JobEvent{
+				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
+				turned(control.JobState_JOB_STATE_CANCELLED, &control.Job{Reason: "early"}),
+			},
+			[]string{"begin j1 bfs on star:vertices=3, , at 90", "end j1 cancelled after 0 in 0: early"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			teller := &Teller{New: func() trace.Journal { return teller{&lines} }}
+			for _, e := range c.events {
+				teller.Event("j1", e)
+			}
+			if !slices.Equal(lines, c.want) {
+				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
+			}
+			if len(teller.jobs) != 0 {
+				t.Error("a job that has ended is remembered")
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// maxWorkers bounds the workers that have series of their own, the first by name; all are counted by state.
+const maxWorkers = 256
+
+// master is the state of a cluster, asked for at every scrape.
+type master struct {
+	status func() *control.StatusResponse
+}
+
+// NewMaster adds the metrics of a master to the set. status says how the cluster is.
+func (s *Set) NewMaster(status func() *control.StatusResponse) {
+	s.registry.MustRegister(master{status})
+}
+
+func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("superstep_"+name, help, labels, nil)
+}
+
+// What there is of a cluster.
+var (
+	workersDesc   = clusterDesc("workers", "Workers, by state; those that are gone are remembered for a while.", "state")
+	sessionsDesc  = clusterDesc("workers_attached", "Workers that are registered and have a session: those that get work.")
+	suspectedDesc = clusterDesc("workers_suspected", "Workers that gossip takes for dead and whose lease lives yet.")
+	coresDesc     = clusterDesc("workers_cores", "Threads of all workers that are there.")
+	lostDesc      = clusterDesc("worker_losses_total", "Workers given up because their lease lapsed.")
+	refusedDesc   = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token.", "what")
+	staleDesc     = clusterDesc("stale_messages_total", "Messages of workers that fitted nothing that was waited for.")
+	jobsDesc      = clusterDesc("jobs", "Jobs that have not ended, by state.", "state")
+	graphsDesc    = clusterDesc("graphs", "Graphs of the catalog, by state.", "state")
+	graphMemDesc  = clusterDesc("graphs_memory_bytes", "Memory that the catalog's graphs take on all workers.")
+	memoryDesc    = clusterDesc("worker_memory_bytes", "Memory that the worker has for graphs and jobs, as it said when it registered.", "worker")
+	usedDesc      = clusterDesc("worker_memory_used_bytes", "Resident memory of the worker's process, by its last heartbeat.", "worker")
+	silenceDesc   = clusterDesc("worker_silence_seconds", "Time since the worker was last heard of.", "worker")
+	upDesc        = clusterDesc("uptime_seconds", "Time since the master started.")
+)
+
+// Describe describes what Collect collects.
+func (m master) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		workersDesc, sessionsDesc, suspectedDesc, coresDesc, lostDesc, refusedDesc, staleDesc, jobsDesc, graphsDesc, graphMemDesc,
+		memoryDesc, usedDesc, silenceDesc, upDesc,
+	} {
+		to <- d
+	}
+}
+
+// Collect asks how the cluster is.
+func (m master) Collect(to chan<- prometheus.Metric) {
+	s := m.status()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		send(to, d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
+		send(to, d, prometheus.CounterValue, float64(v), labels...)
+	}
+	states := map[control.WorkerState]int{}
+	attached, suspected, cores, shown := 0, 0, 0, 0
+	for _, w := range s.Workers {
+		states[w.State]++
+		if w.State != control.WorkerState_WORKER_STATE_REGISTERED && w.State != control.WorkerState_WORKER_STATE_LEAVING {
+			continue
+		}
+		cores += int(w.Cores)
+		if w.Attached && w.State == control.WorkerState_WORKER_STATE_REGISTERED {
+			attached++
+		}
+		if w.Suspected {
+			suspected++
+		}
+		if shown++; shown <= maxWorkers {
+			gauge(memoryDesc, float64(w.Memory), w.Name)
+			gauge(usedDesc, float64(w.MemoryUsed), w.Name)
+			gauge(silenceDesc, w.HeardSeconds, w.Name)
+		}
+	}
+	for state := control.WorkerState_WORKER_STATE_REGISTERED; state <= control.WorkerState_WORKER_STATE_LEFT; state++ {
+		gauge(workersDesc, float64(states[state]), state.Word())
+	}
+	gauge(sessionsDesc, float64(attached))
+	gauge(suspectedDesc, float64(suspected))
+	gauge(coresDesc, float64(cores))
+	counter(lostDesc, s.WorkersLost)
+	counter(refusedDesc, s.Refused-s.RefusedTokens, "worker")
+	counter(refusedDesc, s.RefusedTokens, "token")
+	counter(staleDesc, s.Stale)
+	jobs := map[control.JobState]int{}
+	for _, j := range s.Jobs {
+		jobs[j.State]++
+	}
+	for state := control.JobState_JOB_STATE_QUEUED; state <= control.JobState_JOB_STATE_WRITING; state++ {
+		gauge(jobsDesc, float64(jobs[state]), state.Word())
+	}
+	graphs, bytes := map[control.GraphState]int{}, uint64(0)
+	for _, g := range s.Graphs {
+		graphs[g.State]++
+		bytes += g.Bytes
+	}
+	for state := control.GraphState_GRAPH_STATE_LOADING; state <= control.GraphState_GRAPH_STATE_FAILED; state++ {
+		gauge(graphsDesc, float64(graphs[state]), state.Word())
+	}
+	gauge(graphMemDesc, float64(bytes))
+	gauge(upDesc, s.UptimeSeconds)
+}
+
+// send sends a metric; a label that is no text makes the scrape fail, and nothing else.
+func send(to chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(d, err)
+	}
+	to <- m
+}

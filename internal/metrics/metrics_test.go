@@ -1,0 +1,285 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// scrape returns the samples of a set by name and labels, as they are written.
+func scrape(t testing.TB, s *Set) map[string]string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("%d: %s", w.Code, w.Body)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(w.Body.String()) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "} ")
+		if ok {
+			name += "}"
+		} else {
+			name, value, _ = strings.Cut(strings.TrimSpace(line), " ")
+		}
+		all[name] = value
+	}
+	return all
+}
+
+func expect(t *testing.T, got map[string]string, want map[string]string) {
+	t.Helper()
+	for name, value := range want {
+		if got[name] != value {
+			t.Errorf("%s: found %q, expected %q", name, got[name], value)
+		}
+	}
+}
+
+// tell tells a journal of a run of three supersteps on two partitions.
+func tell(j trace.Journal, name, program, outcome string) {
+	_ = j.Begin(&trace.Job{Job: name, Program: program, Partitions: 2})
+	for step := range 3 {
+		for p := range 2 {
+			_ = j.Record(&trace.Record{
+				Job: name, Superstep: step, Partition: p, Scheme: "pull", Delivery: "pull", Active: 5, Senders: 4, Edges: 3,
+				Messages: 2, Sent: 1, Peers: []trace.Peer{{Bytes: 10}}, Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
+				Times: trace.Seconds{Traverse: float64(1 + p), Compute: 1, Wait: .5, Total: 4},
+			})
+		}
+	}
+	_ = j.End(&trace.End{Job: name, Outcome: outcome, Supersteps: 3, Seconds: 12})
+}
+
+func TestRuns(t *testing.T) {
+	s := New("v1.2.3")
+	runs := s.NewRuns()
+	runs.now = func() time.Time { return time.Unix(1000, 5e8) }
+	j := runs.Journal(s.NewWork())
+	tell(j, "one", "bfs", trace.Converged)
+	tell(j, "one"+trace.WarmUp, "bfs", trace.Converged) // does not count
+	tell(j, "two", "bfs", trace.Failed)
+	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
+	_ = j.Record(&trace.Record{Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push", Active: 9, Senders: 8, Times: trace.Seconds{Total: .25}})
+	expect(t, scrape(t, s), map[string]string{
+		`superstep_jobs_total{outcome="converged",program="bfs"}`:            "1",
+		`superstep_jobs_total{outcome="failed",program="bfs"}`:               "1",
+		`superstep_jobs_total{outcome="converged",program="wcc"}`:            "",
+		`superstep_job_duration_seconds_sum`:                                 "24",
+		`superstep_supersteps_total{scheme="pull"}`:                          "6",
+		`superstep_supersteps_total{scheme="naive"}`:                         "1",
+		`superstep_supersteps_total{scheme="mirrored"}`:                      "0",
+		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:          "24",
+		`superstep_superstep_duration_seconds_count{delivery="push"}`:        "1",
+		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                    "0",
+		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                   "6", // 3 s over a mean of 2.5
+		`superstep_delivery_prediction_ratio_bucket{le="1.1"}`:               "0",
+		`superstep_delivery_prediction_ratio_bucket{le="1.33"}`:              "6",
+		`superstep_messages_total`:                                           "24",
+		`superstep_vertices_computed_total`:                                  "69",
+		`superstep_edges_walked_total`:                                       "36",
+		`superstep_sent_values_total`:                                        "12",
+		`superstep_sent_bytes_total`:                                         "120",
+		`superstep_partition_supersteps_total`:                               "13",
+		`superstep_phase_seconds_total{phase="traverse"}`:                    "18",
+		`superstep_phase_seconds_total{phase="expand"}`:                      "0",
+		`superstep_job_running{job="one",program="bfs"}`:                     "0",
+		`superstep_job_running{job="three",program="wcc"}`:                   "1",
+		`superstep_job_superstep{job="three",program="wcc"}`:                 "7",
+		`superstep_job_active_vertices{job="three",program="wcc"}`:           "9",
+		`superstep_job_senders{job="three",program="wcc"}`:                   "8",
+		`superstep_job_last_superstep_seconds{job="three",program="wcc"}`:    "0.25",
+		`superstep_job_start_timestamp_seconds{job="one",program="bfs"}`:     "1000.5",
+		`superstep_job_running{job="one` + trace.WarmUp + `",program="bfs"}`: "",
+	})
+}
+
+// TestSeriesAreBounded is A12: however many jobs, programs and workers there are, a process has at most 2,000 series.
+func TestSeriesAreBounded(t *testing.T) {
+	const most = 2000
+	s := New("v1")
+	runs := s.NewRuns()
+	s.NewMaster(func() *control.StatusResponse {
+		r := &control.StatusResponse{}
+		for i := range 1000 {
+			r.Workers = append(r.Workers, &control.Worker{Name: fmt.Sprint("worker", i), State: control.WorkerState_WORKER_STATE_REGISTERED})
+		}
+		return r
+	})
+	j := runs.Journal(s.NewWork())
+	for i := range 10000 {
+		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), []string{trace.Converged, trace.Limit, trace.Failed, trace.Cancelled}[i%4])
+	}
+	for i := range 200 { // and some that do not end
+		_ = runs.Journal(nil).Begin(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
+	}
+	all := scrape(t, s)
+	if len(all) > most {
+		t.Errorf("%d series, expected at most %d", len(all), most)
+	}
+	expect(t, all, map[string]string{
+		`superstep_job_running{job="job9999",program="other"}`:  "0",
+		`superstep_job_running{job="job0",program="program0"}`:  "",
+		`superstep_job_running{job="running199",program="bfs"}`: "",
+		`superstep_workers{state="registered"}`:                 "1000",
+	})
+	if all[`superstep_job_running{job="running199",program="other"}`] != "1" {
+		t.Error("the newest job that runs has no series")
+	}
+	t.Logf("master with run: %d series", len(all))
+	s = New("v1")
+	w := s.NewWorker()
+	for _, c := range commands {
+		for _, err := range []error{nil, errors.New("no"), context.Canceled} {
+			w.Command(c, time.Second, nil, err)
+		}
+	}
+	if n := len(scrape(t, s)); n > most {
+		t.Errorf("a worker has %d series", n)
+	}
+}
+
+func TestMaster(t *testing.T) {
+	s := New("v1")
+	s.NewMaster(func() *control.StatusResponse {
+		return &control.StatusResponse{
+			UptimeSeconds: 5, Refused: 7, RefusedTokens: 3, WorkersLost: 2, Stale: 1,
+			Workers: []*control.Worker{
+				{Name: "a", State: control.WorkerState_WORKER_STATE_REGISTERED, Attached: true, Cores: 2, Memory: 100, MemoryUsed: 40, HeardSeconds: .25},
+				{Name: "b", State: control.WorkerState_WORKER_STATE_REGISTERED, Suspected: true, Cores: 4},
+				{Name: "c", State: control.WorkerState_WORKER_STATE_LOST, Cores: 8},
+			},
+			Jobs:   []*control.Job{{State: control.JobState_JOB_STATE_QUEUED}, {State: control.JobState_JOB_STATE_QUEUED}, {State: control.JobState_JOB_STATE_RUNNING}},
+			Graphs: []*control.Graph{{State: control.GraphState_GRAPH_STATE_READY, Bytes: 10}, {State: control.GraphState_GRAPH_STATE_LOADING, Bytes: 1}},
+		}
+	})
+	expect(t, scrape(t, s), map[string]string{
+		`superstep_workers{state="registered"}`:          "2",
+		`superstep_workers{state="leaving"}`:             "0",
+		`superstep_workers{state="lost"}`:                "1",
+		`superstep_workers{state="left"}`:                "0",
+		`superstep_workers_attached`:                     "1",
+		`superstep_workers_suspected`:                    "1",
+		`superstep_workers_cores`:                        "6",
+		`superstep_worker_losses_total`:                  "2",
+		`superstep_refusals_total{what="worker"}`:        "4",
+		`superstep_refusals_total{what="token"}`:         "3",
+		`superstep_stale_messages_total`:                 "1",
+		`superstep_jobs{state="queued"}`:                 "2",
+		`superstep_jobs{state="loading"}`:                "0",
+		`superstep_jobs{state="running"}`:                "1",
+		`superstep_graphs{state="ready"}`:                "1",
+		`superstep_graphs_memory_bytes`:                  "11",
+		`superstep_worker_memory_bytes{worker="a"}`:      "100",
+		`superstep_worker_memory_used_bytes{worker="a"}`: "40",
+		`superstep_worker_silence_seconds{worker="a"}`:   "0.25",
+		`superstep_worker_memory_bytes{worker="c"}`:      "",
+		`superstep_uptime_seconds`:                       "5",
+	})
+}
+
+func TestWorker(t *testing.T) {
+	s := New("v1")
+	w := s.NewWorker()
+	w.Session(true)
+	w.Session(false)
+	w.Session(true)
+	w.Leaving()
+	report := &control.Report{Body: &control.Report_Superstep{Superstep: &control.SuperstepReport{Partitions: []*control.PartitionReport{
+		{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: &control.Times{Expand: .5, Compute: .25}},
+		{Computed: 1, Times: &control.Times{Fold: 1}},
+	}}}}
+	w.Command("superstep", time.Second, report, nil)
+	w.Command("superstep", time.Second, nil, errors.New("no"))
+	w.Command("load", time.Second, &control.Report{}, context.Canceled)
+	expect(t, scrape(t, s), map[string]string{
+		`superstep_worker_attached`:                                            "1",
+		`superstep_worker_leaving`:                                             "1",
+		`superstep_worker_sessions_total`:                                      "2",
+		`superstep_worker_commands_total{command="superstep",result="done"}`:   "1",
+		`superstep_worker_commands_total{command="superstep",result="failed"}`: "1",
+		`superstep_worker_commands_total{command="load",result="cancelled"}`:   "1",
+		`superstep_worker_commands_total{command="values",result="done"}`:      "0",
+		`superstep_worker_command_duration_seconds_count{command="superstep"}`: "2",
+		`superstep_vertices_computed_total`:                                    "4",
+		`superstep_phase_seconds_total{phase="expand"}`:                        "0.5",
+		`superstep_phase_seconds_total{phase="fold"}`:                          "1",
+		`superstep_phase_seconds_total{phase="wait"}`:                          "0.25",
+		`superstep_partition_supersteps_total`:                                 "2",
+	})
+}
+
+// TestNamesAndHelp holds metrics to the conventions: our prefix, counters end in _total, everything is explained.
+func TestNamesAndHelp(t *testing.T) {
+	s := New("v1")
+	s.NewRuns()
+	s.NewWorker()
+	s.NewMaster(func() *control.StatusResponse { return &control.StatusResponse{} })
+	families, err := s.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		name := f.GetName()
+		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
+			continue
+		}
+		if !strings.HasPrefix(name, "superstep_") || f.GetHelp() == "" || (f.GetType().String() == "COUNTER") != strings.HasSuffix(name, "_total") {
+			t.Errorf("%s, a %v: %s", name, f.GetType(), f.GetHelp())
+		}
+	}
+}
+
+// TestBadText: a name that is no UTF-8 is shown as well as it can be.
+func TestBadText(t *testing.T) {
+	s := New("v1")
+	tell(s.NewRuns().Journal(nil), "job\xff", "program\xff", trace.Converged)
+	all := scrape(t, s)
+	if all["superstep_job_running{job=\"job\uFFFD\",program=\"program\uFFFD\"}"] != "0" {
+		t.Error("no series of the job")
+	}
+}
+
+// TestManyAtOnce is for the race detector: runs and scrapes at the same time.
+func TestManyAtOnce(t *testing.T) {
+	s := New("v1")
+	runs, work := s.NewRuns(), s.NewWork()
+	var done sync.WaitGroup
+	for i := range 4 {
+		done.Go(func() {
+			j := runs.Journal(work)
+			for k := range 50 {
+				tell(j, fmt.Sprint(i, k), "bfs", trace.Converged)
+			}
+		})
+		done.Go(func() {
+			for range 10 {
+				scrape(t, s)
+			}
+		})
+	}
+	done.Wait()
+	expect(t, scrape(t, s), map[string]string{`superstep_jobs_total{outcome="converged",program="bfs"}`: "200"})
+}
+
+// TestJournalAllocatesNothing: a superstep is counted without garbage.
+func TestJournalAllocatesNothing(t *testing.T) {
+	s := New("v1")
+	j := s.NewRuns().Journal(s.NewWork())
+	_ = j.Begin(&trace.Job{Job: "one", Partitions: 1})
+	r := &trace.Record{Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1, Times: trace.Seconds{Compute: 1}}
+	if n := testing.AllocsPerRun(100, func() { r.Superstep++; _ = j.Record(r) }); n > 0 {
+		t.Errorf("%g allocations a superstep", n)
+	}
+}

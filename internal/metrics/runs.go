@@ -1,0 +1,162 @@
+package metrics
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Runs counts runs and their supersteps: those of this process, or those that a master leads.
+type Runs struct {
+	runs        *prometheus.CounterVec
+	runSeconds  prometheus.Histogram
+	supersteps  *prometheus.CounterVec
+	stepSeconds *prometheus.HistogramVec
+	skew, model prometheus.Histogram
+	messages    prometheus.Counter
+
+	programs programs
+	mu       sync.Mutex
+	jobs     jobs
+	now      func() time.Time
+}
+
+// NewRuns adds the metrics of runs to the set.
+func (s *Set) NewRuns() *Runs {
+	r := &Runs{
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "superstep_jobs_total", Help: "Jobs that have ended, by how: converged, limit, failed, cancelled.",
+		}, []string{"program", "outcome"}),
+		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "superstep_job_duration_seconds", Help: "How long jobs took, loading included on a cluster.", Buckets: exponential(1e-3, 14),
+		}),
+		supersteps: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "superstep_supersteps_total", Help: "Supersteps run, by the scheme of delivery that was chosen.",
+		}, []string{"scheme"}),
+		stepSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "superstep_superstep_duration_seconds", Help: "How long supersteps took, by whether messages were pushed or pulled.",
+			Buckets: exponential(1e-5, 14),
+		}, []string{"delivery"}),
+		skew: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "superstep_superstep_skew_ratio",
+			Help:    "The busiest partition's time at work over the mean of all, by superstep; 1 is even.",
+			Buckets: []float64{1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10},
+		}),
+		model: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "superstep_delivery_prediction_ratio",
+			Help:    "What delivery took over what the model had predicted, by superstep; 1 is right.",
+			Buckets: []float64{.1, .25, .5, .75, .9, 1.1, 1.33, 2, 4, 10},
+		}),
+		messages: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "superstep_messages_total", Help: "Messages that programs sent, before combining.",
+		}),
+		now: time.Now,
+	}
+	for _, scheme := range []string{"none", "naive", "mirrored", "pull"} {
+		r.supersteps.WithLabelValues(scheme)
+	}
+	for _, delivery := range []string{"none", "push", "pull"} {
+		r.stepSeconds.WithLabelValues(delivery)
+	}
+	s.registry.MustRegister(r.runs, r.runSeconds, r.supersteps, r.stepSeconds, r.skew, r.model, r.messages, r)
+	return r
+}
+
+// Journal returns what to tell of one run after the other. Runs at the same time need a journal each. What the run's
+// partitions did is counted in work as well, if it is not nil.
+func (r *Runs) Journal(work *Work) trace.Journal {
+	j := &journal{runs: r, work: work}
+	j.steps.To = r.step
+	return j
+}
+
+type journal struct {
+	runs    *Runs
+	work    *Work
+	steps   trace.Steps
+	program string
+	skip    bool
+}
+
+func (j *journal) Begin(b *trace.Job) error {
+	if j.skip = strings.HasSuffix(b.Job, trace.WarmUp); j.skip {
+		return nil
+	}
+	j.program = j.runs.programs.bounded(b.Program)
+	j.steps.Begin(b)
+	j.runs.begin(b.Job, j.program)
+	return nil
+}
+
+func (j *journal) Record(r *trace.Record) error {
+	if j.skip {
+		return nil
+	}
+	if j.work != nil {
+		j.work.record(r)
+	}
+	return j.steps.Record(r)
+}
+
+func (j *journal) End(e *trace.End) error {
+	if j.skip {
+		j.skip = false
+		return nil
+	}
+	j.steps.End(e)
+	j.runs.runs.WithLabelValues(j.program, e.Outcome).Inc()
+	j.runs.runSeconds.Observe(e.Seconds)
+	j.runs.end(e.Job)
+	return nil
+}
+
+func (j *journal) Stage(*trace.Stage) error { return nil }
+func (j *journal) Log(*trace.Log) error     { return nil }
+
+// step counts a superstep.
+func (r *Runs) step(s *trace.Step) {
+	r.supersteps.WithLabelValues(s.Scheme).Inc()
+	r.stepSeconds.WithLabelValues(s.Delivery).Observe(s.Seconds)
+	r.messages.Add(float64(s.Messages))
+	if skew := s.Skew(); skew > 0 {
+		r.skew.Observe(skew)
+	}
+	if s.Predicted > 0 && s.Actual > 0 {
+		r.model.Observe(s.Actual / s.Predicted)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if j := r.jobs.find(s.Job); j != nil {
+		j.superstep, j.active, j.senders, j.seconds, j.at = s.Superstep, s.Active, s.Senders, s.Seconds, r.now()
+	}
+}
+
+// maxPrograms bounds the values of the label program; what comes later is "other".
+const maxPrograms = 32
+
+// programs are the names seen so far.
+type programs struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (p *programs) bounded(name string) string {
+	name = text(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.names[name] {
+		return name
+	}
+	if len(p.names) >= maxPrograms {
+		return "other"
+	}
+	if p.names == nil {
+		p.names = map[string]bool{}
+	}
+	p.names[name] = true
+	return name
+}

@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Work counts what the partitions of this process do.
+type Work struct {
+	phases          [len(trace.Phases)]prometheus.Counter
+	vertices, edges prometheus.Counter
+	partitions      prometheus.Counter
+	values, bytes   prometheus.Counter
+}
+
+// NewWork adds the metrics of partitions to the set.
+func (s *Set) NewWork() *Work {
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		s.registry.MustRegister(c)
+		return c
+	}
+	phases := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "superstep_phase_seconds_total",
+		Help: "Time that this process's partitions spent in the phases of supersteps, summed over partitions; traverse has compute in it where the two are one loop.",
+	}, []string{"phase"})
+	s.registry.MustRegister(phases)
+	w := &Work{
+		vertices:   counter("superstep_vertices_computed_total", "Vertices that this process's partitions ran."),
+		edges:      counter("superstep_edges_walked_total", "Edges that this process's partitions walked to deliver messages."),
+		partitions: counter("superstep_partition_supersteps_total", "Supersteps of this process's partitions, each partition counted."),
+		values:     counter("superstep_sent_values_total", "Combined messages that this process's partitions sent to others, in the process or not."),
+		bytes:      counter("superstep_sent_bytes_total", "Bytes of presence and values that this process's partitions sent to others, in the process or not."),
+	}
+	for i, phase := range trace.Phases {
+		w.phases[i] = phases.WithLabelValues(phase)
+	}
+	return w
+}
+
+// record counts a partition's superstep.
+func (w *Work) record(r *trace.Record) {
+	w.add(&r.Times, float64(r.Active), float64(r.Edges), float64(r.Sent), float64(r.Bytes()))
+}
+
+func (w *Work) add(t *trace.Seconds, vertices, edges, values, bytes float64) {
+	for i, seconds := range t.ByPhase() {
+		w.phases[i].Add(max(0, seconds))
+	}
+	w.partitions.Inc()
+	w.vertices.Add(vertices)
+	w.edges.Add(edges)
+	w.values.Add(values)
+	w.bytes.Add(bytes)
+}

@@ -1,0 +1,86 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Worker counts what a worker of a cluster does.
+type Worker struct {
+	session, leaving prometheus.Gauge
+	sessions         prometheus.Counter
+	commands         *prometheus.CounterVec
+	took             *prometheus.HistogramVec
+	work             *Work
+}
+
+// Commands that a worker gets.
+var commands = []string{"load", "prepare", "superstep", "values", "drop"}
+
+// NewWorker adds the metrics of a worker to the set, and those of its partitions.
+func (s *Set) NewWorker() *Worker {
+	w := &Worker{
+		session: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "superstep_worker_attached", Help: "1 while the worker has a session with the master.",
+		}),
+		leaving: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "superstep_worker_leaving", Help: "1 when the worker has been told to end, and waits for its work.",
+		}),
+		sessions: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "superstep_worker_sessions_total", Help: "Sessions begun with the master: more than one means that some broke.",
+		}),
+		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "superstep_worker_commands_total", Help: "Commands of the master that ended, by how: done, failed, cancelled.",
+		}, []string{"command", "result"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "superstep_worker_command_duration_seconds", Help: "How long commands took.", Buckets: exponential(1e-4, 13),
+		}, []string{"command"}),
+		work: s.NewWork(),
+	}
+	for _, c := range commands {
+		w.took.WithLabelValues(c)
+		for _, result := range []string{"done", "failed", "cancelled"} {
+			w.commands.WithLabelValues(c, result)
+		}
+	}
+	s.registry.MustRegister(w.session, w.leaving, w.sessions, w.commands, w.took)
+	return w
+}
+
+// Session says that a session begins or ends.
+func (w *Worker) Session(attached bool) {
+	if attached {
+		w.session.Set(1)
+		w.sessions.Inc()
+	} else {
+		w.session.Set(0)
+	}
+}
+
+// Leaving says that the worker wants to go.
+func (w *Worker) Leaving() { w.leaving.Set(1) }
+
+// Command counts a command that has ended, one of Commands; of supersteps it counts what the partitions did.
+func (w *Worker) Command(name string, took time.Duration, r *control.Report, err error) {
+	result := "done"
+	switch {
+	case errors.Is(err, context.Canceled):
+		result = "cancelled"
+	case err != nil:
+		result = "failed"
+	}
+	w.commands.WithLabelValues(name, result).Inc()
+	w.took.WithLabelValues(name).Observe(took.Seconds())
+	for _, p := range r.GetSuperstep().GetPartitions() {
+		t := p.GetTimes()
+		seconds := trace.Seconds{Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute()}
+		seconds.Wait = max(t.GetWait(), took.Seconds()-seconds.Busy())
+		w.work.add(&seconds, float64(p.Computed), float64(p.Walked), float64(p.Sent), float64(p.Bytes))
+	}
+}

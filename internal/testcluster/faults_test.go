@@ -1,0 +1,213 @@
+package testcluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// small is a graph of its own for a job.
+func small() *control.GraphSource { return &control.GraphSource{Input: "kronecker:scale=8"} }
+
+func (c *Cluster) cancel(t testing.TB, id string) {
+	t.Helper()
+	if _, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id})); err != nil {
+		t.Error(err)
+	}
+}
+
+// works has the cluster run a job to its end on so many workers.
+func (c *Cluster) works(t testing.TB, workers int) {
+	t.Helper()
+	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != workers {
+		t.Errorf("the next job: %v on %v: %s", j.State.Word(), j.Workers, j.Reason)
+	}
+}
+
+// holdsOnly reports that no worker keeps anything of jobs that have ended, but so many graphs.
+func (c *Cluster) holdsOnly(t testing.TB, kept int) {
+	t.Helper()
+	for name, p := range c.workers {
+		if p.executor == nil {
+			continue
+		}
+		if jobs, graphs := p.executor.Holds(); jobs != 0 || graphs != kept {
+			t.Errorf("worker %s holds %d jobs and %d graphs", name, jobs, graphs)
+		}
+	}
+}
+
+// TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is known of it, and the workers
+// go on.
+func TestProgramsThatPanic(t *testing.T) {
+	c := Run(t, 3, 1, master.Options{}, programs()...)
+	for method, want := range map[string]string{
+		"compute":    "program broken, vertex 7, superstep 2: no such thing",
+		"coordinate": "program broken, superstep 2: no such thing",
+		"output":     "program broken, Output of vertex ",
+	} {
+		j := c.submitSpec(t, &control.JobSpec{
+			Program: "broken", Parameters: map[string]string{"at": "7", "method": method}, Source: small(), KeepResult: true,
+		})
+		j, _ = c.watch(t, j.Id, nil)
+		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) {
+			t.Errorf("%s: found %s, %q; expected %q", method, j.State.Word(), j.Reason, want)
+		}
+		if method == "coordinate" {
+			continue // on the master
+		}
+		r, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: j.Id}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(r.Msg.Stack, "programs_test.go") {
+			t.Errorf("%s: the stack is %q", method, r.Msg.Stack)
+		}
+	}
+	c.works(t, 3)
+	c.holdsOnly(t, 0)
+}
+
+func TestJobsThatCannotRun(t *testing.T) {
+	c := Run(t, 2, 1, master.Options{}, programs()...)
+	for _, x := range []struct {
+		want string
+		spec *control.JobSpec
+	}{
+		{"there is no algorithm \"none\"", &control.JobSpec{Program: "none", Source: small()}},
+		{"parameter source is missing", &control.JobSpec{Program: "levels", Source: small()}},
+		{"parameter \"sauce\"", &control.JobSpec{Program: "levels", Parameters: map[string]string{"sauce": "1"}, Source: small()}},
+		{"damping is 2", &control.JobSpec{Program: "pagerank", Parameters: map[string]string{"damping": "2"}, Source: small()}},
+		{"there is no method nothing", &control.JobSpec{Program: "broken", Parameters: map[string]string{"at": "1", "method": "nothing"}, Source: small()}},
+		{"delivery: ", &control.JobSpec{Program: "wcc", Source: small(), Options: &control.RunOptions{Delivery: "post"}}},
+		{"uncombined", &control.JobSpec{Program: "wcc", Source: small(), Options: &control.RunOptions{Delivery: "pull", Uncombined: true}}},
+		{"weights: ", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "grid:rows=2,columns=2", Weights: "heavy"}}},
+	} {
+		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: x.spec}))
+		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("found %v, expected %q", err, x.want)
+		}
+	}
+	for _, x := range []struct {
+		want string
+		spec *control.JobSpec
+	}{
+		{"levels: the graph has no vertex 99999", &control.JobSpec{Program: "levels", Parameters: map[string]string{"source": "99999"}, Source: small()}},
+		{"no such file", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "/no/such/file.txt"}}},
+		{"is unknown", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "kronecker:size=8"}}},
+	} {
+		j, _ := c.watch(t, c.submitSpec(t, x.spec).Id, nil)
+		if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, x.want) {
+			t.Errorf("found %s, %q; expected %q", j.State.Word(), j.Reason, x.want)
+		}
+	}
+	c.works(t, 2)
+	c.holdsOnly(t, 0)
+}
+
+// TestCancelInASuperstep cancels a job while its partitions compute and send, again and again.
+func TestCancelInASuperstep(t *testing.T) {
+	c := Run(t, 4, 1, master.Options{}, programs()...)
+	for _, quiet := range []string{"true", "false"} {
+		for range 3 {
+			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
+			began := time.Time{}
+			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
+				if strings.HasSuffix(e.GetLog().GetText(), "here") {
+					began = time.Now()
+					c.cancel(t, j.Id)
+				}
+			})
+			if j.State != control.JobState_JOB_STATE_CANCELLED || j.Reason != "cancelled by a client" {
+				t.Errorf("found %s: %s", j.State.Word(), j.Reason)
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it was cancelled after %v", took)
+			}
+		}
+	}
+	c.works(t, 4)
+	c.holdsOnly(t, 0)
+}
+
+// TestWorkerDiesInAJobOfTheEngine loses a worker in mid-job: by the end of its process, which closes its connections, and
+// by that of its host or link, which does not. The job fails within 30 s with the loss as its one cause, and the cluster
+// goes on with the others.
+func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
+	for _, way := range []struct {
+		name, want string
+		lose       func(*Cluster, string)
+	}{
+		{"process", "worker w2: its session broke", (*Cluster).Kill},
+		{"host", "worker w2 was lost: not heard of for", (*Cluster).Freeze},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			c := Run(t, 4, 1, master.Options{}, programs()...)
+			var began time.Time
+			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
+			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
+				if strings.HasSuffix(e.GetLog().GetText(), "here") {
+					began = time.Now()
+					way.lose(c, "w2")
+				}
+			})
+			took := time.Since(began)
+			t.Logf("failed after %v: %s", took, j.Reason)
+			if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, way.want) {
+				t.Errorf("found %s, %q; expected %q", j.State.Word(), j.Reason, way.want)
+			}
+			if took > 15*time.Second {
+				t.Errorf("the job failed after %v", took)
+			}
+			c.Until("w2 to be lost", func() bool {
+				w := c.WorkerNamed("w2")
+				return w == nil || w.State == control.WorkerState_WORKER_STATE_LOST
+			})
+			c.works(t, 3)
+			c.StartWorker("w4")
+			c.Await(4)
+			c.works(t, 4)
+		})
+	}
+}
+
+// TestGraphOfALostWorker finds that a graph of the catalog fails with a worker that held a share, and can be loaded again.
+func TestGraphOfALostWorker(t *testing.T) {
+	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c.load(t, "web", small(), 0, 0)
+	c.Kill("w1")
+	c.Until("the graph to fail", func() bool {
+		r, err := c.Client.InspectGraph(t.Context(), connect.NewRequest(&control.InspectGraphRequest{Name: "web"}))
+		return err == nil && r.Msg.State == control.GraphState_GRAPH_STATE_FAILED
+	})
+	c.load(t, "web", small(), 0, 0)
+	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 2 {
+		t.Errorf("found %s on %v: %s", j.State.Word(), j.Workers, j.Reason)
+	}
+}
+
+// TestWorkerAfterAnotherMaster starts the master anew: workers forget what they held and work for it.
+func TestWorkerAfterAnotherMaster(t *testing.T) {
+	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c.load(t, "web", small(), 0, 0)
+	c.works(t, 3)
+	c.StopMaster()
+	c.StartMaster(c.Address)
+	c.Await(3)
+	c.works(t, 3)
+	c.Until("the workers to forget the graph", func() bool {
+		for _, p := range c.workers {
+			if _, graphs := p.executor.Holds(); graphs != 0 {
+				return false
+			}
+		}
+		return true
+	})
+}

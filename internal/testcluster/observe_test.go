@@ -1,0 +1,244 @@
+package testcluster
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// ask gets a page of the master, with a token if there is one.
+func ask(t testing.TB, url, token string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// watching is what a master is observed by.
+func watching(set *metrics.Set) master.Options {
+	runs := set.NewRuns()
+	teller := &jobtrace.Teller{New: func() trace.Journal { return runs.Journal(nil) }}
+	return master.Options{Metrics: set.Handler(), Watch: teller.Event}
+}
+
+func holds(t testing.TB, page string, lines ...string) {
+	t.Helper()
+	all := strings.Split(page, "\n")
+	for _, line := range lines {
+		if !slices.Contains(all, line) {
+			t.Errorf("there is no %s", line)
+			t.Logf("%s", page)
+			return
+		}
+	}
+}
+
+// TestMetricsOfACluster runs jobs and asks the master and the workers what they counted.
+func TestMetricsOfACluster(t *testing.T) {
+	leading, working := metrics.New("test"), metrics.New("test")
+	c := Run(t, 0, 1, watching(leading), programs()...)
+	w := working.NewWorker()
+	c.Worker.Observe = w
+	c.StartWorker("w0")
+	c.StartWorker("w1")
+	c.Await(2)
+	leading.NewMaster(func() *control.StatusResponse {
+		r, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
+		if err != nil {
+			return &control.StatusResponse{}
+		}
+		return r.Msg
+	})
+	run := func(program string, state control.JobState, values map[string]string) *control.Job {
+		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{
+			Program: program, Parameters: values, Source: &control.GraphSource{Input: "grid:rows=20,columns=20"},
+		}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, _ := c.watch(t, r.Msg.Id, nil)
+		if j.State != state {
+			t.Fatalf("found %v", j)
+		}
+		return j
+	}
+	wcc := run("wcc", control.JobState_JOB_STATE_DONE, nil)
+	run("broken", control.JobState_JOB_STATE_FAILED, map[string]string{"at": "7"})
+	status, page := ask(t, "http://"+c.Address+"/metrics", "")
+	if status != 200 {
+		t.Fatal(status, page)
+	}
+	holds(t, page,
+		`superstep_jobs_total{outcome="converged",program="wcc"} 1`,
+		`superstep_jobs_total{outcome="failed",program="broken"} 1`,
+		`superstep_job_running{job="`+wcc.Id+`",program="wcc"} 0`,
+		`superstep_workers{state="registered"} 2`, `superstep_workers_attached 2`, `superstep_worker_losses_total 0`,
+		`superstep_jobs{state="running"} 0`,
+	)
+	for _, some := range []string{`superstep_supersteps_total{scheme="pull"}`, "superstep_messages_total", "superstep_superstep_skew_ratio_count", "superstep_delivery_prediction_ratio_count"} {
+		if strings.Contains(page, some+" 0\n") || !strings.Contains(page, some+" ") {
+			t.Errorf("%s is 0, or is not there", some)
+		}
+	}
+	server := http.NewServeMux()
+	server.Handle("GET /metrics", working.Handler())
+	_, page = serve(t, server)
+	holds(t, page, `superstep_worker_attached 1`, `superstep_worker_sessions_total 2`,
+		`superstep_worker_commands_total{command="load",result="done"} 4`,
+		`superstep_worker_commands_total{command="values",result="failed"} 0`)
+	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="superstep",result="failed"} 0`) {
+		t.Error("workers have not counted their work")
+	}
+}
+
+func serve(t testing.TB, h http.Handler) (int, string) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	defer s.Close()
+	return ask(t, s.URL+"/metrics", "")
+}
+
+// workerOptions are those of workers that run nothing.
+func workerOptions(token control.Token) worker.Options {
+	return worker.Options{Token: token, About: &control.RegisterRequest{Protocol: control.Protocol}}
+}
+
+// TestWhoMayAskForMetrics: with a token, or with one that opens metrics alone; health is for everyone.
+func TestWhoMayAskForMetrics(t *testing.T) {
+	token := func(s string) control.Token {
+		k, err := control.NewToken(s, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	const all, some = "the-clusters-own-token", "one-for-prometheus-only"
+	o := watching(metrics.New("test"))
+	o.Token, o.MetricsToken = token(all), token(some)
+	c := Start(t, 0, o, workerOptions(token(all)))
+	c.Worker.About.HttpAddress, c.Worker.About.Site = "10.1.2.3:7710", "rack1"
+	c.StartWorker("w0")
+	c.Worker.About.HttpAddress = ""
+	c.StartWorker("w1") // has no port for it
+	c.Await(2)
+	at := "http://" + c.Address
+	for _, k := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/metrics", "", 401},
+		{"/metrics", "something-else-entirely", 401},
+		{"/metrics", all, 200},
+		{"/metrics", some, 200},
+		{"/metrics/targets", "", 401},
+		{"/metrics/targets", some, 200},
+		{"/debug/status", some, 401},
+		{"/debug/status", all, 200},
+		{"/healthz", "", 200},
+		{"/readyz", "", 200},
+	} {
+		if status, text := ask(t, at+k.path, k.token); status != k.want {
+			t.Errorf("%s with token %q: found %d %s, expected %d", k.path, k.token, status, text, k.want)
+		}
+	}
+	wrong, err := control.Connect(c.Address, token(some), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wrong.Close()
+	if _, err := wrong.Cluster.Status(t.Context(), connect.NewRequest(&control.StatusRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("the token for metrics asks for more: %v", err)
+	}
+	_, text := ask(t, at+"/metrics/targets", some)
+	var targets []struct {
+		Targets []string
+		Labels  map[string]string
+	}
+	if err := json.Unmarshal([]byte(text), &targets); err != nil || len(targets) != 1 || targets[0].Targets[0] != "10.1.2.3:7710" ||
+		targets[0].Labels["worker"] != "w0" || targets[0].Labels["site"] != "rack1" {
+		t.Errorf("found %s, %v", text, err)
+	}
+}
+
+// observer writes down what a worker tells it.
+type observer struct {
+	mu    sync.Mutex
+	words []string
+}
+
+func (o *observer) add(word string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.words = append(o.words, word)
+}
+
+func (o *observer) Session(attached bool) {
+	if attached {
+		o.add("attached")
+	} else {
+		o.add("over")
+	}
+}
+func (o *observer) Leaving() { o.add("leaving") }
+func (o *observer) Command(name string, _ time.Duration, r *control.Report, err error) {
+	if err != nil {
+		name += ": " + err.Error()
+	} else if name == "superstep" && len(r.GetSuperstep().GetPartitions()) == 0 {
+		name += " without a report"
+	}
+	o.add(name)
+}
+
+func TestWorkerIsObserved(t *testing.T) {
+	c, _ := startToy(t, 0)
+	o := &observer{}
+	c.Worker.Observe = o
+	p := c.StartWorker("w0")
+	c.Await(1)
+	j, _ := c.watch(t, c.submit(t, "file").Id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatal(j)
+	}
+	j, _ = c.watch(t, c.submit(t, "missing").Id, nil)
+	if j.State != control.JobState_JOB_STATE_FAILED {
+		t.Fatal(j)
+	}
+	p.Stop()
+	if err := p.Wait(t); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(o.words, ", ")
+	want := "attached, load, prepare, superstep, superstep, superstep, values, drop, drop, load: open missing: no such file, drop, drop, leaving, over"
+	if got != want {
+		t.Errorf("found    %s\nexpected %s", got, want)
+	}
+}

@@ -1,0 +1,204 @@
+package testcluster
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/cluster"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// programs are those that the tests run on clusters.
+func programs() []cluster.Program {
+	return []cluster.Program{
+		cluster.NewProgram("bfs", algorithms.BFS{}), cluster.NewProgram("levels", algorithms.BFSLevels{}),
+		cluster.NewProgram("sssp", algorithms.SSSP[float64]{}), cluster.NewProgram("pagerank", algorithms.PageRank{}),
+		cluster.NewProgram("wcc", algorithms.WCC{}),
+		cluster.NewProgram("listing", pregel.List(listing{})), cluster.NewProgram("census", census{}),
+		cluster.NewProgram("letters", letters{}), cluster.NewProgram("paths", pregel.List(paths{})), cluster.NewProgram("broken", broken{}),
+		cluster.NewProgram("forever", forever{}), cluster.NewProgram("idle", idle{}), cluster.NewProgram("chatty", chatty{}),
+	}
+}
+
+// listing gives every vertex a sum over the messages it got, one of each in-neighbour, which tells if one is missing.
+type listing struct{}
+
+func (listing) Compute(v *pregel.Vertex[uint64, uint64], messages []uint64) {
+	slices.Sort(messages)
+	for i, m := range messages {
+		v.Set(v.Value()*31 + m*uint64(i+1))
+	}
+	if v.Superstep() < 3 {
+		v.SendToAllNeighbors(v.Label() + uint64(v.Superstep()))
+	}
+	v.VoteToHalt()
+}
+
+var (
+	degrees = pregel.SumOf[int64]("degrees")
+	largest = pregel.MaxOf[uint64]("largest", 0)
+	shares  = pregel.SumOf[float64]("shares")
+	names   = pregel.NewAggregator("names", nil, func(a, b []uint64) []uint64 {
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		return all[:min(len(all), 3)]
+	}).Persistent()
+)
+
+// census aggregates, in phases that Coordinate sets.
+type census struct{}
+
+func (census) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (census) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{degrees, largest, shares, names}
+}
+
+func (census) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == 2 && degrees.Value(c) > 0 {
+		c.SetPhase(7)
+	}
+	if c.Superstep == 5 {
+		c.Halt()
+	}
+}
+
+func (census) Compute(v *pregel.Vertex[string, int64], _ int64) {
+	degrees.Add(v, int64(v.OutDegree()))
+	largest.Add(v, v.Label())
+	shares.Add(v, 1/float64(v.Label()+1))
+	if v.Label()%5 == 0 {
+		names.Add(v, []uint64{v.Label()})
+	}
+	v.Set(fmt.Sprintf("%s %d:%d/%d/%.12g/%v", v.Value(), v.Phase(), degrees.Value(v), largest.Value(v), shares.Value(v), names.Value(v)))
+}
+
+// letters go to single vertices, all over the graph.
+type letters struct{}
+
+func (letters) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (letters) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	v.Set(v.Value()*3 + sum)
+	if v.Superstep() < 4 {
+		n := v.NumVertices()
+		for i := range uint64(3) {
+			v.Send(pregel.VertexID((uint64(v.ID())*7+i*13+uint64(v.Superstep()))%n), int64(v.ID())+int64(i))
+		}
+		if v.Superstep()%2 == 1 {
+			v.SendToAllNeighbors(1)
+		}
+	}
+	v.VoteToHalt()
+}
+
+// path is a message that cannot travel as it lies in memory.
+type path struct {
+	Through []uint64
+	Name    string
+}
+
+// paths tells every vertex the least path to it, of few edges: the shortest, of these the first in lexical order.
+type paths struct{}
+
+func (paths) Compute(v *pregel.Vertex[string, path], messages []path) {
+	if v.Superstep() == 0 {
+		if v.Label()%11 == 0 {
+			v.Set("at")
+			v.SendToAllNeighbors(path{[]uint64{v.Label()}, "p"})
+		}
+	} else if v.Value() == "" && len(messages) > 0 {
+		best := slices.MinFunc(messages, func(a, b path) int { return slices.Compare(a.Through, b.Through) })
+		v.Set(fmt.Sprint(best.Name, best.Through))
+		if v.Superstep() < 4 {
+			v.SendToAllNeighbors(path{append(slices.Clone(best.Through), v.Label()), best.Name + "."})
+			v.Send(v.ID(), path{Name: "self"})
+		}
+	}
+	v.VoteToHalt()
+}
+
+// broken panics at a vertex in superstep 2.
+type broken struct {
+	At     pregel.VertexID `param:"at" help:"where to panic"`
+	Method string          `param:"method" default:"compute" help:"in what to panic"`
+}
+
+func (broken) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (p broken) Validate() error {
+	if p.Method == "nothing" {
+		return fmt.Errorf("there is no method %s", p.Method)
+	}
+	return nil
+}
+
+func (p broken) Coordinate(c *pregel.Coordinator) {
+	if p.Method == "coordinate" && c.Superstep == 2 {
+		panic("no such thing")
+	}
+}
+
+func (p broken) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	if p.Method == "compute" && v.ID() == p.At && v.Superstep() == 2 {
+		panic("no such thing")
+	}
+	if v.Superstep() < 4 {
+		v.SendToAllNeighbors(1)
+	} else {
+		v.VoteToHalt()
+	}
+}
+
+func (p broken) Output(dst []byte, x int64) []byte {
+	if p.Method == "output" {
+		panic("no such thing")
+	}
+	return fmt.Append(dst, x)
+}
+
+// forever never ends, and says when it has begun.
+type forever struct {
+	Quiet bool `param:"quiet" help:"send no messages"`
+}
+
+func (forever) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p forever) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	if v.Superstep() == 5 && v.ID() == 0 {
+		v.Logf("here")
+	}
+	if !p.Quiet {
+		v.SendToAllNeighbors(1)
+	}
+}
+
+// idle has supersteps in which nobody has anything to do but one vertex, which stays awake.
+type idle struct {
+	Supersteps int `param:"supersteps" default:"100" help:"how many"`
+}
+
+func (idle) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p idle) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	if v.ID() != 0 || v.Superstep() >= p.Supersteps-1 {
+		v.VoteToHalt()
+	}
+}
+
+// chatty is idle, and the vertex that stays awake tells its neighbours.
+type chatty struct {
+	Supersteps int `param:"supersteps" default:"100" help:"how many"`
+}
+
+func (chatty) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p chatty) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	if v.ID() == 0 && v.Superstep() < p.Supersteps-1 {
+		v.SendToAllNeighbors(1)
+		return
+	}
+	v.VoteToHalt()
+}

@@ -1,0 +1,250 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/cluster"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// load puts a graph on the cluster.
+func (c *Cluster) load(t testing.TB, name string, source *control.GraphSource, rows, columns uint32) *control.Graph {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := c.Client.LoadGraph(ctx, connect.NewRequest(&control.LoadGraphRequest{Name: name, Source: source, Rows: rows, Columns: columns}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Msg
+}
+
+func (c *Cluster) submitSpec(t testing.TB, spec *control.JobSpec) *control.Job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Msg
+}
+
+// result returns a job's lines by vertex.
+func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	stream, err := c.Client.GetResult(ctx, connect.NewRequest(&control.GetResultRequest{Id: id}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var text strings.Builder
+	for stream.Receive() {
+		text.Write(stream.Msg().Data)
+	}
+	if err := stream.Err(); err != nil {
+		t.Fatal(err)
+	}
+	values := map[uint64]string{}
+	for line := range strings.Lines(text.String()) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		label, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			t.Fatalf("line %q", line)
+		}
+		if _, twice := values[label]; twice {
+			t.Errorf("vertex %d is there twice", label)
+		}
+		values[label] = value
+	}
+	return values
+}
+
+// alone runs a program on one partition, in one process: what every cluster must compute.
+func alone(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool) (map[uint64]string, *engine.Outcome) {
+	t.Helper()
+	form, err := p.New(values, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := load.Open(t.Context(), load.Request{Name: input, Directed: directed, Weights: edges.Float64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	g, err := graph.Build(t.Context(), in, graph.Options{Weights: form.Weights()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	program, err := p.New(values, g.Find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, err := program.Bind(g, engine.Options{Deterministic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bound.Close()
+	o, err := bound.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[uint64]string{}
+	for v := range g.N {
+		lines[g.Label(pregel.VertexID(v))] = string(bound.Append(nil, pregel.VertexID(v)))
+	}
+	return lines, o
+}
+
+// near reports whether two values are the same but for the order in which floats were added.
+func near(a, b string) bool {
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	if err1 != nil || err2 != nil {
+		return a == b
+	}
+	return x == y || max(x-y, y-x) <= 1e-9*max(x, -x, y, -y)
+}
+
+// way is how a job is run on a cluster.
+type way struct {
+	program, params           string // params: key=value, ...
+	delivery, encoding        string
+	uncombined, deterministic bool
+}
+
+func (w *way) options() *control.RunOptions {
+	return &control.RunOptions{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic}
+}
+
+func (w *way) values() map[string]string {
+	values := map[string]string{}
+	for part := range strings.SplitSeq(w.params, ",") {
+		if k, v, ok := strings.Cut(part, "="); ok {
+			values[k] = v
+		}
+	}
+	return values
+}
+
+func (w *way) String() string {
+	text := w.program + " " + w.params
+	for _, s := range []string{w.delivery, w.encoding} {
+		if s != "" {
+			text += " " + s
+		}
+	}
+	if w.uncombined {
+		text += " uncombined"
+	}
+	if w.deterministic {
+		text += " deterministic"
+	}
+	return text
+}
+
+// ways are programs in every way they are delivered. Those whose results depend on the order of messages run
+// deterministically.
+func ways() []*way {
+	var all []*way
+	for _, delivery := range []string{"auto", "push", "naive", "mirrored", "pull"} {
+		for _, w := range []way{
+			{program: "levels", params: "source=3"},
+			{program: "sssp", params: "source=3"},
+			{program: "wcc"},
+			{program: "pagerank", params: "iterations=6"},
+			{program: "listing"},
+			{program: "letters"},
+			{program: "paths"},
+		} {
+			w.delivery = delivery
+			all = append(all, &w)
+		}
+	}
+	for _, encoding := range []string{"all", "bitmap", "sparse"} {
+		all = append(all, &way{program: "levels", params: "source=3", encoding: encoding})
+		all = append(all, &way{program: "pagerank", params: "iterations=4", encoding: encoding, delivery: "pull"})
+	}
+	return append(all,
+		&way{program: "bfs", params: "source=3", deterministic: true},
+		&way{program: "census"},
+		&way{program: "census", deterministic: true},
+		&way{program: "pagerank", params: "iterations=6", deterministic: true},
+		&way{program: "wcc", uncombined: true},
+		&way{program: "pagerank", params: "tolerance=0.001", uncombined: true},
+		&way{program: "letters", uncombined: true},
+		&way{program: "paths", deterministic: true},
+	)
+}
+
+// TestClusterComputesWhatOnePartitionDoes runs every program in every way on four workers, and compares the result, the
+// supersteps and the messages with those of one partition in one process.
+func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
+	c := Run(t, 4, 1, master.Options{}, programs()...)
+	known := map[string]cluster.Program{}
+	for _, p := range programs() {
+		known[p.Name] = p
+	}
+	yes, no := true, false
+	for _, g := range []struct {
+		name, input   string
+		directed      *bool
+		rows, columns uint32
+	}{
+		{"one", "kronecker:scale=8,seed1=3", &no, 4, 1},
+		{"two", "kronecker:scale=8,seed1=3", &yes, 1, 8},
+		{"odd", "uniform:vertices=37,degree=2", &yes, 1, 5},
+	} {
+		c.load(t, g.name, &control.GraphSource{Input: g.input, Directed: g.directed, Weights: "float64"}, g.rows, g.columns)
+		type answer struct {
+			values  map[uint64]string
+			outcome *engine.Outcome
+		}
+		answers := map[string]answer{}
+		for _, w := range ways() {
+			t.Run(fmt.Sprintf("%s/%v", g.name, w), func(t *testing.T) {
+				key := w.program + w.params
+				want, ok := answers[key]
+				if !ok {
+					want.values, want.outcome = alone(t, known[w.program], w.values(), g.input, g.directed)
+					answers[key] = want
+				}
+				j := c.submitSpec(t, &control.JobSpec{
+					Program: w.program, Parameters: w.values(), Graph: g.name, Options: w.options(), KeepResult: true,
+				})
+				j, _ = c.watch(t, j.Id, nil)
+				if j.State != control.JobState_JOB_STATE_DONE {
+					t.Fatalf("%v: %s", j.State.Word(), j.Reason)
+				}
+				o := want.outcome
+				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.Converged != o.Converged {
+					t.Errorf("found %d supersteps, %d messages, converged %v; expected %+v", j.Supersteps, j.Messages, j.Converged, o)
+				}
+				got := c.result(t, j.Id)
+				if len(got) != len(want.values) {
+					t.Errorf("found %d vertices, expected %d", len(got), len(want.values))
+				}
+				for v, x := range want.values {
+					if !near(got[v], x) {
+						t.Fatalf("vertex %d: found %q, expected %q", v, got[v], x)
+					}
+				}
+			})
+		}
+	}
+}

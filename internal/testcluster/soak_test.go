@@ -1,0 +1,102 @@
+package testcluster
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/master"
+)
+
+// usage is what a process takes.
+type usage struct {
+	goroutines, files int
+	heap              uint64
+	resident          int64
+}
+
+func measure(t *testing.T) (u usage) {
+	t.Helper()
+	for range 3 { // what was freed is given back by finalizers and cleanups, too
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u.goroutines, u.heap, u.resident = runtime.NumGoroutine(), m.HeapAlloc, mem.RSS()
+	if files, err := filepath.Glob("/proc/self/fd/*"); err == nil {
+		u.files = len(files)
+	}
+	return u
+}
+
+// TestManyJobsLeaveNothing runs jobs in a row, on graphs of their own and on one of the catalog, some of which fail or are
+// cancelled: goroutines, files and memory stay what they were. SUPERSTEP_SOAK is how many, 200 if not given.
+func TestManyJobsLeaveNothing(t *testing.T) {
+	jobs := 200
+	if text := os.Getenv("SUPERSTEP_SOAK"); text != "" {
+		var err error
+		if jobs, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if testing.Short() {
+		jobs = 40
+	}
+	c := Run(t, 4, 1, master.Options{}, programs()...)
+	c.load(t, "web", small(), 0, 0)
+	specs := []*control.JobSpec{
+		{Program: "wcc", Graph: "web", KeepResult: true},
+		{Program: "levels", Parameters: map[string]string{"source": "1"}, Source: small()},
+		{Program: "paths", Graph: "web"},
+		{Program: "pagerank", Parameters: map[string]string{"iterations": "3"}, Graph: "web", Options: &control.RunOptions{Delivery: "naive"}},
+		{Program: "broken", Parameters: map[string]string{"at": "7"}, Graph: "web"},
+		{Program: "forever", Graph: "web"},
+		{Program: "letters", Graph: "web", Options: &control.RunOptions{Deterministic: true}},
+	}
+	run := func(n int) {
+		for i := range n {
+			spec := specs[i%len(specs)]
+			j := c.submitSpec(t, spec)
+			want := control.JobState_JOB_STATE_DONE
+			switch spec.Program {
+			case "broken":
+				want = control.JobState_JOB_STATE_FAILED
+			case "forever":
+				want = control.JobState_JOB_STATE_CANCELLED
+			}
+			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
+				if e.GetRecord().GetSuperstep() == 3 && spec.Program == "forever" {
+					c.cancel(t, j.Id)
+				}
+			})
+			if j.State != want {
+				t.Fatalf("%s: %s: %s", spec.Program, j.State.Word(), j.Reason)
+			}
+		}
+	}
+	// The master remembers 1,000 jobs that have ended: with fewer than that, memory grows with each.
+	remembered := min(jobs, 1000)
+	run(min(jobs/4, 1000))
+	before := measure(t)
+	run(jobs)
+	after := measure(t)
+	t.Logf("before %+v\nafter  %+v", before, after)
+	if after.goroutines > before.goroutines+4 {
+		t.Errorf("%d goroutines became %d", before.goroutines, after.goroutines)
+	}
+	if after.files > before.files+2 {
+		t.Errorf("%d files became %d", before.files, after.files)
+	}
+	const perJob = 64 << 10
+	if after.heap > before.heap+uint64(remembered)*perJob+1<<20 {
+		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
+	}
+	if after.resident > before.resident+int64(remembered)*perJob+before.resident/10+8<<20 {
+		t.Errorf("%d resident bytes became %d", before.resident, after.resident)
+	}
+	c.holdsOnly(t, 1)
+}

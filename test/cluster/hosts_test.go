@@ -1,0 +1,227 @@
+//go:build linux
+
+// Package cluster_test runs the binary on hosts of its own: a master and four workers, each with its own address.
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/test/hosts"
+)
+
+const (
+	workers = 4
+	port    = ":7700"
+	// patience bounds every wait: machines are slow. A failure must be known within bound.
+	patience = 2 * time.Minute
+	bound    = 30 * time.Second
+)
+
+// binary is superstep, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "superstep")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "superstep")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/superstep").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// cluster is a master on host 0 and a worker on each of the others.
+type cluster struct {
+	*testing.T
+	net    *hosts.Network
+	master string // where it answers
+	token  string // the file
+	dir    string
+}
+
+// start starts a cluster; wires says which hosts hang on one.
+func start(t *testing.T, wires map[int]hosts.Wire) *cluster {
+	t.Helper()
+	c := &cluster{T: t, net: hosts.New(t, workers+1, wires), dir: t.TempDir()}
+	c.master = c.net.Host(0).Addr + port
+	c.token = filepath.Join(c.dir, "token")
+	if err := os.WriteFile(c.token, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.daemon(0, "master", "--listen", c.master)
+	for i := range workers {
+		c.worker(i + 1)
+	}
+	c.await(fmt.Sprintf("%d workers", workers), func(status string) bool { return strings.Count(status, " registered ") == workers })
+	return c
+}
+
+func (c *cluster) worker(host int) {
+	c.Helper()
+	c.daemon(host, "worker", "--master", c.master, "--name", name(host), "--threads", "1")
+}
+
+func name(host int) string { return fmt.Sprintf("w%d", host) }
+
+// daemon starts a program that runs until the test ends. What it writes is shown if the test fails.
+func (c *cluster) daemon(host int, args ...string) *exec.Cmd {
+	c.Helper()
+	cmd := c.net.Host(host).Command(binary, append(args, "--token-file", c.token)...)
+	said := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	c.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(bound):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		if c.Failed() {
+			c.Logf("host %d, superstep %s:\n%s", host, strings.Join(args, " "), said)
+		}
+	})
+	return cmd
+}
+
+// client runs a command on the master's host and returns what it wrote.
+func (c *cluster) client(args ...string) (out string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := c.net.Host(0).Command(binary, append(args, "--master", c.master, "--token-file", c.token)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
+	if err := cmd.Wait(); err != nil {
+		return stdout.String(), errors.Join(context.Cause(ctx), fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String())))
+	}
+	return stdout.String(), nil
+}
+
+// await waits until the cluster's status is as wanted.
+func (c *cluster) await(what string, is func(status string) bool) {
+	c.Helper()
+	var status string
+	for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(100 * time.Millisecond) {
+		if status, _ = c.client("status"); is(status) {
+			return
+		}
+	}
+	c.Fatalf("waited %v for %s; the status is\n%s", patience, what, status)
+}
+
+// job is a program whose result does not depend on how it was run.
+var job = []string{"run", "bfs", "--graph", "kronecker:scale=12", "-p", "source=3", "-p", "output=level"}
+
+// expected is what one process makes of it.
+func expected(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command(binary, append(job, "--output", "-", "--quiet")...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// succeed runs the job on the cluster.
+func (c *cluster) succeed() {
+	c.Helper()
+	file := filepath.Join(c.dir, "levels")
+	if _, err := c.client(append(job, "--output", file, "--quiet")...); err != nil {
+		c.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if want := expected(c.T); string(got) != want {
+		c.Fatalf("the cluster's levels are not those of one process: %d bytes, want %d", len(got), len(want))
+	}
+}
+
+// long is a program that runs until something ends it.
+var long = []string{"run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=100000000", "--quiet"}
+
+// failing starts the long job, does something to the cluster while it runs, and returns what the job ended with.
+func (c *cluster) failing(do func()) (after time.Duration, text string) {
+	c.Helper()
+	type end struct {
+		err  error
+		when time.Time
+	}
+	ended := make(chan end, 1)
+	go func() {
+		_, err := c.client(long...)
+		ended <- end{err, time.Now()}
+	}()
+	c.await("a running job", func(status string) bool { return strings.Contains(status, " running ") })
+	began := time.Now()
+	do()
+	e := <-ended
+	if e.err == nil {
+		c.Fatal("the job did not fail")
+	}
+	return e.when.Sub(began), e.err.Error()
+}
+
+func TestAClusterOfHosts(t *testing.T) {
+	c := start(t, nil)
+	c.succeed()
+}
+
+func TestASlowAndLossyLink(t *testing.T) {
+	c := start(t, map[int]hosts.Wire{2: {Delay: 5 * time.Millisecond, Loss: 0.01, Seed: 7}, 4: {Rate: 8 << 20}})
+	c.succeed()
+}
+
+func TestACutLink(t *testing.T) {
+	c := start(t, nil)
+	after, text := c.failing(c.net.Host(2).Cut)
+	t.Logf("the job failed after %v: %s", after, text)
+	if after > bound || !strings.Contains(text, name(2)) {
+		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after, text, bound, name(2))
+	}
+	c.await("the loss", func(status string) bool { return strings.Count(status, " registered ") == workers-1 })
+	c.succeed()
+	c.net.Host(2).Mend()
+	c.await("the return", func(status string) bool { return strings.Count(status, " registered ") == workers })
+	c.succeed()
+}
+
+func TestAVanishedHost(t *testing.T) {
+	c := start(t, nil)
+	after, text := c.failing(c.net.Host(3).Vanish)
+	t.Logf("the job failed after %v: %s", after, text)
+	if after > bound || !strings.Contains(text, name(3)) {
+		t.Errorf("the job failed after %v with %q; want it within %v, naming worker %s", after, text, bound, name(3))
+	}
+	c.await("the loss", func(status string) bool { return strings.Count(status, " registered ") == workers-1 })
+	c.succeed()
+	c.net.Host(3).Mend()
+	c.worker(3)
+	c.await("another in its place", func(status string) bool { return strings.Count(status, " registered ") == workers })
+	c.succeed()
+}

@@ -1,0 +1,43 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Observer is told what a worker does, by several goroutines at once. Its methods do not wait.
+type Observer interface {
+	// Session says that a session with the master begins or ends.
+	Session(attached bool)
+	// Leaving says that the worker wants to go: it gets no more work.
+	Leaving()
+	// Command says how a command of the master went: load, prepare, superstep, values and the like. The report is as it
+	// goes to the master; it may be nil, or without a body, when there is an error, which is context.Canceled when the
+	// command was cancelled or the session ended.
+	Command(name string, took time.Duration, r *control.Report, err error)
+}
+
+// observed tells the observer of a command.
+func (q *queue) observed(ctx context.Context, c *control.Command, took time.Duration, r *control.Report, err error) {
+	if err != nil && ctx.Err() != nil {
+		err = context.Canceled
+	}
+	q.Observe.Command(commandName(c), took, r, err)
+}
+
+func commandName(c *control.Command) string {
+	m := c.ProtoReflect()
+	if f := m.WhichOneof(m.Descriptor().Oneofs().ByName("body")); f != nil {
+		return string(f.Name())
+	}
+	return "unknown"
+}
+
+// unobserved is nobody's.
+type unobserved struct{}
+
+func (unobserved) Session(bool)                                          {}
+func (unobserved) Leaving()                                              {}
+func (unobserved) Command(string, time.Duration, *control.Report, error) {}

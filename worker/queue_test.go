@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// waiting is an executor whose commands wait for their contexts.
+type waiting struct {
+	nobody
+	began chan string
+}
+
+func (w waiting) Prepare(ctx context.Context, _ Task, _ *control.Prepare) (*control.PrepareReport, error) {
+	w.began <- "prepare"
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func (w waiting) Superstep(ctx context.Context, _ Task, _ *control.Superstep) (*control.SuperstepReport, error) {
+	w.began <- "superstep"
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func (w waiting) Drop(context.Context, Task, string) error {
+	w.began <- "drop"
+	return nil
+}
+
+// TestCancelStopsWhatWaits cancels a job with a command under way and others waiting: neither goes on, what frees is done,
+// each is answered, and nothing is kept.
+func TestCancelStopsWhatWaits(t *testing.T) {
+	x := waiting{began: make(chan string, 8)}
+	w := &worker{Options: Options{Executor: x}}
+	w.defaults()
+	s := newSession(w)
+	id := uint64(0)
+	add := func(c *control.Command) {
+		id++
+		c.Id, c.Job, c.Epoch = id, "j", 1
+		s.queue.add(t.Context(), c)
+	}
+	next := func(from <-chan string) string {
+		select {
+		case text := <-from:
+			return text
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing happened for 30 s")
+			return ""
+		}
+	}
+	add(&control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{}}})
+	if what := next(x.began); what != "prepare" {
+		t.Fatal(what)
+	}
+	add(&control.Command{Body: &control.Command_Superstep{Superstep: &control.Superstep{}}})
+	add(&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
+	add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
+	if what := next(x.began); what != "drop" {
+		t.Errorf("after the cancel began a %s", what)
+	}
+	answers := map[uint64]string{}
+	for range 4 {
+		select {
+		case m := <-s.out:
+			r := m.GetReport()
+			answers[r.Id] = r.GetFailure().GetMessage()
+		case <-time.After(30 * time.Second):
+			t.Fatalf("answered were %v", answers)
+		}
+	}
+	if answers[1] != "enough" || answers[2] != "enough" || answers[3] != "" || answers[4] != "" || len(answers) != 4 {
+		t.Errorf("found %v", answers)
+	}
+	add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "again"}}})
+	<-s.out
+	w.commands.Wait()
+	if len(s.queue.jobs) != 0 {
+		t.Errorf("%d jobs are kept", len(s.queue.jobs))
+	}
+}
