@@ -47,14 +47,8 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (
 	if len(key) > maxKey {
 		return nil, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
-	if spec.GetProgram() == "" {
-		return nil, invalid("a job names the program to run")
-	}
-	if !slices.ContainsFunc(c.programs, func(p *control.Program) bool { return p.Name == spec.Program }) {
-		return nil, invalid("there is no algorithm %.150q on this cluster", spec.Program)
-	}
-	if (spec.Graph == "") == (spec.Source.GetInput() == "") {
-		return nil, invalid("a job names a graph of the cluster, or one to load: one of the two")
+	if err := c.complete(spec); err != nil {
+		return nil, err
 	}
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
@@ -79,6 +73,26 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (
 	c.turned(j)
 	c.schedule(now)
 	return j, nil
+}
+
+// complete refuses a job that does not say what to run on what.
+func (c *cluster) complete(spec *control.JobSpec) error {
+	if spec.GetGraph500() != nil {
+		if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
+			return invalid("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
+		}
+		return nil
+	}
+	if spec.GetProgram() == "" {
+		return invalid("a job names the program to run")
+	}
+	if !slices.ContainsFunc(c.programs, func(p *control.Program) bool { return p.Name == spec.Program }) {
+		return invalid("there is no algorithm %.150q on this cluster", spec.Program)
+	}
+	if (spec.Graph == "") == (spec.Source.GetInput() == "") {
+		return invalid("a job names a graph of the cluster, or one to load: one of the two")
+	}
+	return nil
 }
 
 // schedule starts waiting jobs, oldest first, while there is room; one whose graph is not there yet lets others pass.

@@ -54,7 +54,7 @@ func (r *run) figures() *control.Job {
 	return &control.Job{
 		Supersteps: a.Supersteps, Converged: a.Converged, Messages: a.Messages, MessagesSent: a.MessagesSent, BytesSent: a.BytesSent,
 		ResultBytes: a.ResultBytes, LoadSeconds: a.LoadSeconds, RunSeconds: a.RunSeconds, WriteSeconds: a.WriteSeconds,
-		Vertices: a.Vertices, Edges: a.Edges, Directed: a.Directed, PeakMemory: a.PeakMemory,
+		Vertices: a.Vertices, Edges: a.Edges, Directed: a.Directed, PeakMemory: a.PeakMemory, Graph500: a.Graph500,
 	}
 }
 
@@ -117,6 +117,9 @@ func (r *run) graph() string {
 }
 
 func (r *run) phases(ctx context.Context) error {
+	if r.spec.Graph500 != nil {
+		return r.benchmark(ctx)
+	}
 	s := r.server
 	if r.spec.Graph == "" {
 		source, err := s.options.Engine.Source(r.spec)
@@ -197,12 +200,17 @@ func (r *run) supersteps(ctx context.Context, vertices []*control.Vertex, prepar
 	if err != nil {
 		return err
 	}
+	return r.drive(ctx, lead, "")
+}
+
+// drive leads supersteps to the end of a run; search is what their records say they are of.
+func (r *run) drive(ctx context.Context, lead Coordinator, search string) error {
 	d, err := lead.Begin()
 	for err == nil && d.Superstep != nil {
 		r.tell(d.Outcome)
 		var reports []*control.PartitionReport
 		var seconds float64
-		if reports, seconds, err = r.superstep(ctx, &d); err == nil {
+		if reports, seconds, err = r.superstep(ctx, &d, search); err == nil {
 			d, err = lead.Next(reports, seconds)
 		}
 	}
@@ -220,7 +228,7 @@ func (r *run) tell(o Outcome) {
 }
 
 // superstep has every worker run a superstep and returns the partitions' reports, in order, and the seconds it took.
-func (r *run) superstep(ctx context.Context, d *Decision) ([]*control.PartitionReport, float64, error) {
+func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*control.PartitionReport, float64, error) {
 	step := d.Superstep
 	if limit := r.server.options.SuperstepTimeout; limit > 0 {
 		var cancel context.CancelFunc
@@ -242,6 +250,7 @@ func (r *run) superstep(ctx context.Context, d *Decision) ([]*control.PartitionR
 	}
 	record := &control.SuperstepRecord{
 		Superstep: step.Superstep, Scheme: step.Scheme, Seconds: seconds, Reason: d.Reason, Predicted: d.Predicted,
+		Search: search,
 	}
 	for _, p := range reports {
 		told := withoutAggregates(p)

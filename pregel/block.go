@@ -152,6 +152,9 @@ func (v *Vertex[V, M]) sendAgain(m M) {
 		v.message = v.b.Combine(v.message, m)
 		return
 	}
+	if why := v.b.Worker.NoEdges; why != "" {
+		panic("SendToAllNeighbors twice in a superstep, without a combiner for the two: " + why)
+	}
 	for e := range v.Edges() {
 		v.Send(e.To, m)
 	}

@@ -85,8 +85,12 @@ func (v *Vertex[V, M]) VoteToHalt() { v.halt |= v.bit }
 func (v *Vertex[V, M]) Finish() { v.finish |= v.bit }
 
 // Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or the one after the other.
-// Parallel edges are yielded each. The order is that of the neighbours' ids.
+// Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
+// 1 no partition has them all: the job fails.
 func (v *Vertex[V, M]) Edges() iter.Seq[Edge] {
+	if why := v.b.Worker.NoEdges; why != "" {
+		panic("Edges: " + why)
+	}
 	local, lists := v.b.Base+v.i, v.b.Worker.Edges
 	return func(yield func(Edge) bool) {
 		for _, l := range lists {

@@ -11,8 +11,9 @@ type Worker struct {
 	Label func(VertexID) uint64
 	// Log writes one line, or is nil.
 	Log func(line string)
-	// Edges are the lists that Vertex.Edges runs over.
-	Edges []*EdgeLists
+	// Edges are the lists that Vertex.Edges runs over; NoEdges says, if there are none, why and what to use.
+	Edges   []*EdgeLists
+	NoEdges string
 	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine.
 	// Both are indexed by the aggregators' process-wide numbers.
 	Totals, Cells []Cell

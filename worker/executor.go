@@ -28,6 +28,8 @@ type Executor interface {
 	Prepare(ctx context.Context, t Task, p *control.Prepare) (*control.PrepareReport, error)
 	// Superstep runs a superstep of all this worker's partitions.
 	Superstep(ctx context.Context, t Task, s *control.Superstep) (*control.SuperstepReport, error)
+	// Benchmark does a step of Graph500.
+	Benchmark(ctx context.Context, t Task, b *control.BenchmarkStep) (*control.BenchmarkReport, error)
 	// Values passes the lines of the result to emit, in pieces of any size.
 	Values(ctx context.Context, t Task, v *control.Values, emit func(data []byte) error) error
 	// Cancel makes the job's command end soon, if one is under way. It may come at any time.

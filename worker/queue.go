@@ -165,6 +165,10 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		var p *control.PrepareReport
 		p, err = q.Executor.Prepare(ctx, t, body.Prepare)
 		r.Body = &control.Report_Prepare{Prepare: p}
+	case *control.Command_Benchmark:
+		var b *control.BenchmarkReport
+		b, err = q.Executor.Benchmark(ctx, t, body.Benchmark)
+		r.Body = &control.Report_Benchmark{Benchmark: b}
 	case *control.Command_Locate:
 		var l *control.Located
 		l, err = q.Executor.Locate(ctx, t, body.Locate)

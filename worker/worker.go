@@ -233,6 +233,10 @@ func (nobody) Locate(context.Context, Task, *control.Locate) (*control.Located, 
 	return nil, errNobody
 }
 
+func (nobody) Benchmark(context.Context, Task, *control.BenchmarkStep) (*control.BenchmarkReport, error) {
+	return nil, errNobody
+}
+
 func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
 	return errNobody
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -31,7 +32,10 @@ type app struct {
 	out     io.Writer // results and reports
 	err     io.Writer // progress, warnings, errors
 	in      io.Reader // answers to questions
+	line    string    // the command line, for those who look
 	quiet   bool
+	// logFormat is how lines beside results and reports are written: text or json.
+	logFormat *oneOf
 
 	interrupts interrupts
 	spoil      func(parent []uint32, dist []float32) // of graph500, for tests
@@ -76,18 +80,18 @@ func (a *app) main(args []string) int {
 	var job *jobError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.err, "superstep: interrupted")
+		a.notices().say(slog.LevelError, "interrupted")
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.err, "superstep: %s\n", oneLine(usage))
+		a.notices().say(slog.LevelError, oneLine(usage))
 		return exitUsage
 	case errors.As(err, &program):
-		fmt.Fprintf(a.err, "superstep: %v\n\n%s", err, program.Stack)
+		a.notices().crash(err.Error(), program.Stack)
 	case errors.As(err, &job) && job.stack && job.job.Stack != "":
-		fmt.Fprintf(a.err, "superstep: %s\n\n%s\n", oneLine(err), job.job.Stack)
+		a.notices().crash(oneLine(err), job.job.Stack+"\n")
 	case errors.As(err, &bug):
-		fmt.Fprintf(a.err, "superstep: a bug in superstep: %v\n\n%s", bug.value, bug.stack)
+		a.notices().crash(fmt.Sprintf("a bug in superstep: %v", bug.value), string(bug.stack))
 	default:
-		fmt.Fprintf(a.err, "superstep: %s\n", oneLine(err))
+		a.notices().say(slog.LevelError, oneLine(err))
 	}
 	return exitFailed
 }
@@ -113,6 +117,7 @@ func (a *app) execute(ctx context.Context, args []string) (err error) {
 	defer mem.Recover(&err)
 	root := a.root()
 	root.SetArgs(args)
+	a.line = strings.Join(append([]string{a.name}, args...), " ")
 	return root.ExecuteContext(ctx)
 }
 
@@ -141,8 +146,12 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
-	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.algorithms(),
-		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.completion(), a.version())
+	a.logFormat = &oneOf{"text", []string{"text", "json"}}
+	root.PersistentFlags().Var(a.logFormat, "log-format", "how logs, warnings and errors are written")
+	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
+	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.ui(), a.algorithms(),
+		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(),
+		a.netbench(), a.netbenchRank(), a.completion(), a.version())
 	return root
 }
 

@@ -64,7 +64,11 @@ func (a *app) logger() *slog.Logger {
 	if a.quiet {
 		level = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	o := &slog.HandlerOptions{Level: level}
+	if a.logFormat != nil && a.logFormat.value == "json" {
+		return slog.New(slog.NewJSONHandler(a.err, o))
+	}
+	return slog.New(slog.NewTextHandler(a.err, o))
 }
 
 // clusterPrograms are those of this binary, for what runs them on a cluster.

@@ -20,7 +20,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // maxThreads bounds --threads: more is a slip of the finger.
@@ -137,8 +136,9 @@ type runFlags struct {
 	combine          *oneOf
 	deterministic    bool
 	maxSupersteps    int
-	json, trace      string
-	flags            *pflag.FlagSet
+	json             string
+	seeFlags
+	flags *pflag.FlagSet
 }
 
 func (f *runFlags) define(cmd *cobra.Command) {
@@ -150,7 +150,7 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
-	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	f.seeFlags.define(cmd)
 }
 
 // defineGrid defines the flags that say how a graph is dealt to partitions.
@@ -233,15 +233,6 @@ func (f *runFlags) options(team *parallel.Team) engine.Options {
 		Team: team, Delivery: choice, Encoding: encoding, Uncombined: f.combine.value == "off",
 		Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
 	}
-}
-
-// traceTo returns where supersteps are recorded, nil if nowhere. The returned function finishes the file.
-func (f *runFlags) traceTo() (trace.Journal, func() error) {
-	if f.trace == "" {
-		return nil, func() error { return nil }
-	}
-	w := &lateFile{path: f.trace}
-	return trace.NewWriter(w), w.Close
 }
 
 // weightsFor returns what weights a program wants to be loaded.

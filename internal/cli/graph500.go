@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -84,32 +85,43 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		return err
 	}
 	defer team.Close()
-	if err := writable(g.run.json, g.run.trace); err != nil {
+	if err := errors.Join(writable(g.run.json, g.run.trace), g.run.check()); err != nil {
 		return err
 	}
 	o := g.run.options(team)
-	sink, finish := g.run.traceTo()
-	o.Trace = sink
 	progress := g.app.progress()
 	defer progress.done()
+	seen, err := g.run.start(g.app, team)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
+	o.Trace, progress.tell = seen, seen
 	report, err := graph500.Run(ctx, graph500.Config{
 		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
 		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
 	})
 	progress.done()
-	err = errors.Join(err, finish())
+	err = errors.Join(err, seen.finish())
 	var broken *validate.Violation
 	if err != nil && !errors.As(err, &broken) {
 		return err
 	}
-	if e := report.WriteText(g.app.text(g.run.json)); e != nil {
+	w := g.app.text(g.run.json)
+	if e := report.WriteText(w); e != nil {
 		return e
 	}
+	for _, line := range seen.meter.Lines() {
+		fmt.Fprintf(w, "# over all searches, %s\n", line)
+	}
 	for _, issue := range graph500.SubmissionIssues(*report) {
-		fmt.Fprintf(g.app.err, "superstep: not a submission: %s\n", issue)
+		g.app.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
 	}
 	if e := g.app.writeJSON(g.run.json, report); e != nil {
 		return e
+	}
+	if err == nil {
+		seen.linger(ctx)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	}
 	progress.done()
 	for _, line := range warnings {
-		fmt.Fprintf(a.err, "superstep: warning: %s\n", line)
+		a.notices().say(slog.LevelWarn, line)
 	}
 	account(a.out, in)
 	fmt.Fprintf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"), things(in.Edges.Len(), "edge", "edges"))

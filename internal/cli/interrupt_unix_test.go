@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -144,4 +145,39 @@ func TestSecondInterruptKills(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestInterruptWhileMeasuring: the processes that netbench starts end with it.
+func TestInterruptWhileMeasuring(t *testing.T) {
+	c := start(t, nil, "superstep", "netbench", "--workers", "2", "--repetitions", "1000000", "--json", "report", "--svg", "figure")
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skipf("no list of processes: %v", err)
+	}
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	var children []string
+	for len(children) < 2 {
+		<-again.C
+		children = childrenOf(t, c.Process.Pid)
+	}
+	must(t, c.Process.Signal(os.Interrupt))
+	c.ends()
+	for _, child := range children {
+		if _, err := os.Stat(child); err == nil {
+			t.Errorf("process %s is left", child)
+		}
+	}
+}
+
+// childrenOf returns the directories in /proc of a process's children.
+func childrenOf(t *testing.T, parent int) []string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	must(t, err)
+	return slices.DeleteFunc(all, func(dir string) bool {
+		stat, _ := os.ReadFile(dir + "/stat") // one that has ended meanwhile has none
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest) // state, parent, ...
+		return len(fields) < 2 || fields[1] != fmt.Sprint(parent)
+	})
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // stages is what is told how far long work is.
@@ -26,8 +29,9 @@ type stages interface {
 type progress struct {
 	bars *mpb.Progress // nil where nothing is shown
 	bar  *mpb.Bar
-	logs io.Writer
+	logs *notices
 	now  func() time.Time
+	tell trace.Journal // is told of stages and of the log, or nil; set before work begins
 
 	mu    sync.Mutex
 	shown step
@@ -43,7 +47,7 @@ type step struct {
 
 // progress makes the display of this invocation.
 func (a *app) progress() *progress {
-	p := &progress{logs: a.err, now: time.Now}
+	p := &progress{logs: a.notices(), now: time.Now}
 	if f, ok := a.err.(*os.File); ok && !a.quiet && terminal(f) {
 		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithRefreshRate(150*time.Millisecond))
 		p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
@@ -58,15 +62,27 @@ func terminal(f *os.File) bool {
 
 // stage says that done of total is done of something; a new name begins a new step. Several goroutines may call it.
 func (p *progress) stage(name string, done, total int64) {
-	if p.bars == nil {
+	if p.bars == nil && p.tell == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name != p.shown.name {
+		p.ended()
 		p.shown = step{name: name, begun: p.now()}
 	}
 	p.shown.done, p.shown.total = max(done, p.shown.done), total
+	if p.tell != nil && name != "" {
+		_ = p.tell.Stage(&trace.Stage{Stage: name, Done: p.shown.done, Total: total})
+	}
+}
+
+// ended tells that the step shown has ended. The lock is held. A trace that cannot be written fails the run elsewhere.
+func (p *progress) ended() {
+	if s := &p.shown; p.tell != nil && s.name != "" {
+		took := max(p.now().Sub(s.begun), time.Nanosecond)
+		_ = p.tell.Stage(&trace.Stage{Stage: s.name, Done: s.done, Total: s.total, Seconds: took.Seconds()})
+	}
 }
 
 // note says in a few words how the step goes.
@@ -79,13 +95,24 @@ func (p *progress) note(text string) {
 	p.mu.Unlock()
 }
 
-// log writes a line above the display.
+// log writes a line of the program's above the display.
 func (p *progress) log(line string) {
-	w := p.logs
 	if p.bars != nil {
-		w = p.bars
+		p.logs.to(p.bars).say(slog.LevelInfo, line)
+	} else {
+		p.logs.say(slog.LevelInfo, line)
 	}
-	fmt.Fprintln(w, line)
+	if p.tell != nil {
+		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: "info", Text: line})
+	}
+}
+
+// warn is log for what a user should know, once the display is gone.
+func (p *progress) warn(line string) {
+	p.logs.say(slog.LevelWarn, line)
+	if p.tell != nil {
+		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: "warn", Text: line})
+	}
 }
 
 func (p *progress) draw(w io.Writer, s decor.Statistics) error {
@@ -96,8 +123,12 @@ func (p *progress) draw(w io.Writer, s decor.Statistics) error {
 	return err
 }
 
-// done removes the display. It is idempotent.
+// done ends the last step and removes the display. It is idempotent.
 func (p *progress) done() {
+	p.mu.Lock()
+	p.ended()
+	p.shown = step{}
+	p.mu.Unlock()
 	if p.bars == nil {
 		return
 	}

@@ -40,6 +40,7 @@ func (r *runCommand) onCluster() bool {
 // Flags that do not go together with others.
 var (
 	ofClusters = []string{"token-file", "retry-for", "stack"}
+	ofProcess  = []string{"http", "http-linger", "http-token-file"}
 	ofLoading  = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "workers", "grid"}
 	ofWaiting  = []string{"output", "json", "trace", "verify", "stack"}
 )
@@ -61,6 +62,9 @@ func (r *runCommand) fits() error {
 			return usagef("--%s is of jobs on a cluster: give --master too", name)
 		}
 		return nil
+	}
+	if name, ok := changed(flags, ofProcess); ok {
+		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
 	}
 	if flags.Changed("threads") {
 		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
@@ -202,7 +206,7 @@ func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec)
 	}
 	j.report.WriteTime += time.Since(began).Seconds()
 	j.display.done()
-	return j.finish(j.report)
+	return j.finish(j.report, nil)
 }
 
 // of takes the figures of a job.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,9 +14,11 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -89,33 +92,6 @@ cancels it; --detach prints the job's name and leaves.`,
 	return cmd
 }
 
-// runReport is what --json writes.
-type runReport struct {
-	Algorithm     string            `json:"algorithm"`
-	Parameters    map[string]string `json:"parameters"`
-	Graph         string            `json:"graph"`
-	Vertices      int               `json:"vertices"`
-	Edges         int               `json:"edges"`
-	Directed      bool              `json:"directed"`
-	Supersteps    int               `json:"supersteps"`
-	Converged     bool              `json:"converged"`
-	LoadTime      float64           `json:"load_time"`
-	RunTime       float64           `json:"run_time"`
-	WriteTime     float64           `json:"write_time"`
-	SuperstepTime []float64         `json:"superstep_time"`
-	Messages      int               `json:"messages"`
-	MessagesSent  int               `json:"messages_sent"`
-	BytesSent     int               `json:"bytes_sent"`
-	PeakRSS       int64             `json:"peak_rss_bytes"`
-	Threads       int               `json:"threads"`
-	Workers       int               `json:"workers"`
-	Grid          string            `json:"grid"`
-	Delivery      string            `json:"delivery"`
-	Verified      *bool             `json:"verified,omitempty"`
-
-	partitions int
-}
-
 func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err := r.fits(); err != nil {
 		return err
@@ -153,59 +129,53 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return err
 	}
 	defer team.Close()
+	if err := r.run.check(); err != nil {
+		return err
+	}
 	progress := r.app.progress()
 	defer progress.done()
+	seen, err := r.run.start(r.app, team)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
+	progress.tell = seen
 	report := &runReport{
 		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: parts, Grid: grid, Delivery: r.run.delivery.value,
 		partitions: parts,
 	}
-	j := &runJob{runCommand: r, entry: e, values: values, team: team, progress: progress, report: report, parts: parts, stored: r.store.options()}
+	j := &runJob{
+		runCommand: r, entry: e, values: values, team: team, progress: progress, seen: seen, report: report, parts: parts,
+		stored: r.store.options(),
+	}
 	defer j.close()
 	if err := j.rehearse(ctx); err != nil {
 		return usageError{err}
 	}
-	if err := j.all(ctx); err != nil {
+	err = j.all(ctx)
+	progress.done()
+	if err == nil {
+		report.PeakRSS = mem.PeakRSS()
+		err = r.finish(report, &seen.meter)
+	}
+	if err = errors.Join(err, seen.finish()); err != nil {
 		return err
 	}
-	progress.done()
-	report.PeakRSS = mem.PeakRSS()
-	return r.finish(report)
+	seen.linger(ctx)
+	return nil
 }
 
-// finish writes the report: to standard output, unless the values went there.
-func (r *runCommand) finish(report *runReport) error {
+// finish writes the report: to standard output, unless the values went there. m has the summary of a local run.
+func (r *runCommand) finish(report *runReport, m *history.Meter) error {
 	r.app.warnUnconverged(report)
-	report.text(r.app.text(r.output, r.run.json))
+	w := r.app.text(r.output, r.run.json)
+	report.text(w)
+	if m != nil {
+		for _, line := range m.Lines() {
+			fmt.Fprintln(w, line)
+		}
+	}
 	return r.app.writeJSON(r.run.json, report)
-}
-
-func (a *app) warnUnconverged(report *runReport) {
-	if !report.Converged {
-		fmt.Fprintf(a.err, "superstep: warning: %s did not converge in %s\n",
-			report.Algorithm, things(report.Supersteps, "superstep", "supersteps"))
-	}
-}
-
-func (p *runReport) text(w io.Writer) {
-	kind := "undirected"
-	if p.Directed {
-		kind = "directed"
-	}
-	fmt.Fprintf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
-		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"), kind)
-	how := "converged"
-	if !p.Converged {
-		how = "stopped"
-	}
-	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"), things(p.Messages, "message", "messages"))
-	if p.partitions > 1 {
-		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.partitions)
-	}
-	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
-		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
-	if p.Verified != nil {
-		fmt.Fprintln(w, "verified: the result satisfies its certificate")
-	}
 }
 
 // runJob is one execution.
@@ -215,6 +185,7 @@ type runJob struct {
 	values   map[string]string
 	team     *parallel.Team
 	progress stages
+	seen     *sight
 	report   *runReport
 	parts    int
 	stored   graph.Options
@@ -249,19 +220,18 @@ func (j *runJob) all(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", j.graph.Name, err)
 	}
 	o := j.run.options(j.team)
-	sink, finish := j.run.traceTo()
-	o.Trace, o.Job = sink, j.entry.Name
+	o.Trace, o.Job = &trace.Named{To: j.seen, Name: j.entry.Name, About: j.about}, j.entry.Name
 	o.Progress = func(p engine.Progress) {
 		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
 	}
 	o.Log = j.progress.log
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
-		return errors.Join(err, finish())
+		return err
 	}
 	j.progress.stage("running "+j.entry.Name, 0, 0)
 	start = time.Now()
 	outcome, err := j.bound.Run(ctx)
-	if err = errors.Join(err, finish()); err != nil {
+	if err != nil {
 		return err
 	}
 	p := j.report
@@ -299,8 +269,14 @@ func (j *runJob) rehearse(ctx context.Context) error {
 	return nil
 }
 
+// about says in the trace what runs on what.
+func (j *runJob) about(t *trace.Job) {
+	t.Program, t.Parameters, t.Graph, t.Grid = j.entry.Name, j.values, j.runCommand.graph, j.report.Grid
+}
+
 // load opens and builds the graph. The tuples are kept only if they are needed to verify the result.
 func (j *runJob) load(ctx context.Context) error {
+	start := time.Now()
 	program, err := j.entry.New(j.values, nil)
 	if err != nil {
 		return err
@@ -336,19 +312,27 @@ func (j *runJob) load(ctx context.Context) error {
 	if !j.verify {
 		j.in.Close()
 	}
+	j.seen.graph(j.graph, j.report.Grid, time.Since(start).Seconds())
 	p := j.report
 	p.Vertices, p.Edges, p.Directed = j.graph.N, j.in.Edges.Len(), j.graph.Directed
 	return nil
 }
+
+// writeEvery is after how many vertices progress is told.
+const writeEvery = 1 << 16
 
 // write writes a line for every vertex.
 func (j *runJob) write(ctx context.Context) error {
 	if j.output == "" {
 		return nil
 	}
-	j.progress.stage("writing "+j.output, 0, 0)
 	g := j.graph
+	stage, done := "writing "+j.output, new(atomic.Int64)
+	j.progress.stage(stage, 0, int64(g.N))
 	line := func(dst []byte, i int) []byte {
+		if i%writeEvery == 0 {
+			j.progress.stage(stage, done.Add(writeEvery), int64(g.N))
+		}
 		id := pregel.VertexID(i)
 		if j.sorted {
 			id = pregel.VertexID(g.IDs[i])

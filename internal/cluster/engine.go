@@ -28,6 +28,9 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 	if spec == nil {
 		return errEmpty
 	}
+	if spec.Graph500 != nil {
+		return checkBenchmark(spec)
+	}
 	p, err := e.programs.find(spec.Program)
 	if err != nil {
 		return err
@@ -96,11 +99,7 @@ func (e *Engine) Source(spec *control.JobSpec) (*control.GraphSource, error) {
 
 // Lead makes the coordinator of a job.
 func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (master.Coordinator, error) {
-	p, err := e.programs.find(t.Spec.Program)
-	if err != nil {
-		return nil, err
-	}
-	program, err := p.New(t.Spec.Parameters, located(t.Vertices))
+	program, err := e.program(t)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +122,22 @@ func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (master.
 		return nil, err
 	}
 	return &coordinator{lead: lead, reports: make([]*engine.Report, len(t.Placements))}, nil
+}
+
+// program makes the program of a job, or the kernel of a job of Graph500.
+func (e *Engine) program(t master.Task) (engine.Program, error) {
+	if t.Spec.Graph500 != nil {
+		k, err := kernelOf(t.Spec.Program)
+		if err != nil {
+			return nil, err
+		}
+		return k.program(pregel.VertexID(t.Vertices[0].GetId()))
+	}
+	p, err := e.programs.find(t.Spec.Program)
+	if err != nil {
+		return nil, err
+	}
+	return p.New(t.Spec.Parameters, located(t.Vertices))
 }
 
 // coordinator is a job's Lead, as the master knows it.

@@ -32,6 +32,8 @@ type ExecutorOptions struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log gets a line now and then about refused connections, or is nil.
 	Log *slog.Logger
+	// Spoil changes what searches of Graph500 find, for tests of its judging: see graph500.ShareConfig.
+	Spoil func(first int, parent []uint32, dist []float32)
 }
 
 // Listener is a TCP listener: what accepts, and can be told to stop for a while.
@@ -50,6 +52,7 @@ type Executor struct {
 	incarnation uint64
 	graphs      map[string]*loaded
 	jobs        map[string]*job
+	benchmarks  map[string]*benchmark
 }
 
 var _ worker.Executor = (*Executor)(nil)
@@ -57,7 +60,7 @@ var _ worker.Executor = (*Executor)(nil)
 // NewExecutor makes an executor that holds nothing.
 func NewExecutor(o ExecutorOptions) *Executor {
 	o.Threads = max(o.Threads, 1)
-	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}}
+	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}, benchmarks: map[string]*benchmark{}}
 }
 
 // loaded is a share of a graph. It is freed when it is dropped and no job uses it.
@@ -98,12 +101,15 @@ func (x *Executor) Close() {
 // Reset forgets all jobs and graphs.
 func (x *Executor) Reset() {
 	x.mu.Lock()
-	jobs, graphs := x.jobs, x.graphs
-	x.jobs, x.graphs = map[string]*job{}, map[string]*loaded{}
+	jobs, graphs, benchmarks := x.jobs, x.graphs, x.benchmarks
+	x.jobs, x.graphs, x.benchmarks = map[string]*job{}, map[string]*loaded{}, map[string]*benchmark{}
 	x.mu.Unlock()
 	for _, j := range jobs {
 		j.close()
 		x.leave(j.graph)
+	}
+	for _, b := range benchmarks {
+		b.close()
 	}
 	for _, g := range graphs {
 		x.drop(g)
@@ -191,18 +197,22 @@ func (x *Executor) drop(g *loaded) {
 // Drop frees a graph, or with no name what the job holds.
 func (x *Executor) Drop(_ context.Context, t worker.Task, graph string) error {
 	x.mu.Lock()
-	g, j := x.graphs[graph], x.jobs[t.Job]
+	g, j, b := x.graphs[graph], x.jobs[t.Job], x.benchmarks[t.Job]
 	if graph != "" {
 		delete(x.graphs, graph)
-		j = nil
+		j, b = nil, nil
 	} else {
 		delete(x.jobs, t.Job)
+		delete(x.benchmarks, t.Job)
 		g = nil
 	}
 	x.mu.Unlock()
 	if j != nil {
 		j.close()
 		x.leave(j.graph)
+	}
+	if b != nil {
+		b.close()
 	}
 	if g != nil {
 		x.drop(g)

@@ -28,10 +28,11 @@ type job struct {
 	team    *parallel.Team
 	session *mesh.Session
 	share   engine.Share
-	end     context.CancelFunc
+	end     context.CancelFunc // of the run
+	past    int                // supersteps of this run and those before it
 }
 
-func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare, g *loaded) (_ *job, err error) {
+func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare, g *loaded) (*job, error) {
 	known, err := x.options.Programs.find(p.Program)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,12 @@ func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare
 	if err != nil {
 		return nil, err
 	}
-	o, err := options(p.Options)
+	return x.begin(ctx, t, t.Job, program, p.Options, p.Placements, g)
+}
+
+// begin makes a job of a program and readies it for superstep 0; name is what workers know it by when they meet.
+func (x *Executor) begin(ctx context.Context, t worker.Task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *loaded) (_ *job, err error) {
+	o, err := options(run)
 	if err != nil {
 		return nil, err
 	}
@@ -55,25 +61,42 @@ func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare
 		}
 	}()
 	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
-	if p.Options.GetTrace() {
+	if run.GetTrace() {
 		o.Trace = told{}
 	}
 	if j.share, err = program.Share(g.Graph, o); err != nil {
 		return nil, asProgram(err)
 	}
+	if j.session, err = x.meet(ctx, name, t.Epoch, placements, codec); err != nil {
+		return nil, err
+	}
+	return j, asProgram(j.again())
+}
+
+// meet opens a session with the other workers of a job.
+func (x *Executor) meet(ctx context.Context, name string, epoch uint32, placements []*control.Placement, codec transport.Codec) (*mesh.Session, error) {
 	x.mu.Lock()
 	m := x.mesh
 	x.mu.Unlock()
 	if m == nil {
 		return nil, errors.New("the worker is not registered")
 	}
-	if j.session, err = m.Open(ctx, number(t.Job), t.Epoch, layoutOf(p.Placements), codec); err != nil {
-		return nil, err
-	}
+	return m.Open(ctx, number(name), epoch, layoutOf(placements), codec)
+}
+
+// again readies the job for superstep 0, after a run of it or before the first.
+func (j *job) again() error {
 	running, end := context.WithCancel(context.Background())
+	before := j.end
 	j.end = end
-	err = j.share.Begin(running, j.session.Endpoint, func() { j.session.Fail(transport.ErrClosed) })
-	return j, asProgram(err)
+	past := j.past
+	err := j.share.Begin(running, func(partition int) transport.Endpoint {
+		return transport.Later(j.session.Endpoint(partition), past)
+	}, func() { j.session.Fail(transport.ErrClosed) })
+	if before != nil {
+		before() // Begin has ended the run before, whose end would have failed the session
+	}
+	return err
 }
 
 // told makes the engine tell of exchanges: reports have them, and the master makes records of these.
@@ -126,8 +149,9 @@ func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.Sup
 	}
 	reports, err := j.share.Superstep(ctx, command)
 	if err != nil {
-		return nil, j.lost(asProgram(err))
+		return nil, lost(j.self, asProgram(err))
 	}
+	j.past++
 	r := &control.SuperstepReport{Superstep: s.Superstep}
 	for _, p := range reports {
 		r.Partitions = append(r.Partitions, partitionReportOf(p))
@@ -136,13 +160,13 @@ func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.Sup
 }
 
 // lost tells an error that follows from the loss of a connection from others.
-func (j *job) lost(err error) error {
+func lost(self string, err error) error {
 	var broken *mesh.BrokenError
 	if !errors.As(err, &broken) {
 		return err
 	}
 	other := broken.From
-	if other == j.self {
+	if other == self {
 		other = broken.To
 	}
 	return &worker.LostError{Worker: other, Err: broken}

@@ -12,17 +12,17 @@ import (
 
 func superstepOf(c *engine.Command) *control.Superstep {
 	return &control.Superstep{
-		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends,
+		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Totals: append([]byte(nil), c.Encoded...),
 	}
 }
 
 func commandOf(s *control.Superstep) (*engine.Command, error) {
-	if s.Scheme > uint32(delivery.Pull) {
+	if s.Scheme > uint32(delivery.Ring) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}
 	return &engine.Command{
-		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends,
+		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
 		SenderEdges: int(s.SenderEdges), Encoded: s.Totals,
 	}, nil
 }

@@ -27,3 +27,16 @@ type Link interface {
 	// Receive returns the oldest message of a rank under a tag; it belongs to the caller. It waits no longer than ctx.
 	Receive(ctx context.Context, from int, tag uint32) ([]byte, error)
 }
+
+// Releaser is a Link that can use the memory of received messages again.
+type Releaser interface {
+	// Release gives back a message that Receive returned, which nobody reads any more.
+	Release(data []byte)
+}
+
+// Release gives back a message to a link that has a use for its memory.
+func Release(link Link, data []byte) {
+	if r, ok := link.(Releaser); ok {
+		r.Release(data)
+	}
+}

@@ -169,6 +169,9 @@ func (m *machine) store(t transfer, data []byte) error {
 			m.slots[s] = parts[i]
 		}
 	}
+	if t.combine || m.fixed {
+		Release(m.link, data)
+	}
 	return nil
 }
 

@@ -1174,6 +1174,7 @@ type Command struct {
 	//	*Command_Cancel
 	//	*Command_Drop
 	//	*Command_Locate
+	//	*Command_Benchmark
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1300,6 +1301,15 @@ func (x *Command) GetLocate() *Locate {
 	return nil
 }
 
+func (x *Command) GetBenchmark() *BenchmarkStep {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Benchmark); ok {
+			return x.Benchmark
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1332,6 +1342,10 @@ type Command_Locate struct {
 	Locate *Locate `protobuf:"bytes,12,opt,name=locate,proto3,oneof"`
 }
 
+type Command_Benchmark struct {
+	Benchmark *BenchmarkStep `protobuf:"bytes,20,opt,name=benchmark,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1345,6 +1359,8 @@ func (*Command_Cancel) isCommand_Body() {}
 func (*Command_Drop) isCommand_Body() {}
 
 func (*Command_Locate) isCommand_Body() {}
+
+func (*Command_Benchmark) isCommand_Body() {}
 
 // Report answers a command; those to values come in several, all but the last with `more`.
 type Report struct {
@@ -1361,6 +1377,7 @@ type Report struct {
 	//	*Report_Superstep
 	//	*Report_Values
 	//	*Report_Located
+	//	*Report_Benchmark
 	Body          isReport_Body `protobuf_oneof:"body"`
 	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; not in reports of supersteps
 	unknownFields protoimpl.UnknownFields
@@ -1484,6 +1501,15 @@ func (x *Report) GetLocated() *Located {
 	return nil
 }
 
+func (x *Report) GetBenchmark() *BenchmarkReport {
+	if x != nil {
+		if x, ok := x.Body.(*Report_Benchmark); ok {
+			return x.Benchmark
+		}
+	}
+	return nil
+}
+
 func (x *Report) GetPeakMemory() uint64 {
 	if x != nil {
 		return x.PeakMemory
@@ -1515,6 +1541,10 @@ type Report_Located struct {
 	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
 }
 
+type Report_Benchmark struct {
+	Benchmark *BenchmarkReport `protobuf:"bytes,20,opt,name=benchmark,proto3,oneof"`
+}
+
 func (*Report_Load) isReport_Body() {}
 
 func (*Report_Prepare) isReport_Body() {}
@@ -1524,6 +1554,8 @@ func (*Report_Superstep) isReport_Body() {}
 func (*Report_Values) isReport_Body() {}
 
 func (*Report_Located) isReport_Body() {}
+
+func (*Report_Benchmark) isReport_Body() {}
 
 // Failure is why a command was not done. Of a program that panicked it has the vertex and the stack.
 type Failure struct {
@@ -2312,7 +2344,8 @@ type Superstep struct {
 	Scheme        uint32                 `protobuf:"varint,3,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	Sends         bool                   `protobuf:"varint,4,opt,name=sends,proto3" json:"sends,omitempty"`
 	SenderEdges   uint64                 `protobuf:"varint,5,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
-	Totals        []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"` // of the aggregators
+	Totals        []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"`      // of the aggregators
+	Finished      bool                   `protobuf:"varint,7,opt,name=finished,proto3" json:"finished,omitempty"` // some vertices are
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2387,6 +2420,13 @@ func (x *Superstep) GetTotals() []byte {
 		return x.Totals
 	}
 	return nil
+}
+
+func (x *Superstep) GetFinished() bool {
+	if x != nil {
+		return x.Finished
+	}
+	return false
 }
 
 type SuperstepReport struct {
@@ -2878,6 +2918,540 @@ func (x *Exchange) GetBytes() uint64 {
 	return 0
 }
 
+// BenchmarkStep is a step of Graph500. All workers of the job do it together, but for the generation; a search is done by
+// supersteps, between Search and Judge.
+type BenchmarkStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Step:
+	//
+	//	*BenchmarkStep_Generate
+	//	*BenchmarkStep_Construct
+	//	*BenchmarkStep_Roots
+	//	*BenchmarkStep_Search
+	//	*BenchmarkStep_Judge
+	Step          isBenchmarkStep_Step `protobuf_oneof:"step"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BenchmarkStep) Reset() {
+	*x = BenchmarkStep{}
+	mi := &file_control_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BenchmarkStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BenchmarkStep) ProtoMessage() {}
+
+func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
+func (*BenchmarkStep) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *BenchmarkStep) GetGenerate() *Generate {
+	if x != nil {
+		if x, ok := x.Step.(*BenchmarkStep_Generate); ok {
+			return x.Generate
+		}
+	}
+	return nil
+}
+
+func (x *BenchmarkStep) GetConstruct() *Construct {
+	if x != nil {
+		if x, ok := x.Step.(*BenchmarkStep_Construct); ok {
+			return x.Construct
+		}
+	}
+	return nil
+}
+
+func (x *BenchmarkStep) GetRoots() *FindRoots {
+	if x != nil {
+		if x, ok := x.Step.(*BenchmarkStep_Roots); ok {
+			return x.Roots
+		}
+	}
+	return nil
+}
+
+func (x *BenchmarkStep) GetSearch() *Search {
+	if x != nil {
+		if x, ok := x.Step.(*BenchmarkStep_Search); ok {
+			return x.Search
+		}
+	}
+	return nil
+}
+
+func (x *BenchmarkStep) GetJudge() *Judge {
+	if x != nil {
+		if x, ok := x.Step.(*BenchmarkStep_Judge); ok {
+			return x.Judge
+		}
+	}
+	return nil
+}
+
+type isBenchmarkStep_Step interface {
+	isBenchmarkStep_Step()
+}
+
+type BenchmarkStep_Generate struct {
+	Generate *Generate `protobuf:"bytes,1,opt,name=generate,proto3,oneof"`
+}
+
+type BenchmarkStep_Construct struct {
+	Construct *Construct `protobuf:"bytes,2,opt,name=construct,proto3,oneof"`
+}
+
+type BenchmarkStep_Roots struct {
+	Roots *FindRoots `protobuf:"bytes,3,opt,name=roots,proto3,oneof"`
+}
+
+type BenchmarkStep_Search struct {
+	Search *Search `protobuf:"bytes,4,opt,name=search,proto3,oneof"`
+}
+
+type BenchmarkStep_Judge struct {
+	Judge *Judge `protobuf:"bytes,5,opt,name=judge,proto3,oneof"`
+}
+
+func (*BenchmarkStep_Generate) isBenchmarkStep_Step() {}
+
+func (*BenchmarkStep_Construct) isBenchmarkStep_Step() {}
+
+func (*BenchmarkStep_Roots) isBenchmarkStep_Step() {}
+
+func (*BenchmarkStep_Search) isBenchmarkStep_Step() {}
+
+func (*BenchmarkStep_Judge) isBenchmarkStep_Step() {}
+
+// Generate makes the worker's share of the tuples.
+type Generate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Spec          *Graph500              `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Generate) Reset() {
+	*x = Generate{}
+	mi := &file_control_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Generate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Generate) ProtoMessage() {}
+
+func (x *Generate) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Generate.ProtoReflect.Descriptor instead.
+func (*Generate) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *Generate) GetSpec() *Graph500 {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *Generate) GetPlacements() []*Placement {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
+// Construct is kernel 1.
+type Construct struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Construct) Reset() {
+	*x = Construct{}
+	mi := &file_control_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Construct) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Construct) ProtoMessage() {}
+
+func (x *Construct) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Construct.ProtoReflect.Descriptor instead.
+func (*Construct) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{34}
+}
+
+type FindRoots struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindRoots) Reset() {
+	*x = FindRoots{}
+	mi := &file_control_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindRoots) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindRoots) ProtoMessage() {}
+
+func (x *FindRoots) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
+func (*FindRoots) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{35}
+}
+
+// Search makes ready to search from a root.
+type Search struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kernel        string                 `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"` // bfs or sssp
+	Root          *Vertex                `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
+	Options       *RunOptions            `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Search) Reset() {
+	*x = Search{}
+	mi := &file_control_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Search) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Search) ProtoMessage() {}
+
+func (x *Search) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Search.ProtoReflect.Descriptor instead.
+func (*Search) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Search) GetKernel() string {
+	if x != nil {
+		return x.Kernel
+	}
+	return ""
+}
+
+func (x *Search) GetRoot() *Vertex {
+	if x != nil {
+		return x.Root
+	}
+	return nil
+}
+
+func (x *Search) GetOptions() *RunOptions {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+// Judge brings what the search found to the input's numbers and judges it, if that was asked for.
+type Judge struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Root          uint64                 `protobuf:"varint,1,opt,name=root,proto3" json:"root,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Judge) Reset() {
+	*x = Judge{}
+	mi := &file_control_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Judge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Judge) ProtoMessage() {}
+
+func (x *Judge) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Judge.ProtoReflect.Descriptor instead.
+func (*Judge) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Judge) GetRoot() uint64 {
+	if x != nil {
+		return x.Root
+	}
+	return 0
+}
+
+// BenchmarkReport answers a step. Times are the worker's own.
+type BenchmarkReport struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Seconds          float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"` // of the generation, of kernel 1
+	Vertices         uint64                 `protobuf:"varint,2,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Edges            uint64                 `protobuf:"varint,3,opt,name=edges,proto3" json:"edges,omitempty"`
+	Roots            []*Vertex              `protobuf:"bytes,4,rep,name=roots,proto3" json:"roots,omitempty"`
+	Facts            []byte                 `protobuf:"bytes,5,opt,name=facts,proto3" json:"facts,omitempty"` // of the first search of a kernel: as in PrepareReport
+	TranslateSeconds float64                `protobuf:"fixed64,6,opt,name=translate_seconds,json=translateSeconds,proto3" json:"translate_seconds,omitempty"`
+	ValidateSeconds  float64                `protobuf:"fixed64,7,opt,name=validate_seconds,json=validateSeconds,proto3" json:"validate_seconds,omitempty"`
+	Nedge            uint64                 `protobuf:"varint,8,opt,name=nedge,proto3" json:"nedge,omitempty"`
+	Violation        *Violation             `protobuf:"bytes,9,opt,name=violation,proto3" json:"violation,omitempty"` // the search is not valid
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *BenchmarkReport) Reset() {
+	*x = BenchmarkReport{}
+	mi := &file_control_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BenchmarkReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BenchmarkReport) ProtoMessage() {}
+
+func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
+func (*BenchmarkReport) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *BenchmarkReport) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *BenchmarkReport) GetVertices() uint64 {
+	if x != nil {
+		return x.Vertices
+	}
+	return 0
+}
+
+func (x *BenchmarkReport) GetEdges() uint64 {
+	if x != nil {
+		return x.Edges
+	}
+	return 0
+}
+
+func (x *BenchmarkReport) GetRoots() []*Vertex {
+	if x != nil {
+		return x.Roots
+	}
+	return nil
+}
+
+func (x *BenchmarkReport) GetFacts() []byte {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *BenchmarkReport) GetTranslateSeconds() float64 {
+	if x != nil {
+		return x.TranslateSeconds
+	}
+	return 0
+}
+
+func (x *BenchmarkReport) GetValidateSeconds() float64 {
+	if x != nil {
+		return x.ValidateSeconds
+	}
+	return 0
+}
+
+func (x *BenchmarkReport) GetNedge() uint64 {
+	if x != nil {
+		return x.Nedge
+	}
+	return 0
+}
+
+func (x *BenchmarkReport) GetViolation() *Violation {
+	if x != nil {
+		return x.Violation
+	}
+	return nil
+}
+
+// Violation is a rule that a search's result breaks.
+type Violation struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rule          uint32                 `protobuf:"varint,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Violation) Reset() {
+	*x = Violation{}
+	mi := &file_control_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Violation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Violation) ProtoMessage() {}
+
+func (x *Violation) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Violation.ProtoReflect.Descriptor instead.
+func (*Violation) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *Violation) GetRule() uint32 {
+	if x != nil {
+		return x.Rule
+	}
+	return 0
+}
+
+func (x *Violation) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Violation) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Values asks for the result's lines, an input id and a value each.
 type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2888,7 +3462,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2900,7 +3474,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2913,7 +3487,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Values) GetSorted() bool {
@@ -2932,7 +3506,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3518,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3531,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -2978,7 +3552,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2990,7 +3564,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3003,7 +3577,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Cancel) GetReason() string {
@@ -3030,7 +3604,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3042,7 +3616,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3055,7 +3629,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Drop) GetGraph() string {
@@ -3077,7 +3651,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3663,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3102,7 +3676,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -3144,13 +3718,14 @@ type JobSpec struct {
 	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                       // the result need not be by rising id
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
+	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3162,7 +3737,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3175,7 +3750,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -3241,6 +3816,259 @@ func (x *JobSpec) GetColumns() uint32 {
 	return 0
 }
 
+func (x *JobSpec) GetGraph500() *Graph500 {
+	if x != nil {
+		return x.Graph500
+	}
+	return nil
+}
+
+// Graph500 is the benchmark: generation, kernel 1, searches from many roots, each timed and judged.
+type Graph500 struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Scale         uint32                 `protobuf:"varint,1,opt,name=scale,proto3" json:"scale,omitempty"`
+	EdgeFactor    uint32                 `protobuf:"varint,2,opt,name=edge_factor,json=edgeFactor,proto3" json:"edge_factor,omitempty"`
+	Seed1         uint64                 `protobuf:"varint,3,opt,name=seed1,proto3" json:"seed1,omitempty"`
+	Seed2         uint64                 `protobuf:"varint,4,opt,name=seed2,proto3" json:"seed2,omitempty"`
+	Roots         uint32                 `protobuf:"varint,5,opt,name=roots,proto3" json:"roots,omitempty"`
+	Sssp          bool                   `protobuf:"varint,6,opt,name=sssp,proto3" json:"sssp,omitempty"`
+	Validate      bool                   `protobuf:"varint,7,opt,name=validate,proto3" json:"validate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Graph500) Reset() {
+	*x = Graph500{}
+	mi := &file_control_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Graph500) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Graph500) ProtoMessage() {}
+
+func (x *Graph500) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
+func (*Graph500) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *Graph500) GetScale() uint32 {
+	if x != nil {
+		return x.Scale
+	}
+	return 0
+}
+
+func (x *Graph500) GetEdgeFactor() uint32 {
+	if x != nil {
+		return x.EdgeFactor
+	}
+	return 0
+}
+
+func (x *Graph500) GetSeed1() uint64 {
+	if x != nil {
+		return x.Seed1
+	}
+	return 0
+}
+
+func (x *Graph500) GetSeed2() uint64 {
+	if x != nil {
+		return x.Seed2
+	}
+	return 0
+}
+
+func (x *Graph500) GetRoots() uint32 {
+	if x != nil {
+		return x.Roots
+	}
+	return 0
+}
+
+func (x *Graph500) GetSssp() bool {
+	if x != nil {
+		return x.Sssp
+	}
+	return false
+}
+
+func (x *Graph500) GetValidate() bool {
+	if x != nil {
+		return x.Validate
+	}
+	return false
+}
+
+// Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
+type Graph500Result struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Generation    float64                `protobuf:"fixed64,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	Construction  float64                `protobuf:"fixed64,2,opt,name=construction,proto3" json:"construction,omitempty"`
+	Roots         []uint64               `protobuf:"varint,3,rep,packed,name=roots,proto3" json:"roots,omitempty"`
+	Bfs           *KernelResult          `protobuf:"bytes,4,opt,name=bfs,proto3" json:"bfs,omitempty"`
+	Sssp          *KernelResult          `protobuf:"bytes,5,opt,name=sssp,proto3" json:"sssp,omitempty"`
+	Violation     *Violation             `protobuf:"bytes,6,opt,name=violation,proto3" json:"violation,omitempty"` // of the last search
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Graph500Result) Reset() {
+	*x = Graph500Result{}
+	mi := &file_control_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Graph500Result) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Graph500Result) ProtoMessage() {}
+
+func (x *Graph500Result) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
+func (*Graph500Result) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *Graph500Result) GetGeneration() float64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *Graph500Result) GetConstruction() float64 {
+	if x != nil {
+		return x.Construction
+	}
+	return 0
+}
+
+func (x *Graph500Result) GetRoots() []uint64 {
+	if x != nil {
+		return x.Roots
+	}
+	return nil
+}
+
+func (x *Graph500Result) GetBfs() *KernelResult {
+	if x != nil {
+		return x.Bfs
+	}
+	return nil
+}
+
+func (x *Graph500Result) GetSssp() *KernelResult {
+	if x != nil {
+		return x.Sssp
+	}
+	return nil
+}
+
+func (x *Graph500Result) GetViolation() *Violation {
+	if x != nil {
+		return x.Violation
+	}
+	return nil
+}
+
+type KernelResult struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Time          []float64              `protobuf:"fixed64,1,rep,packed,name=time,proto3" json:"time,omitempty"`
+	Translate     []float64              `protobuf:"fixed64,2,rep,packed,name=translate,proto3" json:"translate,omitempty"`
+	Validate      []float64              `protobuf:"fixed64,3,rep,packed,name=validate,proto3" json:"validate,omitempty"`
+	Nedge         []uint64               `protobuf:"varint,4,rep,packed,name=nedge,proto3" json:"nedge,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KernelResult) Reset() {
+	*x = KernelResult{}
+	mi := &file_control_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KernelResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KernelResult) ProtoMessage() {}
+
+func (x *KernelResult) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
+func (*KernelResult) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *KernelResult) GetTime() []float64 {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *KernelResult) GetTranslate() []float64 {
+	if x != nil {
+		return x.Translate
+	}
+	return nil
+}
+
+func (x *KernelResult) GetValidate() []float64 {
+	if x != nil {
+		return x.Validate
+	}
+	return nil
+}
+
+func (x *KernelResult) GetNedge() []uint64 {
+	if x != nil {
+		return x.Nedge
+	}
+	return nil
+}
+
 type Job struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3269,13 +4097,14 @@ type Job struct {
 	Threads       uint32                 `protobuf:"varint,24,opt,name=threads,proto3" json:"threads,omitempty"`                         // of all workers
 	PeakMemory    uint64                 `protobuf:"varint,25,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the workers' processes, summed, in bytes
 	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                              // of a program that panicked; GetJob alone has it
+	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3287,7 +4116,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3300,7 +4129,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Job) GetId() string {
@@ -3485,6 +4314,13 @@ func (x *Job) GetStack() string {
 	return ""
 }
 
+func (x *Job) GetGraph500() *Graph500Result {
+	if x != nil {
+		return x.Graph500
+	}
+	return nil
+}
+
 type SubmitJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
@@ -3495,7 +4331,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3507,7 +4343,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3520,7 +4356,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -3546,7 +4382,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3558,7 +4394,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3571,7 +4407,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -3591,7 +4427,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3603,7 +4439,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3616,7 +4452,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -3642,7 +4478,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3654,7 +4490,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3667,7 +4503,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -3688,7 +4524,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3700,7 +4536,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3713,7 +4549,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -3746,6 +4582,7 @@ type JobEvent struct {
 	//	*JobEvent_Record
 	//	*JobEvent_Log
 	//	*JobEvent_Progress
+	//	*JobEvent_Stage
 	Body          isJobEvent_Body        `protobuf_oneof:"body"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3754,7 +4591,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +4603,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +4616,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -3832,6 +4669,15 @@ func (x *JobEvent) GetProgress() *Progress {
 	return nil
 }
 
+func (x *JobEvent) GetStage() *BenchmarkStage {
+	if x != nil {
+		if x, ok := x.Body.(*JobEvent_Stage); ok {
+			return x.Stage
+		}
+	}
+	return nil
+}
+
 func (x *JobEvent) GetTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Time
@@ -3859,6 +4705,10 @@ type JobEvent_Progress struct {
 	Progress *Progress `protobuf:"bytes,5,opt,name=progress,proto3,oneof"` // not kept: it has the sequence of the event before it
 }
 
+type JobEvent_Stage struct {
+	Stage *BenchmarkStage `protobuf:"bytes,20,opt,name=stage,proto3,oneof"`
+}
+
 func (*JobEvent_Job) isJobEvent_Body() {}
 
 func (*JobEvent_Record) isJobEvent_Body() {}
@@ -3866,6 +4716,77 @@ func (*JobEvent_Record) isJobEvent_Body() {}
 func (*JobEvent_Log) isJobEvent_Body() {}
 
 func (*JobEvent_Progress) isJobEvent_Body() {}
+
+func (*JobEvent_Stage) isJobEvent_Body() {}
+
+// BenchmarkStage is what Graph500 does now, and what it has just found.
+type BenchmarkStage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Stage         string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	Done          uint32                 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
+	Total         uint32                 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BenchmarkStage) Reset() {
+	*x = BenchmarkStage{}
+	mi := &file_control_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BenchmarkStage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BenchmarkStage) ProtoMessage() {}
+
+func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
+func (*BenchmarkStage) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *BenchmarkStage) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *BenchmarkStage) GetDone() uint32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *BenchmarkStage) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *BenchmarkStage) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
 
 type SuperstepRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3875,13 +4796,14 @@ type SuperstepRecord struct {
 	Partitions    []*PartitionReport     `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty"`                                                                           // without aggregates
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                                                                                   // why the scheme was chosen
 	Predicted     map[string]float64     `protobuf:"bytes,6,rep,name=predicted,proto3" json:"predicted,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // seconds, by scheme
+	Search        string                 `protobuf:"bytes,20,opt,name=search,proto3" json:"search,omitempty"`                                                                                  // of Graph500: which one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3893,7 +4815,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3906,7 +4828,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -3951,6 +4873,13 @@ func (x *SuperstepRecord) GetPredicted() map[string]float64 {
 	return nil
 }
 
+func (x *SuperstepRecord) GetSearch() string {
+	if x != nil {
+		return x.Search
+	}
+	return ""
+}
+
 type CancelJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3961,7 +4890,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3973,7 +4902,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3986,7 +4915,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -4013,7 +4942,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4025,7 +4954,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4038,7 +4967,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -4064,7 +4993,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4076,7 +5005,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4089,7 +5018,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -4111,7 +5040,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4123,7 +5052,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4136,7 +5065,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -4188,7 +5117,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4200,7 +5129,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4213,7 +5142,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Graph) GetName() string {
@@ -4315,7 +5244,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4327,7 +5256,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4340,7 +5269,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 type ListGraphsResponse struct {
@@ -4352,7 +5281,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4364,7 +5293,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4377,7 +5306,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -4396,7 +5325,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4408,7 +5337,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4421,7 +5350,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -4440,7 +5369,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4452,7 +5381,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4465,7 +5394,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -4497,7 +5426,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4509,7 +5438,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4522,7 +5451,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Worker) GetName() string {
@@ -4631,7 +5560,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4643,7 +5572,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4656,7 +5585,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 type ListWorkersResponse struct {
@@ -4668,7 +5597,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4680,7 +5609,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4693,7 +5622,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -4711,7 +5640,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4723,7 +5652,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4736,7 +5665,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 type StatusResponse struct {
@@ -4759,7 +5688,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4771,7 +5700,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4784,7 +5713,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -4943,7 +5872,7 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"\bAttached\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xd1\x03\n" +
+	"\aGoodbye\"\x96\x04\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4954,8 +5883,9 @@ const file_control_proto_rawDesc = "" +
 	"\x06values\x18\a \x01(\v2\x1c.superstep.control.v1.ValuesH\x00R\x06values\x126\n" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
-	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locateB\x06\n" +
-	"\x04body\"\xee\x03\n" +
+	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x12C\n" +
+	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmarkB\x06\n" +
+	"\x04body\"\xb5\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -4966,7 +5896,8 @@ const file_control_proto_rawDesc = "" +
 	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
 	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x12;\n" +
 	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06values\x129\n" +
-	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12\x1f\n" +
+	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12E\n" +
+	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
@@ -5047,14 +5978,15 @@ const file_control_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xa8\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xc4\x01\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
 	"\x06scheme\x18\x03 \x01(\rR\x06scheme\x12\x14\n" +
 	"\x05sends\x18\x04 \x01(\bR\x05sends\x12!\n" +
 	"\fsender_edges\x18\x05 \x01(\x04R\vsenderEdges\x12\x16\n" +
-	"\x06totals\x18\x06 \x01(\fR\x06totals\"v\n" +
+	"\x06totals\x18\x06 \x01(\fR\x06totals\x12\x1a\n" +
+	"\bfinished\x18\a \x01(\bR\bfinished\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
@@ -5104,7 +6036,41 @@ const file_control_proto_rawDesc = "" +
 	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
 	"\bencoding\x18\x03 \x01(\tR\bencoding\x12\x1a\n" +
 	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\" \n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\xbc\x02\n" +
+	"\rBenchmarkStep\x12<\n" +
+	"\bgenerate\x18\x01 \x01(\v2\x1e.superstep.control.v1.GenerateH\x00R\bgenerate\x12?\n" +
+	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x127\n" +
+	"\x05roots\x18\x03 \x01(\v2\x1f.superstep.control.v1.FindRootsH\x00R\x05roots\x126\n" +
+	"\x06search\x18\x04 \x01(\v2\x1c.superstep.control.v1.SearchH\x00R\x06search\x123\n" +
+	"\x05judge\x18\x05 \x01(\v2\x1b.superstep.control.v1.JudgeH\x00R\x05judgeB\x06\n" +
+	"\x04step\"\x7f\n" +
+	"\bGenerate\x122\n" +
+	"\x04spec\x18\x01 \x01(\v2\x1e.superstep.control.v1.Graph500R\x04spec\x12?\n" +
+	"\n" +
+	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
+	"placements\"\v\n" +
+	"\tConstruct\"\v\n" +
+	"\tFindRoots\"\x8e\x01\n" +
+	"\x06Search\x12\x16\n" +
+	"\x06kernel\x18\x01 \x01(\tR\x06kernel\x120\n" +
+	"\x04root\x18\x02 \x01(\v2\x1c.superstep.control.v1.VertexR\x04root\x12:\n" +
+	"\aoptions\x18\x03 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\"\x1b\n" +
+	"\x05Judge\x12\x12\n" +
+	"\x04root\x18\x01 \x01(\x04R\x04root\"\xd4\x02\n" +
+	"\x0fBenchmarkReport\x12\x18\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x1a\n" +
+	"\bvertices\x18\x02 \x01(\x04R\bvertices\x12\x14\n" +
+	"\x05edges\x18\x03 \x01(\x04R\x05edges\x122\n" +
+	"\x05roots\x18\x04 \x03(\v2\x1c.superstep.control.v1.VertexR\x05roots\x12\x14\n" +
+	"\x05facts\x18\x05 \x01(\fR\x05facts\x12+\n" +
+	"\x11translate_seconds\x18\x06 \x01(\x01R\x10translateSeconds\x12)\n" +
+	"\x10validate_seconds\x18\a \x01(\x01R\x0fvalidateSeconds\x12\x14\n" +
+	"\x05nedge\x18\b \x01(\x04R\x05nedge\x12=\n" +
+	"\tviolation\x18\t \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\"G\n" +
+	"\tViolation\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\" \n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"!\n" +
 	"\vValuesChunk\x12\x12\n" +
@@ -5118,7 +6084,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xa9\x03\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xe5\x03\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -5131,10 +6097,34 @@ const file_control_proto_rawDesc = "" +
 	"keepResult\x12\x1a\n" +
 	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\t \x01(\rR\acolumns\x1a=\n" +
+	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
+	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdf\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb3\x01\n" +
+	"\bGraph500\x12\x14\n" +
+	"\x05scale\x18\x01 \x01(\rR\x05scale\x12\x1f\n" +
+	"\vedge_factor\x18\x02 \x01(\rR\n" +
+	"edgeFactor\x12\x14\n" +
+	"\x05seed1\x18\x03 \x01(\x04R\x05seed1\x12\x14\n" +
+	"\x05seed2\x18\x04 \x01(\x04R\x05seed2\x12\x14\n" +
+	"\x05roots\x18\x05 \x01(\rR\x05roots\x12\x12\n" +
+	"\x04sssp\x18\x06 \x01(\bR\x04sssp\x12\x1a\n" +
+	"\bvalidate\x18\a \x01(\bR\bvalidate\"\x97\x02\n" +
+	"\x0eGraph500Result\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x01R\n" +
+	"generation\x12\"\n" +
+	"\fconstruction\x18\x02 \x01(\x01R\fconstruction\x12\x14\n" +
+	"\x05roots\x18\x03 \x03(\x04R\x05roots\x124\n" +
+	"\x03bfs\x18\x04 \x01(\v2\".superstep.control.v1.KernelResultR\x03bfs\x126\n" +
+	"\x04sssp\x18\x05 \x01(\v2\".superstep.control.v1.KernelResultR\x04sssp\x12=\n" +
+	"\tviolation\x18\x06 \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\"r\n" +
+	"\fKernelResult\x12\x12\n" +
+	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
+	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
+	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xa1\a\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -5167,7 +6157,8 @@ const file_control_proto_rawDesc = "" +
 	"\athreads\x18\x18 \x01(\rR\athreads\x12\x1f\n" +
 	"\vpeak_memory\x18\x19 \x01(\x04R\n" +
 	"peakMemory\x12\x14\n" +
-	"\x05stack\x18\x1a \x01(\tR\x05stack\"W\n" +
+	"\x05stack\x18\x1a \x01(\tR\x05stack\x12@\n" +
+	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"W\n" +
 	"\x10SubmitJobRequest\x121\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
@@ -5181,15 +6172,21 @@ const file_control_proto_rawDesc = "" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
-	"\x04past\x18\x03 \x01(\bR\x04past\"\xbf\x02\n" +
+	"\x04past\x18\x03 \x01(\bR\x04past\"\xfd\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
 	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
-	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12.\n" +
+	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12<\n" +
+	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12.\n" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
-	"\x04body\"\xd2\x02\n" +
+	"\x04body\"d\n" +
+	"\x0eBenchmarkStage\x12\x14\n" +
+	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
+	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xea\x02\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
 	"\x06scheme\x18\x02 \x01(\rR\x06scheme\x12\x18\n" +
@@ -5198,7 +6195,8 @@ const file_control_proto_rawDesc = "" +
 	"partitions\x18\x04 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
 	"partitions\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12R\n" +
-	"\tpredicted\x18\x06 \x03(\v24.superstep.control.v1.SuperstepRecord.PredictedEntryR\tpredicted\x1a<\n" +
+	"\tpredicted\x18\x06 \x03(\v24.superstep.control.v1.SuperstepRecord.PredictedEntryR\tpredicted\x12\x16\n" +
+	"\x06search\x18\x14 \x01(\tR\x06search\x1a<\n" +
 	"\x0ePredictedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\":\n" +
@@ -5327,7 +6325,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -5365,38 +6363,50 @@ var file_control_proto_goTypes = []any{
 	(*Times)(nil),                 // 33: superstep.control.v1.Times
 	(*Peer)(nil),                  // 34: superstep.control.v1.Peer
 	(*Exchange)(nil),              // 35: superstep.control.v1.Exchange
-	(*Values)(nil),                // 36: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 37: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 38: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 39: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 40: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 41: superstep.control.v1.JobSpec
-	(*Job)(nil),                   // 42: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 43: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 44: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 45: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 46: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 47: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 48: superstep.control.v1.JobEvent
-	(*SuperstepRecord)(nil),       // 49: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 50: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 51: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 52: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 53: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 54: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 55: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 56: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 57: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 58: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 59: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 60: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 61: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 62: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 63: superstep.control.v1.StatusResponse
-	nil,                           // 64: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 65: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 66: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 67: google.protobuf.Timestamp
+	(*BenchmarkStep)(nil),         // 36: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 37: superstep.control.v1.Generate
+	(*Construct)(nil),             // 38: superstep.control.v1.Construct
+	(*FindRoots)(nil),             // 39: superstep.control.v1.FindRoots
+	(*Search)(nil),                // 40: superstep.control.v1.Search
+	(*Judge)(nil),                 // 41: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 42: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 43: superstep.control.v1.Violation
+	(*Values)(nil),                // 44: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 45: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 46: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 47: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 48: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 49: superstep.control.v1.JobSpec
+	(*Graph500)(nil),              // 50: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 51: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 52: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 53: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 54: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 55: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 56: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 57: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 58: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 59: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 60: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 61: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 62: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 63: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 64: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 65: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 66: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 67: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 68: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 69: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 70: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 71: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 72: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 73: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 74: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 75: superstep.control.v1.StatusResponse
+	nil,                           // 76: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 77: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 78: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 79: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,  // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -5405,7 +6415,7 @@ var file_control_proto_depIdxs = []int32{
 	11, // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	18, // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	12, // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	40, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	48, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	9,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	14, // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	15, // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
@@ -5414,90 +6424,109 @@ var file_control_proto_depIdxs = []int32{
 	22, // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	28, // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
 	30, // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	36, // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	38, // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	39, // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	44, // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	46, // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	47, // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	25, // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	19, // 19: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	23, // 20: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	29, // 21: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	31, // 22: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	37, // 23: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	26, // 24: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	21, // 25: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	20, // 26: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	27, // 27: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	64, // 28: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	24, // 29: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	20, // 30: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	27, // 31: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	32, // 32: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	33, // 33: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	34, // 34: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	35, // 35: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	67, // 36: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	65, // 37: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	21, // 38: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	24, // 39: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	41, // 40: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,  // 41: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	67, // 42: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	67, // 43: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	67, // 44: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	41, // 45: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	42, // 46: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	67, // 47: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	42, // 48: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	49, // 49: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	40, // 50: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,  // 51: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	67, // 52: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	32, // 53: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	66, // 54: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21, // 55: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21, // 56: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 57: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20, // 58: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	54, // 59: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 60: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	59, // 61: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	59, // 62: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	54, // 63: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	42, // 64: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	67, // 65: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,  // 66: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 67: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	43, // 68: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	44, // 69: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	46, // 70: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	47, // 71: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	50, // 72: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	51, // 73: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	53, // 74: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	55, // 75: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	57, // 76: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	58, // 77: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	60, // 78: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	62, // 79: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 80: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13, // 81: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	42, // 82: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	45, // 83: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	42, // 84: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	48, // 85: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	42, // 86: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	52, // 87: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	54, // 88: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	56, // 89: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	54, // 90: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	54, // 91: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	61, // 92: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	63, // 93: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	80, // [80:94] is the sub-list for method output_type
-	66, // [66:80] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	36, // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	19, // 20: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	23, // 21: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	29, // 22: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	31, // 23: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	45, // 24: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	26, // 25: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	42, // 26: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	21, // 27: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	20, // 28: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	27, // 29: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	76, // 30: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	24, // 31: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	20, // 32: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	27, // 33: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	32, // 34: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	33, // 35: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	34, // 36: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	35, // 37: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	37, // 38: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	38, // 39: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	39, // 40: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	40, // 41: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	41, // 42: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	50, // 43: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	20, // 44: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	27, // 45: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	24, // 46: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	27, // 47: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	43, // 48: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	79, // 49: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	77, // 50: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	21, // 51: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	24, // 52: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	50, // 53: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	52, // 54: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	52, // 55: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	43, // 56: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	49, // 57: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,  // 58: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	79, // 59: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	79, // 60: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	79, // 61: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	51, // 62: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	49, // 63: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	53, // 64: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	79, // 65: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	53, // 66: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	61, // 67: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	48, // 68: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,  // 69: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	60, // 70: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	79, // 71: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	32, // 72: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	78, // 73: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21, // 74: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21, // 75: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,  // 76: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20, // 77: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	66, // 78: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,  // 79: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	71, // 80: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	71, // 81: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	66, // 82: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	53, // 83: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	79, // 84: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,  // 85: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,  // 86: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	54, // 87: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	55, // 88: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	57, // 89: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	58, // 90: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	62, // 91: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	63, // 92: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	65, // 93: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	67, // 94: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	69, // 95: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	70, // 96: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	72, // 97: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	74, // 98: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,  // 99: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13, // 100: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	53, // 101: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	56, // 102: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	53, // 103: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	59, // 104: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	53, // 105: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	64, // 106: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	66, // 107: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	68, // 108: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	66, // 109: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	66, // 110: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	73, // 111: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	75, // 112: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	99, // [99:113] is the sub-list for method output_type
+	85, // [85:99] is the sub-list for method input_type
+	85, // [85:85] is the sub-list for extension type_name
+	85, // [85:85] is the sub-list for extension extendee
+	0,  // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -5527,6 +6556,7 @@ func file_control_proto_init() {
 		(*Command_Cancel)(nil),
 		(*Command_Drop)(nil),
 		(*Command_Locate)(nil),
+		(*Command_Benchmark)(nil),
 	}
 	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*Report_Load)(nil),
@@ -5534,13 +6564,22 @@ func file_control_proto_init() {
 		(*Report_Superstep)(nil),
 		(*Report_Values)(nil),
 		(*Report_Located)(nil),
+		(*Report_Benchmark)(nil),
 	}
 	file_control_proto_msgTypes[17].OneofWrappers = []any{}
-	file_control_proto_msgTypes[44].OneofWrappers = []any{
+	file_control_proto_msgTypes[32].OneofWrappers = []any{
+		(*BenchmarkStep_Generate)(nil),
+		(*BenchmarkStep_Construct)(nil),
+		(*BenchmarkStep_Roots)(nil),
+		(*BenchmarkStep_Search)(nil),
+		(*BenchmarkStep_Judge)(nil),
+	}
+	file_control_proto_msgTypes[55].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
 		(*JobEvent_Progress)(nil),
+		(*JobEvent_Stage)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5548,7 +6587,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   63,
+			NumMessages:   75,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

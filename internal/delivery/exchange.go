@@ -22,9 +22,10 @@ type Exchange[M any] struct {
 	end      transport.Endpoint
 	gate     chan struct{}
 	force    Encoding
-	raw      bool // messages hold no pointers
-	size     int  // of a message, in bytes
-	peers    [2][]peer[M]
+	raw      bool         // messages hold no pointers
+	size     int          // of a message, in bytes
+	peers    [2][]peer[M] // of expand and fold, and of those back
+	finished [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
 	to       []uint32
@@ -32,6 +33,8 @@ type Exchange[M any] struct {
 	packed   pregel.Packed // a column that came
 	keys     []uint64
 	ordered  []sent[M]
+	passed   []*passed // tokens of this superstep, the first passing of them
+	passing  int
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
 	Tracing bool
@@ -56,8 +59,9 @@ type peer[M any] struct {
 // NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
-	x.peers[0] = make([]peer[M], p.Of)
-	x.peers[1] = make([]peer[M], p.Of)
+	for _, peers := range []*[]peer[M]{&x.peers[0], &x.peers[1], &x.finished[0], &x.finished[1]} {
+		*peers = make([]peer[M], p.Of)
+	}
 	x.sends = make([]peer[M], p.Of)
 	return x
 }
@@ -67,7 +71,7 @@ func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
 // Begin forgets what the last superstep sent.
-func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes = x.Peers[:0], 0, 0 }
+func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0 }
 
 // End ends the superstep's exchanges, and returns the account of them: nil of the only partition.
 func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Account, error) {
@@ -84,7 +88,9 @@ func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Accoun
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
-	x.Sent += f.Count
+	if f.Kind.Carries() {
+		x.Sent += f.Count
+	}
 	x.Bytes += f.Size()
 	if x.Tracing {
 		x.Peers = append(x.Peers, trace.Peer{
@@ -168,16 +174,10 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []i
 	return in, nil
 }
 
-// Fold sends the partial results for ghosts in an inbox over destination slots to their owners, folds in what comes for
-// the owned, and takes the ghosts out of the inbox. s is the receivers' side.
-func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
-	if len(s.Line) == 0 {
-		return nil
-	}
-	kind, peers := transport.Fold, x.peers[0]
-	if back {
-		kind, peers = transport.FoldBack, x.peers[1]
-	}
+// FoldOut sends the partial results for ghosts in an inbox over destination slots to their owners, and takes them out of
+// the inbox. s is the receivers' side.
+func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *pregel.Inbox[M], superstep int, back bool) error {
+	kind, peers := x.folding(back)
 	for _, q := range s.Line {
 		to, group := &peers[q], s.Groups[q]
 		lo, hi := group.Words()
@@ -192,6 +192,12 @@ func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M
 			return err
 		}
 	}
+	return nil
+}
+
+// FoldIn folds in what comes for the owned. Every FoldOut has one.
+func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
+	kind, _ := x.folding(back)
 	for range s.Line {
 		in, err := x.receive(ctx, kind, s.Line, superstep)
 		if err != nil {
@@ -209,6 +215,14 @@ func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M
 		x.end.Release(in)
 	}
 	return nil
+}
+
+// folding returns the kind of a fold's frames, and their buffers.
+func (x *Exchange[M]) folding(back bool) (transport.Kind, []peer[M]) {
+	if back {
+		return transport.FoldBack, x.peers[1]
+	}
+	return transport.Fold, x.peers[0]
 }
 
 // values puts a peer's messages into its frame.
@@ -248,12 +262,7 @@ func checkValues(in *transport.Frame, size int) error {
 // receivers returns the local indices that a column over a fold list is for.
 func (x *Exchange[M]) receivers(in *transport.Frame, list bitmap.Ranked) ([]uint32, error) {
 	n := list.Count()
-	words := bitmap.Words(n) + 1
-	if cap(x.words) < words {
-		x.words = make([]uint64, words)
-	}
-	x.words = x.words[:words]
-	clear(x.words)
+	x.scratch(bitmap.Words(n) + 1)
 	if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, x.words); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,10 @@ func FuzzFrames(f *testing.F) {
 		}
 		outbox := []*pregel.Outbox[uint32]{pregel.NewOutbox[uint32](2, false)}
 		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, false)
-		err2 := x.Fold(t.Context(), receivers, k, inbox, 0, false)
+		err2 := x.FoldOut(receivers, inbox, 0, false)
+		if err2 == nil {
+			err2 = x.FoldIn(t.Context(), receivers, k, inbox, 0, false)
+		}
 		err3 := x.Uncombined(t.Context(), receivers, layout.Slots, nil, sink, 0, false)
 		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
 		err5 := x.SendInOrder(t.Context(), outbox, sink, 0)

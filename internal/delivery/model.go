@@ -3,15 +3,19 @@ package delivery
 import (
 	"fmt"
 	"math"
+
+	"github.com/superstep-go/superstep/internal/graph"
 )
 
 // Load is what a superstep has to deliver, to whom, and over what graph: all of the model's inputs.
 type Load struct {
 	Vertices, Arcs      int
 	Partitions, Threads int
-	Listed              int // vertices on all expand lists: how many values a full expand sends
-	Ghosts              int // destination ghosts of all partitions: how many values a full fold sends
-	Untransposed        int // arcs to be brought into the senders' order before the first mirrored push
+	Grid                graph.Grid // of the partitions; N x 1 for every flat one
+	SubSteps            int        // of a ring, by owner
+	Listed              int        // vertices on all expand lists: how many values a full expand sends
+	Ghosts              int        // destination ghosts of all partitions: how many values a full fold sends
+	Untransposed        int        // arcs to be brought into the senders' order before the first mirrored push
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
@@ -54,15 +58,27 @@ func (c *Costs) Into(m map[string]float64) {
 
 // Predict returns what each scheme would take for a load.
 func (r *Rates) Predict(l *Load) Costs {
-	c := Costs{None: math.Inf(1), Naive: math.Inf(1), Mirrored: math.Inf(1), Pull: math.Inf(1)}
+	var c Costs
+	for s := range c {
+		c[s] = math.Inf(1)
+	}
 	threads := float64(max(l.Threads, 1))
 	push := r.push(l, threads)
-	c[Naive] = push + r.fold(l, threads)
-	expand := r.expand(l, threads)
-	if l.Partitions > 1 {
-		c[Mirrored] = push + expand + float64(l.Untransposed)*r.Transpose/min(threads, float64(l.Partitions))
+	if l.Grid.Flat() {
+		c[Naive] = push + r.fold(l, l.Partitions, threads)
+		expand := r.expand(l, l.Partitions, threads)
+		if l.Partitions > 1 {
+			c[Mirrored] = push + expand + float64(l.Untransposed)*r.Transpose/min(threads, float64(l.Partitions))
+		}
+		c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
+		return c
 	}
-	c[Pull] = r.pull(l)/threads + r.ForkJoin + expand
+	expand := r.expand(l, l.Grid.Rows, threads)
+	c[Push] = expand + push + r.fold(l, l.Grid.Columns, threads)
+	c[Pull] = expand + r.whole(l, threads) + r.ForkJoin
+	if l.AnyOne {
+		c[Ring] = expand + r.ring(l, threads) + r.ForkJoin
+	}
 	return c
 }
 
@@ -99,34 +115,36 @@ func (l *Load) probes() float64 {
 	return rows * -math.Expm1(-q*edges/rows) / q
 }
 
-// expand is the time of the columns of senders' messages. A sender of degree d has an edge into (1-(1-1/P)^d) of the P
-// partitions (gamma of Ueno13, 3.1).
-func (r *Rates) expand(l *Load, threads float64) float64 {
-	p := float64(l.Partitions)
-	if p <= 1 || l.Senders == 0 {
+// expand is the time of the columns of senders' messages, along lines of so many blocks. A sender of degree d has an edge
+// into (1-(1-1/L)^d) of the L blocks (gamma of Ueno13, 3.1).
+func (r *Rates) expand(l *Load, line int, threads float64) float64 {
+	if line <= 1 || l.Senders == 0 {
 		return 0
 	}
+	n := float64(line)
 	degree := float64(l.SenderEdges) / float64(l.Senders)
-	values := min(float64(l.Senders)*(p-1)*-math.Expm1(degree*math.Log1p(-1/p)), float64(l.Listed))
-	return r.columns(values, float64(l.Listed), float64(l.Bytes), p, threads)
+	values := min(float64(l.Senders)*(n-1)*-math.Expm1(degree*math.Log1p(-1/n)), float64(l.Listed))
+	return r.columns(l, line, values, float64(l.Listed), float64(l.Bytes), threads)
 }
 
-// fold is the time of the columns of partial results: pushing e edges at random into g ghosts reaches g(1-exp(-e/g)).
-func (r *Rates) fold(l *Load, threads float64) float64 {
-	p, ghosts := float64(l.Partitions), float64(l.Ghosts)
-	if p <= 1 || ghosts == 0 {
+// fold is the time of the columns of partial results, along lines of so many blocks: pushing e edges at random into g
+// ghosts reaches g(1-exp(-e/g)).
+func (r *Rates) fold(l *Load, line int, threads float64) float64 {
+	ghosts := float64(l.Ghosts)
+	if line <= 1 || ghosts == 0 {
 		return 0
 	}
-	values := ghosts * -math.Expm1(-float64(l.SenderEdges)*(p-1)/p/ghosts)
-	return r.columns(values, ghosts, float64(l.FoldBytes), p, threads)
+	values := ghosts * -math.Expm1(-float64(l.SenderEdges)*float64(line-1)/float64(line)/ghosts)
+	return r.columns(l, line, values, ghosts, float64(l.FoldBytes), threads)
 }
 
-// columns is the time of all columns between p partitions, over lists of so many, with so many values of so many bytes.
-func (r *Rates) columns(values, listed, bytes, p, threads float64) float64 {
+// columns is the time of one column between any two partitions of the same line of so many, over lists of so many in
+// all, with so many values of so many bytes.
+func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float64) float64 {
 	presence := min(listed/8, 2*values)
 	work := values*r.Value + listed/64*r.Word
-	frames := p * (p - 1)
-	return (work+frames*r.Beta)/min(threads, p) + r.Alpha*(presence+values*bytes)
+	p := float64(l.Partitions)
+	return (work+p*float64(line-1)*r.Beta)/min(threads, p) + r.Alpha*(presence+values*bytes)
 }
 
 // Policy decides how each superstep is delivered: it takes the scheme that the model predicts to be the fastest, and
@@ -184,10 +202,16 @@ func (p *Policy) beamer(l *Load) Scheme {
 		p.pulling = false
 	}
 	p.before = l.Senders
-	if p.pulling {
+	switch {
+	case p.pulling && !l.Grid.Flat() && l.AnyOne:
+		return Ring
+	case p.pulling:
 		return Pull
+	case !l.Grid.Flat():
+		return Push
+	default:
+		return Naive
 	}
-	return Naive
 }
 
 // noise is the time in seconds below which a delivery teaches nothing.

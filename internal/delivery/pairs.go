@@ -22,10 +22,7 @@ type Sink[M any] func(to []uint32, msg []M)
 // message. Those for owned slots go to the sink as they are. s is the receivers' side, and slots the vertices there.
 func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *pregel.Slots, bins []*pregel.Bins[M], sink Sink[M], superstep int, back bool) error {
 	p := x.part
-	kind, peers := transport.Fold, x.peers[0]
-	if back {
-		kind, peers = transport.FoldBack, x.peers[1]
-	}
+	kind, peers := x.folding(back)
 	for q := range peers {
 		peers[q].positions, peers[q].messages = peers[q].positions[:0], peers[q].messages[:0]
 	}

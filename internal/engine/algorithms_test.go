@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -65,8 +66,8 @@ func TestBFSAgainstTwin(t *testing.T) {
 		out, _ := shape.adjacency()
 		source := shape.n / 3
 		want := levels(out, source)
-		for _, s := range settings() {
-			g := shape.load(t, s.parts, edges.Unweighted)
+		for _, s := range inGrids(delivery.ChooseRing) {
+			g := shape.loadAs(t, s, edges.Unweighted)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)
 			for v := range want {
@@ -106,8 +107,8 @@ func TestSSSPAgainstTwin(t *testing.T) {
 		out, weights := shape.adjacency()
 		source := shape.n / 2
 		want := distances(out, weights, source)
-		for _, s := range settings() {
-			g := shape.load(t, s.parts, edges.Float64)
+		for _, s := range inGrids() {
+			g := shape.loadAs(t, s, edges.Float64)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
 			tree, _ := run(t, g, algorithms.SSSPTree[float64]{Source: id}, s)
@@ -125,8 +126,8 @@ func TestWCCAgainstTwin(t *testing.T) {
 		undirected := shape
 		undirected.directed = false
 		out, _ := undirected.adjacency()
-		for _, s := range settings() {
-			g := shape.load(t, s.parts, edges.Unweighted)
+		for _, s := range inGrids() {
+			g := shape.loadAs(t, s, edges.Unweighted)
 			got, _ := run(t, g, algorithms.WCC{}, s)
 			seen := make([]bool, shape.n)
 			for v := range seen {
@@ -177,8 +178,8 @@ func TestPageRankAgainstTwin(t *testing.T) {
 			want = next
 		}
 		var exact []float64
-		for _, s := range settings() {
-			g := shape.load(t, s.parts, edges.Unweighted)
+		for _, s := range inGrids() {
+			g := shape.loadAs(t, s, edges.Unweighted)
 			if s.o.Deterministic && s.o.Delivery != 0 {
 				continue
 			}

@@ -83,7 +83,7 @@ func noAllocation[V, M any](t *testing.T, name string, graphs []*graph.Graph, p 
 				if o.Deterministic && o.Delivery != delivery.ChooseAuto || o.Uncombined && o.Delivery != delivery.ChooseNaive {
 					continue
 				}
-				way := setting{len(g.Parts), threads, o}
+				way := setting{parts: len(g.Parts), threads: threads, o: o}
 				each := allocated(t, g, p, way)
 				slices.Sort(each)
 				which := len(each) / 2

@@ -27,6 +27,7 @@ func (r *runner[V, M]) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.lists.reset()
+	clear(r.grids.told)
 	r.clearColumns()
 	r.kernel.Reset()
 	r.failure.Store(nil)

@@ -119,12 +119,18 @@ func text(s string) uint64 {
 // way its message comes.
 func leastSender(t *testing.T, rng *rand.Rand) {
 	p := chaos[pregel.VertexID]{
-		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(3)), combiner: combiners.Sender(),
+		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(3)), combiner: combiners.Sender(), blind: rng.IntN(2) == 0,
 		to:   func(v at[pregel.VertexID], _ uint64) pregel.VertexID { return v.ID() },
 		from: func(id pregel.VertexID) uint64 { return uint64(id) },
 	}
-	compareWithToy(t, rng, "Sender", 0, pregel.Program[uint64, pregel.VertexID](p), nil, deterministic(
-		delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull))
+	ways := deterministic(delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull)
+	if p.blind {
+		for _, s := range grids() {
+			s.o.Deterministic, s.o.Uncombined = true, false
+			ways = append(ways, s)
+		}
+	}
+	compareWithToy(t, rng, "Sender", 0, pregel.Program[uint64, pregel.VertexID](p), nil, ways)
 }
 
 // deterministic returns the settings of deterministic runs.
@@ -133,7 +139,7 @@ func deterministic(choices ...delivery.Choice) []setting {
 	for _, parts := range []int{1, 2, 3, 4, 7} {
 		for _, choice := range choices {
 			for _, threads := range []int{1, 3} {
-				all = append(all, setting{parts, threads, engine.Options{Delivery: choice, Deterministic: true}})
+				all = append(all, setting{parts: parts, threads: threads, o: engine.Options{Delivery: choice, Deterministic: true}})
 			}
 		}
 	}

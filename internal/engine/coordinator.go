@@ -13,6 +13,8 @@ type Command struct {
 	// Scheme delivers the messages of the last superstep to neighbours; Sends says that there are others.
 	Scheme delivery.Scheme
 	Sends  bool
+	// Finished says that some vertices are finished.
+	Finished bool
 	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
 	SenderEdges int
 	Totals      []pregel.Cell
@@ -132,7 +134,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	}
 	c.command.Superstep++
 	c.command.SenderEdges = c.sum.SenderEdges
-	c.command.Sends = c.sum.Sends > 0
+	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.vertices)
 	c.command.Scheme = c.choose()
 	c.consult()
 	return &c.command, o

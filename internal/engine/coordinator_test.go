@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -58,7 +59,7 @@ func play(t *testing.T, script string) string {
 			v := fields(t, rest)
 			c = &coordinator{
 				limit: v["limit"], vertices: uint64(v["vertices"]),
-				load:   delivery.Load{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Threads: 1},
+				load:   delivery.Load{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1},
 				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, Edge: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
 			}
 			if at, ok := v["halt"]; ok {

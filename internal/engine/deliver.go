@@ -23,14 +23,19 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 			return err
 		}
 	}
-	if c.Scheme == delivery.Pull {
+	var err error
+	switch {
+	case c.Scheme == delivery.Pull && r.part.Grid.Flat():
 		return r.pullAndCompute(ctx, c)
+	case c.Scheme == delivery.Pull:
+		err = r.pullBlocks(ctx, c)
+	case c.Scheme == delivery.Ring:
+		err = r.ringBlocks(ctx, c)
+	default:
+		err = r.pushBlocks(ctx, c)
 	}
-	r.write.Clear()
-	if c.Scheme != delivery.None {
-		if err := r.pushBlocks(ctx, c); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return r.computeInbox(c)
 }
@@ -82,7 +87,7 @@ func (r *runner[V, M]) expand(ctx context.Context, c *Command, b *graph.Block, b
 // ownChunks are the borders of runs of owned vertices with about as many in-edges each.
 func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
-// pullAndCompute expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
+// pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
 func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
 	for i, ways := range r.layout.Blocks {

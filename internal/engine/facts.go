@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -28,7 +29,7 @@ func (j *Job[V, M]) facts() *Facts {
 	f := &Facts{
 		Partitions: r.part.Of, Vertices: uint64(j.graph.N), Edges: j.graph.Arcs, Ordered: r.traits.Ordered,
 		Load: delivery.Load{
-			Vertices: j.graph.N, Partitions: r.part.Of, Threads: threads,
+			Vertices: j.graph.N, Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: subSteps, Threads: threads,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
 		Rates: r.measure(),
@@ -39,10 +40,8 @@ func (j *Job[V, M]) facts() *Facts {
 			if !r.part.HasSendersView(ways.Pull) {
 				f.Load.Untransposed += len(ways.Pull.ByReceiver.Adj)
 			}
-			for q := range ways.Pull.Senders.Groups {
-				f.Load.Listed += int(ways.Pull.Senders.Groups[q].Count)
-				f.Load.Ghosts += int(ways.Push.Receivers.Groups[q].Count)
-			}
+			f.Load.Listed += ways.Pull.Senders.Count()
+			f.Load.Ghosts += ways.Push.Receivers.Count()
 		}
 	}
 	return f
@@ -51,24 +50,11 @@ func (j *Job[V, M]) facts() *Facts {
 // newCoordinator makes the coordinator of a program over the partitions of all processes.
 func newCoordinator[V, M any](m *methods[V, M], o Options, facts []*Facts) (*coordinator, error) {
 	first := facts[0]
-	policy := delivery.Policy{Force: o.Delivery, Rates: first.Rates}
-	if o.Deterministic && first.Ordered {
-		// Only a pull folds the messages of a vertex in the order of their senders.
-		what := "a list program"
-		if m.combiner != nil {
-			what = "combiner " + m.combiner.String()
-		}
-		if o.Delivery != delivery.ChooseAuto && o.Delivery != delivery.ChoosePull {
-			return nil, fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what, o.Delivery)
-		}
-		if o.Uncombined {
-			return nil, fmt.Errorf("a deterministic run with %s pulls: messages cannot be pushed uncombined", what)
-		}
-		policy.Force = delivery.ChoosePull
+	force, err := forced(m, o, first)
+	if err != nil {
+		return nil, err
 	}
-	if o.Uncombined {
-		policy.Force = delivery.ChooseNaive
-	}
+	policy := delivery.Policy{Force: force, Rates: first.Rates}
 	load := first.Load
 	for _, f := range facts[1:] {
 		load.Threads += f.Load.Threads
@@ -81,6 +67,43 @@ func newCoordinator[V, M any](m *methods[V, M], o Options, facts []*Facts) (*coo
 		program: m.coordinate, aggregates: m.aggregates, totals: newCells(m.aggregates, o.Deterministic), policy: policy,
 		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, load: load,
 	}, nil
+}
+
+// forced returns how messages are to be delivered: as the options say, where the program and the grid leave a choice.
+func forced[V, M any](m *methods[V, M], o Options, f *Facts) (delivery.Choice, error) {
+	what := "a list program"
+	if m.combiner != nil {
+		what = "combiner " + m.combiner.String()
+	}
+	flat, list := f.Load.Grid.Flat(), m.list != nil
+	use := graph.Of(f.Partitions) // where a grid does not do
+	ordered := o.Deterministic && f.Ordered
+	switch d := o.Delivery; {
+	case ordered && !flat:
+		return 0, fmt.Errorf("a deterministic run with %s cannot be had in a grid of %v: use %v", what, f.Load.Grid, use)
+	case ordered && d != delivery.ChooseAuto && !d.Allows(delivery.Pull):
+		// Only a pull folds the messages of a vertex in the order of their senders.
+		return 0, fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what, d)
+	case ordered && o.Uncombined:
+		return 0, fmt.Errorf("a deterministic run with %s pulls: messages cannot be pushed uncombined", what)
+	case ordered:
+		return delivery.ChoosePull, nil
+	case flat && o.Uncombined:
+		return delivery.ChooseNaive, nil
+	case flat && (d == delivery.ChooseRing || d == delivery.ChooseWhole): // a row of one block
+		return delivery.ChoosePull, nil
+	case flat:
+		return d, nil
+	case d == delivery.ChooseNaive || d == delivery.ChooseMirrored:
+		return 0, fmt.Errorf("delivery %v cannot be had in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use)
+	case list && d != delivery.ChooseAuto && d != delivery.ChoosePush:
+		return 0, fmt.Errorf("%s is pushed in a grid of %v: delivery %v cannot be had, but in a grid of %v", what, f.Load.Grid, d, use)
+	case d == delivery.ChooseRing && !f.Load.AnyOne:
+		return 0, fmt.Errorf("delivery ring wants a combiner of which any one message is enough, such as First or Sender, in a run that is not deterministic: not %s", what)
+	case list || o.Uncombined:
+		return delivery.ChoosePush, nil
+	}
+	return o.Delivery, nil
 }
 
 // newCells makes cells for aggregators, by their numbers.

@@ -73,6 +73,11 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 	if g.Directed {
 		j.direction = m.direction
 	}
+	if j.direction != pregel.Out {
+		if err := g.Turn(context.Background(), o.Team); err != nil {
+			return nil, fmt.Errorf("%s: %w", j.name, err)
+		}
+	}
 	if m.combiner != nil {
 		j.identity = m.combiner.Identity()
 	}
@@ -143,7 +148,9 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	// What the job's columns and kernels were made for stays.
 	m.combiner, m.aggregates, m.columns = j.methods.combiner, j.methods.aggregates, j.methods.columns
 	j.methods = m
-	j.coordinator.program = m.coordinate
+	if j.coordinator != nil {
+		j.coordinator.program = m.coordinate
+	}
 	j.fresh = false
 	return nil
 }

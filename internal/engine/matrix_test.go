@@ -73,8 +73,13 @@ func shapes(seed uint64) []shape {
 
 func (s shape) load(t testing.TB, parts int, weights edges.Weights) *graph.Graph {
 	t.Helper()
+	return s.loadAs(t, setting{parts: parts}, weights)
+}
+
+func (s shape) loadAs(t testing.TB, way setting, weights edges.Weights) *graph.Graph {
+	t.Helper()
 	in := &edges.Input{Name: s.name, Edges: edges.Pack(uint64(s.n), s.tuples, s.weights), Vertices: s.n, Directed: s.directed}
-	g, err := graph.Build(context.Background(), in, graph.Options{Partitions: parts, Weights: weights})
+	g, err := graph.Build(context.Background(), in, graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +91,12 @@ func (s shape) load(t testing.TB, parts int, weights edges.Weights) *graph.Graph
 type setting struct {
 	parts, threads int
 	o              engine.Options
+	grid           graph.Grid // of the partitions; zero for a flat one
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%d partitions, %d threads, delivery %v, encoding %v, uncombined %t, deterministic %t",
-		s.parts, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Deterministic)
+	return fmt.Sprintf("%d partitions, grid %v, %d threads, delivery %v, encoding %v, uncombined %t, deterministic %t",
+		s.parts, s.grid, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Deterministic)
 }
 
 // settings are partitions x deliveries x threads, with the other options mixed in.
@@ -102,14 +108,14 @@ func settings() []setting {
 		} {
 			for _, threads := range []int{1, 3} {
 				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding((i + parts + threads) % 4)}
-				all = append(all, setting{parts, threads, o})
+				all = append(all, setting{parts: parts, threads: threads, o: o})
 				if choice == delivery.ChooseNaive {
 					o.Uncombined = true
-					all = append(all, setting{parts, threads, o})
+					all = append(all, setting{parts: parts, threads: threads, o: o})
 				}
 			}
 		}
-		all = append(all, setting{parts, 2, engine.Options{Deterministic: true}})
+		all = append(all, setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true}})
 	}
 	if raced {
 		var some []setting
@@ -121,8 +127,41 @@ func settings() []setting {
 		all = some
 	}
 	// More than four threads push in another way.
-	return append(all, setting{1, 6, engine.Options{Delivery: delivery.ChoosePush}}, setting{2, 3, engine.Options{Delivery: delivery.ChooseBeamer}})
+	return append(all, setting{parts: 1, threads: 6, o: engine.Options{Delivery: delivery.ChoosePush}},
+		setting{parts: 2, threads: 3, o: engine.Options{Delivery: delivery.ChooseBeamer}})
 }
+
+// grids are settings in the grids up to 4 x 4 with both sides above 1, with the deliveries that are open to every
+// program there, and with others.
+func grids(others ...delivery.Choice) []setting {
+	var all []setting
+	n := 0
+	for rows := 2; rows <= 4; rows++ {
+		for columns := 2; columns <= 4; columns++ {
+			grid := graph.Grid{Rows: rows, Columns: columns}
+			for _, choice := range append([]delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseWhole, delivery.ChooseBeamer}, others...) {
+				n++
+				threads := []int{1, 2 * grid.Partitions(), 2, 3 * grid.Partitions()}[n%4]
+				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding(n / 4 % 4)}
+				all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
+			}
+			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Uncombined: true}})
+		}
+	}
+	if raced {
+		var some []setting
+		for i := range all {
+			if i%7 == 0 {
+				some = append(some, all[i])
+			}
+		}
+		all = some
+	}
+	return all
+}
+
+// inGrids are settings in flat grids and in others, of which those that are deterministic are flat.
+func inGrids(others ...delivery.Choice) []setting { return append(settings(), grids(others...)...) }
 
 // teamed returns a setting's options with a team of its own, closed when the test ends.
 func teamed(t testing.TB, s setting) engine.Options {
@@ -134,20 +173,29 @@ func teamed(t testing.TB, s setting) engine.Options {
 // run runs a program in a setting and returns the values by input vertex.
 func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome) {
 	t.Helper()
+	values, o, err := tryRun(t, g, p, s)
+	if err != nil {
+		t.Fatalf("%s, %v: %v", g.Name, s, err)
+	}
+	return values, o
+}
+
+func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome, error) {
+	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()
 	j, err := engine.NewJob(g, p, s.o)
 	if err != nil {
-		t.Fatalf("%s, %v: %v", g.Name, s, err)
+		return nil, nil, err
 	}
 	defer j.Close()
 	o, err := j.Run(t.Context())
 	if err != nil {
-		t.Fatalf("%s, %v: %v", g.Name, s, err)
+		return nil, nil, err
 	}
 	values := make([]V, g.N)
 	for v, id := range g.IDs {
 		values[v] = j.Value(pregel.VertexID(id))
 	}
-	return values, o
+	return values, o, nil
 }

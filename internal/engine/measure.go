@@ -71,7 +71,7 @@ func (r *runner[V, M]) measurePush() float64 {
 	b := r.layout.Blocks[0].Push
 	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
-	bitmap.Fill(all, r.part.Owned)
+	bitmap.Fill(all, r.layout.Count)
 	p := pregel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
 	push := func() (rows, edges int) {

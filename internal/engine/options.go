@@ -47,7 +47,7 @@ func (o Options) validate() error {
 	if o.MaxSupersteps < 0 {
 		errs = append(errs, fmt.Errorf("a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps))
 	}
-	if o.Uncombined && (o.Delivery == delivery.ChoosePull || o.Delivery == delivery.ChooseMirrored) {
+	if o.Uncombined && !o.Delivery.Allows(delivery.Naive) {
 		errs = append(errs, fmt.Errorf("uncombined messages are pushed: not with delivery %v", o.Delivery))
 	}
 	return errors.Join(errs...)

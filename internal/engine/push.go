@@ -26,6 +26,10 @@ const (
 
 // pushBlocks delivers by pushing: along the senders' own edges, or, mirrored, along those that received senders have here.
 func (r *runner[V, M]) pushBlocks(ctx context.Context, c *Command) error {
+	r.write.Clear()
+	if c.Scheme == delivery.None {
+		return nil
+	}
 	for i, ways := range r.layout.Blocks {
 		b := ways.Push
 		if c.Scheme == delivery.Mirrored {
@@ -68,7 +72,9 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *Command, b *graph.Block
 		err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, back)
 		r.resetBins()
 	} else {
-		err = r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back)
+		if err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back); err == nil {
+			err = r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)

@@ -66,11 +66,11 @@ func relaxOf[M comparable](t *testing.T, name string, kind edges.Weights, p rela
 			all := shapes(seed)
 			shape := all[rng.IntN(len(all))]
 			p.seed, p.direction = rng.Uint64(), pregel.Direction(seed%3)
-			ways := settings()
+			ways := inGrids()
 			rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 			var want *toy[M, M]
-			for _, s := range ways[:15] {
-				g := shape.load(t, s.parts, kind)
+			for _, s := range ways[:20] {
+				g := shape.loadAs(t, s, kind)
 				if want == nil {
 					want = newToy(shape, g.IDs, pregel.Program[M, M](p))
 					tune(want)
@@ -138,10 +138,10 @@ func TestMonotoneTreesAreTrees(t *testing.T) {
 				return arrival{Dist: a.Dist, From: v.ID()}
 			},
 		}}
-		ways := settings()
+		ways := inGrids()
 		rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
-		for _, s := range ways[:15] {
-			g := shape.load(t, s.parts, edges.Float64)
+		for _, s := range ways[:20] {
+			g := shape.loadAs(t, s, edges.Float64)
 			dist, _ := run(t, g, pregel.Program[float64, float64](distance), s)
 			got, _ := run(t, g, pregel.Program[arrival, arrival](tree), s)
 			for v, a := range got {

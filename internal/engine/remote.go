@@ -22,8 +22,8 @@ import (
 type Share interface {
 	// Facts are what the Lead must know before it begins.
 	Facts() *Facts
-	// Begin readies the partitions, which meet others at their endpoints, for superstep 0. broken is called when one
-	// fails, or the run is stopped: it must end all waiting at the endpoints. ctx is the run's.
+	// Begin readies the partitions, which meet others at their endpoints, for superstep 0, also of another run after one.
+	// broken is called when one fails, or the run is stopped: it must end all waiting at the endpoints. ctx is the run's.
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
 	// Superstep does what a command says and returns the partitions' reports, which are valid until the next call. When
 	// a partition fails, or ctx ends, it returns why: the cause, if one of the partitions here is.
@@ -78,9 +78,6 @@ func (s *share[V, M]) Begin(ctx context.Context, endpoint func(int) transport.En
 	s.Job.Prepare()
 	s.fresh = false
 	s.Job.stop.Store(false)
-	for _, r := range s.runners {
-		r.reset()
-	}
 	s.broken = broken
 	s.stop = context.AfterFunc(ctx, s.halt)
 	s.crew = s.start(ctx, endpoint, broken)
@@ -118,6 +115,11 @@ func (s *share[V, M]) Superstep(ctx context.Context, given *Command) ([]*Report,
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, s.halt)()
+	if c.Superstep == 0 { // as Job.Run does: part of the run's time
+		for _, r := range s.runners {
+			r.reset()
+		}
+	}
 	reports := s.crew.step(ctx, c)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

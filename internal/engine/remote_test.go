@@ -33,10 +33,26 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	for _, s := range shares {
 		check(t, s.Begin(t.Context(), local.Endpoint, local.Close))
 	}
+	outcome, err = drive(t, lead, shares, len(g.Parts))
+	check(t, err)
+	values = make([]string, g.N)
+	for i, s := range shares {
+		for _, partition := range owners[i] {
+			for v := partition; v < g.N; v += len(g.Parts) {
+				values[v] = string(s.Append(nil, pregel.VertexID(v)))
+			}
+		}
+	}
+	return values, outcome
+}
+
+// drive takes a lead and its shares through a run.
+func drive(t *testing.T, lead engine.Lead, shares []engine.Share, parts int) (*engine.Outcome, error) {
+	t.Helper()
 	command, outcome, err := lead.Begin()
 	for err == nil && !outcome.Done {
-		reports := make([]*engine.Report, len(g.Parts))
-		accounts := make([]*transport.Account, len(g.Parts))
+		reports := make([]*engine.Report, parts)
+		accounts := make([]*transport.Account, parts)
 		var group sync.WaitGroup
 		for _, s := range shares {
 			group.Go(func() {
@@ -56,16 +72,7 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 		check(t, transport.Balance(accounts))
 		command, outcome, err = lead.Next(reports, 1e-4)
 	}
-	check(t, err)
-	values = make([]string, g.N)
-	for i, s := range shares {
-		for _, partition := range owners[i] {
-			for v := partition; v < g.N; v += len(g.Parts) {
-				values[v] = string(s.Append(nil, pregel.VertexID(v)))
-			}
-		}
-	}
-	return values, outcome
+	return outcome, err
 }
 
 // TestSharesAreAJob: whatever process has which partitions, results, supersteps and messages are those of one Job.
@@ -80,6 +87,9 @@ func TestSharesAreAJob(t *testing.T) {
 				sameInShares(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, owners)
 				sameInShares(t, g, algorithms.BFSLevels{Source: 0}, owners)
 				sameInShares(t, g, algorithms.WCC{}, owners)
+				grid := s.loadAs(t, twoByTwo, edges.Unweighted)
+				sameInShares(t, grid, algorithms.BFS{Source: 0}, owners)
+				sameInShares(t, grid, algorithms.WCC{}, owners)
 			})
 		}
 	}

@@ -36,6 +36,7 @@ type runner[V, M any] struct {
 	read, write *bitmap.Frontier
 	inbox       pregel.Inbox[M] // made when first needed
 	lists       listInbox[M]
+	grids       grids
 
 	layout     graph.Layout // of the program's direction
 	pull       []pregel.Pull
@@ -68,7 +69,10 @@ type runner[V, M any] struct {
 }
 
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
-type tasks struct{ pull, inbox, lists, start, ranged, claim, emit, fold func(worker int) }
+type tasks struct {
+	pull, inbox, lists, start, ranged, claim, emit, fold func(worker int)
+	pullBlock, search                                    func(worker int)
+}
 
 // thread is what one worker of a partition's team needs to itself.
 type thread[V, M any] struct {
@@ -124,7 +128,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r.finished = mem.Make[uint64](j.arena, slots)
 	r.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 	r.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
-	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask}
+	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask}
 	r.sinking = r.sink
 	if !r.uncombined() {
 		r.combine = j.methods.combiner.Combine
@@ -188,6 +192,10 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	offset := uint32(0)
 	for _, ways := range r.layout.Blocks {
 		a := ways.Push.BySender
+		if !p.Grid.Flat() {
+			t.worker.NoEdges = noEdges(p.Grid)
+			break
+		}
 		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Columns: r.columns})
 		offset += uint32(len(a.Adj))
 	}

@@ -230,12 +230,12 @@ func (p hooked) AfterSuperstep(w *pregel.Worker) {
 
 func TestHooksRunOncePerPartitionAndSuperstep(t *testing.T) {
 	w := on(t, "0>1 2")
-	for _, s := range settings() {
+	for _, s := range inGrids() {
 		p := hooked{until(2, func(v talker) {
 			total.Add(v, 1)
 			say(v, "%d/%d", total.Value(v), kept.Value(v))
 		}), &hookLog{before: map[string]int{}, after: map[string]int{}}}
-		g := w.load(t, s.parts, 0)
+		g := w.loadAs(t, s, 0)
 		got, _ := run(t, g, pregel.Program[string, int64](p), s)
 		sum := 100*s.parts + 3
 		want := fmt.Sprintf(" 0/0 %d/0 %d/%d", sum, sum, s.parts*sum)
@@ -284,7 +284,7 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 	}}})
 	var want []string
 	for _, s := range deterministic(0) {
-		g := shape.load(t, s.parts, edges.Unweighted)
+		g := shape.loadAs(t, s, edges.Unweighted)
 		got, _ := run(t, g, program, s)
 		if want == nil {
 			want = got
@@ -301,7 +301,7 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 
 func TestLogfNamesTheVertexAndTheSuperstep(t *testing.T) {
 	w := on(t, "0>1 2 5>0")
-	for _, s := range settings() {
+	for _, s := range inGrids() {
 		var mu sync.Mutex
 		var lines []string
 		s.o.Log = func(line string) {
@@ -317,7 +317,7 @@ func TestLogfNamesTheVertexAndTheSuperstep(t *testing.T) {
 				v.VoteToHalt()
 			}
 		}}
-		g := w.load(t, s.parts, 0)
+		g := w.loadAs(t, s, 0)
 		run(t, g, pregel.Program[string, int64](p), s)
 		slices.Sort(lines)
 		want := []string{"vertex 2, superstep 1: said 41", "vertex 5, superstep 0: said 40", "vertex 5, superstep 1: said 41"}

@@ -87,7 +87,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 		{in: "combine"},     // when the first messages are delivered
 	} {
 		p := failing{in: c.in, superstep: c.superstep}
-		for _, s := range settings() {
+		for _, s := range inGrids() {
 			if s.o.Deterministic && s.o.Delivery != 0 {
 				continue
 			}
@@ -281,14 +281,14 @@ func TestAFailedJobCanRunAgain(t *testing.T) {
 func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
 	cause := errors.New("enough")
-	for _, s := range settings() {
+	for _, s := range inGrids() {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		p := sums{script: script{func(v talker, m int64) {
 			if v.SendToAllNeighbors(m); v.Superstep() == 50 && v.Label() == 3 {
 				cancel(cause)
 			}
 		}}}
-		j, err := engine.NewJob(w.load(t, s.parts, 0), pregel.Program[string, int64](p), teamed(t, s))
+		j, err := engine.NewJob(w.loadAs(t, s, 0), pregel.Program[string, int64](p), teamed(t, s))
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, cause) || err.Error() != "sums: superstep 50: enough" {
 			t.Fatalf("%v: the error is %v", s, err)

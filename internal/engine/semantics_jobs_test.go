@@ -92,8 +92,8 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 func TestAJobRestartsWithOtherParameters(t *testing.T) {
 	shape := shapes(10)[10]
 	out, _ := shape.adjacency()
-	for _, s := range settings() {
-		g := shape.load(t, s.parts, edges.Unweighted)
+	for _, s := range inGrids() {
+		g := shape.loadAs(t, s, edges.Unweighted)
 		j, err := engine.NewJob(g, algorithms.BFSLevels{}, teamed(t, s))
 		check(t, err)
 		var messages int
@@ -173,7 +173,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 	} {
 		var want []float64
 		for _, s := range deterministic(delivery.ChooseAuto, delivery.ChoosePull) {
-			g := shape.load(t, s.parts, edges.Float64)
+			g := shape.loadAs(t, s, edges.Float64)
 			got, _ := run(t, g, p, s)
 			if want == nil {
 				want = got
@@ -219,7 +219,7 @@ func TestInDeterministicRunsFirstKeepsTheMessageOfTheLeastSender(t *testing.T) {
 	for _, shape := range shapes(12) {
 		for _, single := range []bool{false, true} {
 			for _, s := range deterministic(delivery.ChooseAuto) {
-				g := shape.load(t, s.parts, edges.Unweighted)
+				g := shape.loadAs(t, s, edges.Unweighted)
 				want := make([]int64, shape.n)
 				for v := range want {
 					want[v] = -1
@@ -267,8 +267,8 @@ func (boxed) Compute(v *pregel.Vertex[[]int64, *[2]int64], m *[2]int64) {
 func TestMessagesAndValuesMayHoldPointers(t *testing.T) {
 	shape := shapes(13)[len(shapes(13))-1]
 	var want []string
-	for _, s := range settings() {
-		g := shape.load(t, s.parts, edges.Unweighted)
+	for _, s := range inGrids() {
+		g := shape.loadAs(t, s, edges.Unweighted)
 		values, _ := run(t, g, boxed{}, s)
 		got := make([]string, len(values))
 		for v := range got {

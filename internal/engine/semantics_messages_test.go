@@ -202,8 +202,8 @@ func TestAMessageToNeighborsCrossesTheWeightsAndOneToAVertexDoesNot(t *testing.T
 		{combiners.SumTimes[float64](), true, "[6 60 100]"},
 		{combiners.Sum[float64](), true, "[12 24 100]"},
 	} {
-		for _, s := range settings() {
-			g := w.load(t, s.parts, edges.Float64)
+		for _, s := range inGrids() {
+			g := w.loadAs(t, s, edges.Float64)
 			got, _ := run(t, g, weighing{c.combiner, c.twice, w.id(3)}, s)
 			if fmt.Sprint(got[1:]) != c.want {
 				t.Fatalf("%v, twice %t, %v: %v, want %s", c.combiner, c.twice, s, got[1:], c.want)
@@ -239,8 +239,8 @@ func (pinger) Compute(v *pregel.Vertex[int, struct{}], _ struct{}) {
 
 func TestMessagesMayBeOfNoSize(t *testing.T) {
 	w := on(t, "0>1 1>2 3>3 4")
-	for _, s := range settings() {
-		g := w.load(t, s.parts, edges.Unweighted)
+	for _, s := range inGrids() {
+		g := w.loadAs(t, s, edges.Unweighted)
 		if got, _ := run(t, g, pinger{}, s); got[w.label(0)] != 1 || got[1] != 1 || got[2] != 1 || got[3] != 1 || got[4] != 0 {
 			t.Fatalf("%v: %v", s, got)
 		}

@@ -46,6 +46,15 @@ type Side struct {
 	Ghosts []bitmap.Ranked
 }
 
+// Count returns the number of ghosts.
+func (s *Side) Count() int {
+	n := 0
+	for _, g := range s.Groups {
+		n += int(g.Count)
+	}
+	return n
+}
+
 // Group is a run of ghost slots: Count slots from Start, which is a multiple of 64, standing for one owner's vertices
 // in the order of their local indices.
 type Group struct{ Start, Count uint32 }

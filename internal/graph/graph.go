@@ -166,7 +166,8 @@ type Partition struct {
 	transposing    sync.Mutex
 }
 
-// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
+// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is; the
+// blocks of reversed arcs are in it if Turn made them before.
 func (g *Graph) Share(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
@@ -174,6 +175,9 @@ func (g *Graph) Share(partitions ...int) *Graph {
 		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
 		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
 	}
+	g.turning.Lock()
+	s.turned = g.turned
+	g.turning.Unlock()
 	for _, i := range partitions {
 		s.Parts[i] = g.Parts[i]
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -23,9 +24,9 @@ type Built struct {
 	Inputs, TupleDegrees map[int][]uint32
 }
 
-// Builder is kernel 1 over a group: it makes a rank's share of the graph of all ranks' tuples, whose first has the given
-// number in the whole list. owner says which rank has each partition. It is not told how many vertices there are.
-type Builder func(ctx context.Context, group *collective.Group, tag uint32, in *edges.Input, first int, owner []int, o graph.Options) (*Built, error)
+// Builder is kernel 1 over a group: it makes a rank's share of the graph of all ranks' tuples, and leaves these as they
+// are. owner says which rank has each partition. It is not told how many vertices there are.
+type Builder func(ctx context.Context, group *collective.Group, tag uint32, in *edges.Share, owner []int, o graph.Options) (*Built, error)
 
 // ShareConfig says what a rank's share of a run is.
 type ShareConfig struct {
@@ -120,9 +121,7 @@ func (s *Share) small() collective.Call {
 
 // Generate makes the rank's share of the tuples, and returns the seconds that took.
 func (s *Share) Generate(ctx context.Context) (float64, error) {
-	total := s.Generator.Edges()
-	each, more := total/s.ranks(), total%s.ranks()
-	from, to := each*s.rank()+min(more, s.rank()), each*(s.rank()+1)+min(more, s.rank()+1)
+	from, to := edges.Part(s.Generator.Edges(), s.rank(), s.ranks())
 	g := portion{s.Generator, from, to - from}
 	start := time.Now()
 	in, err := generate.Input(ctx, g, generate.Options{
@@ -163,9 +162,9 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	start := time.Now()
-	in := *s.in
+	in := &edges.Share{Input: *s.in, Largest: largest(s.in.Edges, s.Team)}
 	in.Vertices, in.Free = 0, nil
-	built, err := s.Build(ctx, s.group, s.tag+forBuilding, &in, s.first, s.Owner, s.options())
+	built, err := s.Build(ctx, s.group, s.tag+forBuilding, in, s.Owner, s.options())
 	seconds := time.Since(start).Seconds()
 	if err != nil {
 		return seconds, err
@@ -186,6 +185,22 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
 	return seconds, nil
+}
+
+// largest returns the largest endpoint of a list in memory.
+func largest(list edges.List, team *parallel.Team) uint64 {
+	most, blocks := make([]uint64, team.Size()), make([]edges.Block, team.Size())
+	team.For(edges.Blocks(list), 16, func(worker, lo, hi int) {
+		b, m := &blocks[worker], most[worker]
+		for i := lo; i < hi; i++ {
+			_ = list.Read(i, b) // which never fails
+			for j, u := range b.U[:b.N] {
+				m = max(m, u, b.V[j])
+			}
+		}
+		most[worker] = m
+	})
+	return slices.Max(most)
 }
 
 // span is the range of input vertices whose results this rank has: the validator's.

@@ -24,7 +24,7 @@ import (
 
 // buildWhole is a Builder for tests: each rank makes the whole graph, of tuples that it generates anew, and keeps its
 // partitions.
-func buildWhole(ctx context.Context, g *collective.Group, _ uint32, in *edges.Input, first int, owner []int, o graph.Options) (*Built, error) {
+func buildWhole(ctx context.Context, g *collective.Group, _ uint32, in *edges.Share, owner []int, o graph.Options) (*Built, error) {
 	k, err := generate.Parse(in.Name)
 	if err != nil {
 		return nil, err
@@ -34,8 +34,12 @@ func buildWhole(ctx context.Context, g *collective.Group, _ uint32, in *edges.In
 		return nil, err
 	}
 	defer all.Close()
+	first, _ := edges.Part(all.Edges.Len(), g.Link().Rank(), g.Link().Size())
 	if err := sameTuples(in.Edges, all.Edges, first); err != nil {
 		return nil, err
+	}
+	if most, err := collective.CombineOne(ctx, g, collective.Call{}, collective.MaxUint64, in.Largest); err != nil || most != largest(all.Edges, nil) {
+		return nil, fmt.Errorf("the largest endpoint is %d, not %d: %w", largest(all.Edges, nil), most, err)
 	}
 	all.Vertices = 0
 	whole, err := graph.Build(ctx, all, o)

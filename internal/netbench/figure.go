@@ -23,7 +23,8 @@ const (
 type style struct{ colour, shape string }
 
 var styles = map[collective.Algorithm]style{
-	direct:                   {"#333333", "circle"},
+	Direct:                   {"#0072b2", "circle"},
+	Raw:                      {"#777777", "square"},
 	collective.Binomial:      {"#0072b2", "circle"},
 	collective.Flat:          {"#d55e00", "square"},
 	collective.Chain:         {"#009e73", "triangle"},
@@ -45,20 +46,24 @@ const (
 	labelDistance           = 15
 )
 
-// Figure draws the report as SVG: a panel for each collective, both axes logarithmic, dots for what was measured and
-// lines for what is predicted.
-func (r *Report) Figure(w io.Writer, q Quantity) error {
-	all := r.Collectives()
+// Figure draws the report as SVG: a panel for each collective and quantity, both axes logarithmic, dots for what was
+// measured and lines for what is predicted. Of two quantities each collective has its own row.
+func (r *Report) Figure(w io.Writer, quantities ...Quantity) error {
+	var all []*panel
+	for _, c := range r.Collectives() {
+		for _, q := range quantities {
+			all = append(all, newPanel(r, c, q))
+		}
+	}
 	columns := min(len(all), 2)
 	rows := (len(all) + 1) / 2
 	width, height := max(columns, 1)*panelWidth, headHeight+rows*panelHeight
 	var s strings.Builder
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", width, height, width, height)
 	fmt.Fprintf(&s, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
-	text(&s, left, 26, `font-size="17" font-weight="bold"`, r.title(q))
+	text(&s, left, 26, `font-size="17" font-weight="bold"`, r.title(quantities))
 	text(&s, left, 46, `fill="#555"`, "dots: measured, until the slowest rank is done · lines: predicted by T = αn + β")
-	for i, c := range all {
-		p := newPanel(r, c, q)
+	for i, p := range all {
 		fmt.Fprintf(&s, `<g transform="translate(%d,%d)">`+"\n", i%2*panelWidth, headHeight+i/2*panelHeight)
 		p.draw(&s)
 		s.WriteString("</g>\n")
@@ -68,9 +73,12 @@ func (r *Report) Figure(w io.Writer, q Quantity) error {
 	return err
 }
 
-func (r *Report) title(q Quantity) string {
+func (r *Report) title(quantities []Quantity) string {
 	what := "Time"
-	if q == Bandwidth {
+	switch {
+	case len(quantities) > 1:
+		what = "Time and bandwidth"
+	case len(quantities) == 1 && quantities[0] == Bandwidth:
 		what = "Bandwidth"
 	}
 	t := fmt.Sprintf("%s of collectives, %d ranks", what, r.Ranks)
@@ -165,6 +173,7 @@ func (p *panel) drawAxes(s *strings.Builder) {
 // sizeMeans says under the axis what n is.
 var sizeMeans = map[collective.Collective]string{
 	PointToPoint:         "size of the message",
+	Stream:               "size of each message",
 	collective.Broadcast: "size of the root's data",
 	collective.Gather:    "size of each rank's data",
 	collective.Allgather: "size of each rank's data",

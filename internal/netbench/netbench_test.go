@@ -89,9 +89,9 @@ func TestTwoSites(t *testing.T) {
 
 // TestFigure compares with the pictures that were looked at, of made-up points.
 func TestFigure(t *testing.T) {
-	for name, q := range map[string]Quantity{"time.svg": Time, "bandwidth.svg": Bandwidth} {
+	for name, q := range map[string][]Quantity{"time.svg": {Time}, "bandwidth.svg": {Bandwidth}, "both.svg": {Time, Bandwidth}} {
 		var b bytes.Buffer
-		if err := example().Figure(&b, q); err != nil {
+		if err := example().Figure(&b, q...); err != nil {
 			t.Fatal(err)
 		}
 		golden := filepath.Join("testdata", name)
@@ -112,20 +112,20 @@ func TestFigure(t *testing.T) {
 func example() *Report {
 	m := collective.TwoLevel([]int{0, 0, 0, 0, 1, 1, 1, 1}, inside, between)
 	r := &Report{Ranks: m.Ranks, Model: m}
-	for _, c := range []collective.Collective{PointToPoint, collective.Broadcast, collective.Allgather, collective.Allreduce, collective.Alltoall} {
-		algorithms := collective.Algorithms(c)
-		if c == PointToPoint {
-			algorithms = []collective.Algorithm{direct}
-		}
-		for i, a := range algorithms {
+	for _, c := range []collective.Collective{PointToPoint, Stream, collective.Broadcast, collective.Allgather, collective.Allreduce, collective.Alltoall} {
+		for i, a := range Algorithms(c) {
 			for n := 1; n <= 4<<20; n *= 4 {
 				p := Point{Collective: c, Algorithm: a, Bytes: n, Repeats: 1}
-				if c == PointToPoint {
+				if c == PointToPoint || c == Stream {
 					p.Predicted = m.Pair(0, 7).Time(float64(n))
 				} else {
 					p.Predicted, _ = m.Predict(c, a, n, 0)
 				}
 				p.Seconds = p.Predicted * (1.05 + .1*float64((i*5+n/3)%4))
+				p.Bandwidth = volume(c, r.Ranks) * float64(n) / p.Seconds
+				if a == Raw {
+					p.Predicted = 0
+				}
 				r.Points = append(r.Points, p)
 			}
 		}

@@ -17,6 +17,10 @@ type Report struct {
 	Ranks  int               `json:"ranks"`
 	Model  *collective.Model `json:"model"` // fitted, by which Points are predicted
 	Points []Point           `json:"points"`
+	// NoRaw says why there are no raw measurements though they were wanted.
+	NoRaw string `json:"no_raw,omitempty"`
+	// Shares has an entry for each size that was measured by the link and raw.
+	Shares []Share `json:"shares_of_raw,omitempty"`
 	// Choices has an entry for each collective and size that was measured by several algorithms.
 	Choices []Choice `json:"choices"`
 	// Accuracy says for each collective how far predictions were off.
@@ -31,11 +35,18 @@ type Point struct {
 	Repeats    int                   `json:"repeats"`
 	Seconds    float64               `json:"seconds"` // median of the repetitions, each until the slowest rank is done
 	Least      float64               `json:"least_seconds"`
-	Predicted  float64               `json:"predicted_seconds"`
-	// Error is |measured - predicted| / measured (Matsumoto15, equation 2).
+	Predicted  float64               `json:"predicted_seconds"` // 0 of a raw one
+	// Error is |measured - predicted| / measured (Matsumoto15, equation 2); 0 of a raw one.
 	Error float64 `json:"relative_error"`
 	// Bandwidth is the bytes a rank must take in or give out at least, whatever the algorithm, by the seconds.
 	Bandwidth float64 `json:"bytes_per_second"`
+}
+
+// Share compares the link with a connection that carries nothing but the bytes: the ratio of the bandwidths.
+type Share struct {
+	Collective collective.Collective `json:"collective"`
+	Bytes      int                   `json:"bytes"`
+	Share      float64               `json:"share"`
 }
 
 // Choice compares the algorithm the model chooses with the fastest one measured.
@@ -56,17 +67,18 @@ type Accuracy struct {
 	MostLarge float64 `json:"most_error_4096"`
 }
 
-func (p *Point) fill(times []float64, ranks int) {
-	if p.Collective == PointToPoint {
-		for i := range times {
-			times[i] /= 2
-		}
+// fill takes the times of repetitions, each of so many messages one after another.
+func (p *Point) fill(times []float64, ranks int, parts float64) {
+	for i := range times {
+		times[i] /= parts
 	}
 	p.Repeats = len(times) // those that count
 	p.Seconds = collective.Median(times)
 	p.Least = slices.Min(times)
-	if p.Seconds > 0 {
+	if p.Seconds > 0 && p.Algorithm != Raw {
 		p.Error = math.Abs(p.Seconds-p.Predicted) / p.Seconds
+	}
+	if p.Seconds > 0 {
 		p.Bandwidth = volume(p.Collective, ranks) * float64(p.Bytes) / p.Seconds
 	}
 }
@@ -89,7 +101,7 @@ func (r *Report) summarize() {
 		var errs []float64
 		a := Accuracy{Collective: c}
 		for _, p := range r.Points {
-			if p.Collective == c {
+			if p.Collective == c && p.Algorithm != Raw {
 				errs = append(errs, p.Error)
 				a.Most = max(a.Most, p.Error)
 				if p.Bytes >= 4096 {
@@ -97,14 +109,36 @@ func (r *Report) summarize() {
 				}
 			}
 		}
-		a.Median = collective.Median(errs)
-		r.Accuracy = append(r.Accuracy, a)
-		if len(r.algorithms(c)) > 1 {
+		if a.Median = collective.Median(errs); len(errs) > 0 {
+			r.Accuracy = append(r.Accuracy, a)
+		}
+		if c == PointToPoint || c == Stream {
+			r.share(c)
+		} else if len(r.algorithms(c)) > 1 {
 			for _, n := range r.sizes(c) {
 				r.Choices = append(r.Choices, r.choice(c, n))
 			}
 		}
 	}
+}
+
+// share compares the link with raw connections.
+func (r *Report) share(c collective.Collective) {
+	for _, n := range r.sizes(c) {
+		link, raw := r.point(c, Direct, n), r.point(c, Raw, n)
+		if link != nil && raw != nil && link.Seconds > 0 {
+			r.Shares = append(r.Shares, Share{c, n, raw.Seconds / link.Seconds})
+		}
+	}
+}
+
+// point finds a point, or returns nil.
+func (r *Report) point(c collective.Collective, a collective.Algorithm, n int) *Point {
+	i := slices.IndexFunc(r.Points, func(p Point) bool { return p.Collective == c && p.Algorithm == a && p.Bytes == n })
+	if i < 0 {
+		return nil
+	}
+	return &r.Points[i]
 }
 
 func (r *Report) choice(c collective.Collective, n int) Choice {
@@ -245,12 +279,11 @@ func (r *Report) table(s *strings.Builder, c collective.Collective) {
 	for _, n := range r.sizes(c) {
 		fmt.Fprintf(t, "%s\t", size(n))
 		for _, a := range r.algorithms(c) {
-			i := slices.IndexFunc(r.Points, func(p Point) bool { return p.Collective == c && p.Algorithm == a && p.Bytes == n })
-			if i < 0 {
+			p := r.point(c, a, n)
+			if p == nil {
 				fmt.Fprint(t, "-\t\t\t")
 				continue
 			}
-			p := r.Points[i]
 			star := ""
 			if slices.ContainsFunc(r.Choices, func(h Choice) bool { return h.Collective == c && h.Bytes == n && h.Chosen == a }) {
 				star = "*"
@@ -260,6 +293,7 @@ func (r *Report) table(s *strings.Builder, c collective.Collective) {
 		fmt.Fprintln(t)
 	}
 	t.Flush()
+	r.shares(s, c)
 	for _, a := range r.Accuracy {
 		if a.Collective == c {
 			fmt.Fprintf(s, "relative error: median %.0f %%, most %.0f %%, most from 4 KiB on %.0f %%\n", 100*a.Median, 100*a.Most, 100*a.MostLarge)
@@ -267,8 +301,23 @@ func (r *Report) table(s *strings.Builder, c collective.Collective) {
 	}
 }
 
-func deviation(p Point) string {
-	if p.Seconds == 0 {
+// shares says how much of a raw connection's bandwidth the link gives.
+func (r *Report) shares(s *strings.Builder, c collective.Collective) {
+	var list []string
+	for _, h := range r.Shares {
+		if h.Collective == c {
+			list = append(list, fmt.Sprintf("%s %.0f %%", size(h.Bytes), 100*h.Share))
+		}
+	}
+	if len(list) > 0 {
+		fmt.Fprintf(s, "of raw TCP: %s\n", strings.Join(list, ", "))
+	} else if (c == PointToPoint || c == Stream) && r.NoRaw != "" {
+		fmt.Fprintf(s, "no raw TCP beside it: %s\n", r.NoRaw)
+	}
+}
+
+func deviation(p *Point) string {
+	if p.Seconds == 0 || p.Algorithm == Raw {
 		return "-"
 	}
 	return fmt.Sprintf("%+.0f%%", 100*(p.Seconds-p.Predicted)/p.Seconds)

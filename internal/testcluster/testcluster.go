@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type Cluster struct {
 	// Programs, if there are any, are run by real executors, with so many Threads each.
 	Programs cluster.Programs
 	Threads  int
+	// Spoil, if one is stored, changes what searches of Graph500 find: see graph500.ShareConfig.
+	Spoil atomic.Pointer[func(first int, parent []uint32, dist []float32)]
 
 	connection *control.Connection
 	master     *Process
@@ -158,7 +161,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 		}
 		x := cluster.NewExecutor(cluster.ExecutorOptions{
 			Name: name, Programs: c.Programs, Threads: c.Threads, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
-			Dial: wires.dial,
+			Dial: wires.dial, Spoil: c.spoil,
 		})
 		o.Executor, about.DataAddress = x, l.Addr().String()
 		p = start(func(ctx context.Context) error {
@@ -172,6 +175,12 @@ func (c *Cluster) StartWorker(name string) *Process {
 	p.wires = wires
 	c.workers[name] = p
 	return p
+}
+
+func (c *Cluster) spoil(first int, parent []uint32, dist []float32) {
+	if f := c.Spoil.Load(); f != nil {
+		(*f)(first, parent, dist)
+	}
 }
 
 // Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.

@@ -150,6 +150,10 @@ func (x *toyWorkers) Locate(_ context.Context, _ worker.Task, l *control.Locate)
 	return &control.Located{}, nil
 }
 
+func (x *toyWorkers) Benchmark(context.Context, worker.Task, *control.BenchmarkStep) (*control.BenchmarkReport, error) {
+	return nil, errors.New("a toy has no benchmark")
+}
+
 func (x *toyWorkers) Values(_ context.Context, t worker.Task, _ *control.Values, emit func([]byte) error) error {
 	x.mu.Lock()
 	p := x.jobs[held(t, t.Job)]

@@ -16,8 +16,12 @@ const (
 	ExpandBack             // the same, along the other direction of a directed graph
 	Fold                   // partial results to owners
 	FoldBack
-	Sends   // messages to single vertices
-	SendsOn // the same, on their second hop
+	Sends    // messages to single vertices
+	SendsOn  // the same, on their second hop
+	Finished // vertices that are finished, to the blocks of the processor row
+	FinishedBack
+	Ring // vertices still to be pulled, from one block of the row to the next
+	RingBack
 	kinds
 )
 
@@ -25,11 +29,14 @@ const (
 const Kinds = int(kinds)
 
 func (k Kind) String() string {
-	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on"}[k]
+	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on", "finished", "finished back", "ring", "ring back"}[k]
 }
 
-// Frame is what one partition tells another in one exchange. Every exchange sends one from each partition to each
-// other. Its buffers belong to the sender, who fills them anew in the next superstep: the receiver is done with them
+// Carries reports whether frames of the kind carry messages: their Count is of values.
+func (k Kind) Carries() bool { return k < Finished }
+
+// Frame is what one partition tells another in one exchange: mostly one from each partition to each other of a line of
+// the grid. Its buffers belong to the sender, who fills them anew in the next superstep: the receiver is done with them
 // when it has ended its superstep.
 type Frame struct {
 	From, To  int
@@ -85,19 +92,39 @@ type Local struct {
 	once   sync.Once
 }
 
-// box is a partition's incoming frames, and those that came before their exchange.
+// box is a partition's incoming frames, by kind. Only its partition receives.
 type box struct {
-	local  *Local
-	frames chan *Frame
-	early  [kinds][]*Frame
+	local *Local
+	wake  chan struct{} // something came since Receive last looked
 	ledger
+
+	mu     sync.Mutex
+	frames [kinds]queue
+}
+
+// queue is frames in the order in which they came: those before first are taken.
+type queue struct {
+	frames []*Frame
+	first  int
+}
+
+func (q *queue) take() *Frame {
+	if q.first == len(q.frames) {
+		return nil
+	}
+	f := q.frames[q.first]
+	q.frames[q.first] = nil
+	if q.first++; q.first == len(q.frames) {
+		q.frames, q.first = q.frames[:0], 0
+	}
+	return f
 }
 
 // NewLocal connects n partitions.
 func NewLocal(n int) *Local {
 	l := &Local{closed: make(chan struct{})}
 	for i := range n {
-		l.boxes = append(l.boxes, &box{local: l, frames: make(chan *Frame, n*int(kinds)), ledger: newLedger(i, n)})
+		l.boxes = append(l.boxes, &box{local: l, wake: make(chan struct{}, 1), ledger: newLedger(i, n)})
 	}
 	return l
 }
@@ -111,11 +138,20 @@ func (l *Local) Close() { l.once.Do(func() { close(l.closed) }) }
 func (b *box) Send(f *Frame) error {
 	b.sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
 	select {
-	case b.local.boxes[f.To].frames <- f:
-		return nil
 	case <-b.local.closed:
 		return ErrClosed
+	default:
 	}
+	to := b.local.boxes[f.To]
+	to.mu.Lock()
+	q := &to.frames[f.Kind]
+	q.frames = append(q.frames, f)
+	to.mu.Unlock()
+	select {
+	case to.wake <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
 func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
@@ -127,18 +163,15 @@ func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
 }
 
 func (b *box) next(ctx context.Context, kind Kind) (*Frame, error) {
-	if early := b.early[kind]; len(early) > 0 {
-		f := early[len(early)-1]
-		b.early[kind] = early[:len(early)-1]
-		return f, nil
-	}
 	for {
+		b.mu.Lock()
+		f := b.frames[kind].take()
+		b.mu.Unlock()
+		if f != nil {
+			return f, nil
+		}
 		select {
-		case f := <-b.frames:
-			if f.Kind == kind {
-				return f, nil
-			}
-			b.early[f.Kind] = append(b.early[f.Kind], f)
+		case <-b.wake:
 		case <-b.local.closed:
 			return nil, ErrClosed
 		case <-ctx.Done():

@@ -27,9 +27,6 @@ func TestFramesOfLaterExchangesWait(t *testing.T) {
 func TestEveryPairExchanges(t *testing.T) {
 	const n, steps = 7, 50
 	l := NewLocal(n)
-	for _, b := range l.boxes {
-		b.frames = make(chan *Frame, n*steps) // without supersteps nobody waits for anybody
-	}
 	var group sync.WaitGroup
 	for i := range n {
 		group.Go(func() {

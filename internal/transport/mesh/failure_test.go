@@ -351,7 +351,7 @@ func TestLayoutsAreChecked(t *testing.T) {
 	if _, err := meshes[0].Open(t.Context(), 1, 1, dealt(peers, 2), nil); err == nil {
 		t.Error("a job is opened twice")
 	}
-	for _, f := range []transport.Frame{{From: 1, To: 0}, {To: 2}, {To: -1}, {To: 1, Kind: 9}, {To: 1, Ref: []string{"no codec"}}} {
+	for _, f := range []transport.Frame{{From: 1, To: 0}, {To: 2}, {To: -1}, {To: 1, Kind: transport.Kind(transport.Kinds)}, {To: 1, Ref: []string{"no codec"}}} {
 		if err := s[0].Port(0).Send(&f); err == nil {
 			t.Errorf("%+v is sent", f)
 		}

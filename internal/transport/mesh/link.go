@@ -18,7 +18,12 @@ type Link struct {
 
 	mu    sync.Mutex
 	boxes map[address]*box
+	free  [][]byte // memory of messages, given back
+	turn  int      // which of free is the next to be replaced
 }
+
+// mostFree is how many messages' memory a link keeps. Each is of at most sudden bytes.
+const mostFree = 8
 
 // address tells the messages of a link apart.
 type address struct {
@@ -144,6 +149,33 @@ func (l *Link) claim(p *message, tag uint32) {
 	}
 }
 
+// Release gives back the memory of a message that Receive returned, for another: large messages come faster into memory
+// that was written before.
+func (l *Link) Release(data []byte) {
+	if cap(data) < small || cap(data) > sudden {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.free) < mostFree {
+		l.free = append(l.free, data[:0])
+	} else {
+		l.free[l.turn%mostFree] = data[:0]
+		l.turn++
+	}
+}
+
+// memory returns memory for a message that has just begun: some that was given back, if it is not far too large, or none.
+func (l *Link) memory(total uint64) []byte {
+	for i, b := range l.free {
+		if n := uint64(cap(b)); n >= total && n/4 <= total {
+			l.free = slices.Delete(l.free, i, i+1)
+			return b
+		}
+	}
+	return nil
+}
+
 // place returns where a chunk of a message goes, and of which.
 func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 	l.mu.Lock()
@@ -155,7 +187,7 @@ func (l *Link) place(in *inbound, h *header) ([]byte, *message, error) {
 	}
 	switch {
 	case p == nil && h.offset == 0:
-		p = &message{in: in, total: h.contents}
+		p = &message{in: in, total: h.contents, data: l.memory(h.contents)}
 		b.messages = append(b.messages, p)
 	case p == nil || p.have != h.offset || p.total != h.contents:
 		return nil, nil, fmt.Errorf("%w: bytes at %d of %d of a message under tag %d, which are not the next", errCorrupt, h.offset, h.contents, h.superstep)

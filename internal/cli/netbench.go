@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/netbench/ranks"
+)
+
+// netbenchCommand is `superstep netbench`.
+type netbenchCommand struct {
+	app                           *app
+	workers, repetitions          int
+	sizes, collectives, algorithm string
+	json, svg                     string
+}
+
+// mostRanks bounds --workers: each is a process.
+const mostRanks = 64
+
+func (a *app) netbench() *cobra.Command {
+	n := &netbenchCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "netbench",
+		Short: "Measure messages and collectives between workers",
+		Long: `Measure what messages and collectives take between workers, by every algorithm at every size, beside what the model
+predicts that picks one of them. It starts worker processes on this machine, connected by TCP over loopback.
+
+First every pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each collective is measured
+and compared with what follows from the pairs. Messages from the first worker to the last, alone and in a stream, are
+also measured over a TCP connection that carries nothing else, by turns.`,
+		Example: `  superstep netbench
+  superstep netbench --workers 2 --collectives point-to-point,stream --sizes 64KiB..16MiB
+  superstep netbench --workers 8 --collectives allreduce --svg allreduce.svg --json allreduce.json`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&n.workers, "workers", 4, "between `N` workers")
+	cmd.Flags().StringVar(&n.sizes, "sizes", "1B..4MiB", "of messages: a `LIST` such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4")
+	cmd.Flags().StringVar(&n.collectives, "collectives", "", "the `LIST` of what to measure, of "+words(known()))
+	cmd.Flags().StringVar(&n.algorithm, "algorithm", "", "only by the algorithm `NAME` (default: by all)")
+	cmd.Flags().IntVar(&n.repetitions, "repetitions", 0, "measure everything `N` times (default: 5 to 50 times, by how long it takes)")
+	cmd.Flags().StringVar(&n.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&n.svg, "svg", "", "draw time and bandwidth by size into `FILE`")
+	nothing(cmd, "workers", "sizes", "repetitions")
+	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
+	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
+	return cmd
+}
+
+// known returns what can be measured.
+func known() []collective.Collective {
+	return append([]collective.Collective{netbench.PointToPoint, netbench.Stream}, collective.Collectives...)
+}
+
+func words[S ~string](list []S) string {
+	var all []string
+	for _, s := range list {
+		all = append(all, string(s))
+	}
+	return strings.Join(all, ", ")
+}
+
+func completeCollectives(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+	begun := start[:strings.LastIndex(start, ",")+1]
+	var all []string
+	for _, c := range known() {
+		if !slices.Contains(strings.Split(begun, ","), string(c)) {
+			all = append(all, begun+string(c))
+		}
+	}
+	return starting(all, start), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func (n *netbenchCommand) completeAlgorithm(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+	list := known()
+	if n.collectives != "" {
+		list = asCollectives(n.collectives)
+	}
+	var all []string
+	for _, c := range list {
+		for _, a := range netbench.Algorithms(c) {
+			if !slices.Contains(all, string(a)) {
+				all = append(all, string(a))
+			}
+		}
+	}
+	return starting(all, start), cobra.ShellCompDirectiveNoFileComp
+}
+
+func asCollectives(list string) []collective.Collective {
+	var all []collective.Collective
+	for name := range strings.SplitSeq(list, ",") {
+		all = append(all, collective.Collective(strings.TrimSpace(name)))
+	}
+	return all
+}
+
+// measures reads the flags that say what to measure.
+func (n *netbenchCommand) measures() (netbench.Options, error) {
+	o := netbench.Options{Algorithm: collective.Algorithm(n.algorithm), Least: n.repetitions, Most: n.repetitions}
+	if n.repetitions < 0 || n.repetitions > 1e6 {
+		return o, usagef("--repetitions: found %d, expected 1 or more", n.repetitions)
+	}
+	var err error
+	if o.Sizes, err = parseSizes(n.sizes); err != nil {
+		return o, usagef("--sizes: %w", err)
+	}
+	if n.collectives != "" {
+		o.Collectives = asCollectives(n.collectives)
+	}
+	if err := o.Validate(); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}
+
+// maxSize bounds sizes: more than a rank may hold is left out anyhow.
+const maxSize = 1 << 30
+
+// parseSizes reads sizes in a list, with ranges, and returns them in order.
+func parseSizes(list string) ([]int, error) {
+	var sizes []int
+	for item := range strings.SplitSeq(list, ",") {
+		from, to, ok := strings.Cut(item, "..")
+		if !ok {
+			to = from
+		}
+		low, err := parseBytes(strings.TrimSpace(from))
+		if err != nil {
+			return nil, err
+		}
+		high, err := parseBytes(strings.TrimSpace(to))
+		if err != nil {
+			return nil, err
+		}
+		if low < 1 || high < low || high > maxSize {
+			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first", item)
+		}
+		for s := low; s <= high; s *= 4 {
+			sizes = append(sizes, int(s))
+		}
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes), nil
+}
+
+func (n *netbenchCommand) execute(ctx context.Context) error {
+	o, err := n.measures()
+	if err != nil {
+		return err
+	}
+	if n.workers < 2 || n.workers > mostRanks {
+		return usagef("--workers: found %d, expected 2 to %d", n.workers, mostRanks)
+	}
+	if n.svg == "-" {
+		return usagef("--svg -: expected the name of a file")
+	}
+	if err := apart("", "--json", n.json, "--svg", n.svg); err != nil {
+		return err
+	}
+	if err := writable(n.json, n.svg); err != nil {
+		return err
+	}
+	o.Raw = "127.0.0.1:0"
+	progress := n.app.progress()
+	defer progress.done()
+	report, err := ranks.Launch(ctx, ranks.Options{
+		Ranks: n.workers, Measures: o, Command: rankProcess,
+		Stage: func(name string, done, all int) { progress.stage(name, int64(done), int64(all)) },
+	})
+	progress.done()
+	if err != nil {
+		return fmt.Errorf("netbench: %w", err)
+	}
+	return n.write(report)
+}
+
+func (n *netbenchCommand) write(report *netbench.Report) error {
+	if err := report.Text(n.app.text(n.json)); err != nil {
+		return err
+	}
+	if err := n.app.writeJSON(n.json, report); err != nil || n.svg == "" {
+		return err
+	}
+	return graphio.WriteFile(n.svg, 1, func(w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
+}
+
+// rankProcess makes a process of this binary that is a rank.
+func rankProcess(ctx context.Context) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, path, rankCommand), nil
+}
+
+const rankCommand = "netbench-rank"
+
+// netbenchRank is what netbench starts.
+func (a *app) netbenchRank() *cobra.Command {
+	return &cobra.Command{
+		Use: rankCommand, Hidden: true, Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return ranks.Serve(cmd.Context(), os.Stdin, a.out) },
+	}
+}

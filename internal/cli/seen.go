@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
+)
+
+// seeFlags say how a run can be seen.
+type seeFlags struct {
+	trace     string
+	http      string
+	linger    bool
+	tokenFile string
+}
+
+func (f *seeFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	f.defineHTTP(cmd, "", "serve a page that shows the run, its API and /metrics at `ADDR`, such as 127.0.0.1:8080, while it runs")
+	cmd.Flags().BoolVar(&f.linger, "http-linger", false, "serve until an interrupt, also once the run has ended")
+}
+
+func (f *seeFlags) defineHTTP(cmd *cobra.Command, usual, help string) {
+	cmd.Flags().StringVar(&f.http, "http", usual, help)
+	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "ask who opens the page for the token in `FILE`: needed if others can reach it")
+	nothing(cmd, "http")
+}
+
+// check refuses what cannot be, before long work.
+func (f *seeFlags) check() error {
+	if f.http == "" {
+		if f.linger || f.tokenFile != "" {
+			return usagef("--http-linger and --http-token-file are of --http")
+		}
+		return nil
+	}
+	token, err := control.ReadToken(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	if err := control.CheckListen(f.http, token); err != nil {
+		return usagef("--http: %s", strings.ReplaceAll(err.Error(), "--token-file", "--http-token-file"))
+	}
+	return nil
+}
+
+// sight is how a run is seen: summed up, and if asked for written to a trace and shown on a page.
+type sight struct {
+	trace.Tee
+	app    *app
+	flags  *seeFlags
+	meter  history.Meter
+	file   *lateFile
+	local  *web.Local
+	server *web.Server
+}
+
+// start makes a sight, which is to be closed.
+func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
+	w := &sight{app: a, flags: f}
+	w.Tee = trace.Tee{&w.meter}
+	if f.trace != "" {
+		w.file = &lateFile{path: f.trace}
+		w.Tee = append(w.Tee, trace.NewWriter(w.file))
+	}
+	if f.http == "" {
+		return w, nil
+	}
+	set := metrics.New(revision())
+	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: version()}, team.Size())
+	w.Tee = append(w.Tee, w.local, set.NewRuns().Journal(set.NewWork()))
+	return w, w.serve(set.Handler())
+}
+
+func (w *sight) serve(metrics http.Handler) error {
+	token, err := control.ReadToken(w.flags.tokenFile)
+	if err != nil {
+		return err
+	}
+	if w.server, err = web.Start(w.flags.http, token, w.local, metrics); err != nil {
+		return fmt.Errorf("--http: %w", err)
+	}
+	w.app.notices().say(slog.LevelInfo, "superstep: the page is at "+w.server.URL, "url", w.server.URL)
+	return nil
+}
+
+// graph shows a graph that was loaded.
+func (w *sight) graph(g *graph.Graph, grid string, seconds float64) {
+	if w.local != nil {
+		w.local.AddGraph(web.Graph{
+			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs, Directed: g.Directed, Bytes: g.Bytes(),
+			Partitions: len(g.Parts), Grid: grid, Seconds: seconds,
+		})
+	}
+}
+
+// finish completes the trace.
+func (w *sight) finish() error {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Close()
+}
+
+// linger serves on until an interrupt, if that was asked for.
+func (w *sight) linger(ctx context.Context) {
+	if w.server == nil || !w.flags.linger || ctx.Err() != nil {
+		return
+	}
+	w.app.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+w.server.URL+" until an interrupt", "url", w.server.URL)
+	<-ctx.Done()
+}
+
+// close ends the page. It is idempotent.
+func (w *sight) close() {
+	if w.server != nil {
+		w.server.Close()
+	}
+}
+
+// ui is `superstep ui`.
+func (a *app) ui() *cobra.Command {
+	f := &seeFlags{}
+	cmd := &cobra.Command{
+		Use:   "ui TRACE...",
+		Short: "Show saved traces on a page",
+		Long: `Show what runs wrote with --trace on a page, until an interrupt: their timelines, what was chosen in each superstep and
+why, who waited for whom. Two traces can be compared, superstep by superstep.`,
+		Example: `  superstep ui supersteps.jsonl
+  superstep ui before.jsonl after.jsonl --http 127.0.0.1:8080`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("ui wants a trace: superstep run --trace FILE writes one")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), f, args) },
+	}
+	cmd.Flags().SortFlags = false
+	f.defineHTTP(cmd, "127.0.0.1:0", "serve the page and its API at `ADDR`")
+	return cmd
+}
+
+func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	w := &sight{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: version()}, 0)}
+	progress := a.progress()
+	defer progress.done()
+	for _, name := range files {
+		if err := replay(ctx, name, w.local, progress); err != nil {
+			if !errors.Is(err, trace.ErrCut) {
+				return err
+			}
+			a.notices().say(slog.LevelWarn, err.Error())
+		}
+	}
+	progress.done()
+	if len(w.local.Jobs()) == 0 {
+		return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
+	}
+	if err := w.serve(nil); err != nil {
+		return err
+	}
+	defer w.close()
+	<-ctx.Done()
+	return nil
+}
+
+// replay reads a trace into a journal.
+func replay(ctx context.Context, name string, to trace.Journal, p *progress) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	in := &metered{ctx: ctx, r: file, tell: func(done int64) { p.stage("reading "+name, done, info.Size()) }}
+	return trace.NewReader(in, name).Play(to)
+}
+
+// metered tells how much was read, and fails once a context ends.
+type metered struct {
+	ctx  context.Context
+	r    io.Reader
+	done int64
+	tell func(done int64)
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	if m.ctx.Err() != nil {
+		return 0, m.ctx.Err()
+	}
+	n, err := m.r.Read(p)
+	m.done += int64(n)
+	m.tell(m.done)
+	return n, err
+}

@@ -1,0 +1,224 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// benchmark is a worker's part in an attempt at Graph500: its share of the run, by which workers meet in collectives. Its
+// searches are jobs, which have sessions of their own.
+type benchmark struct {
+	epoch      uint32
+	placements []*control.Placement
+	roots      int
+	team       *parallel.Team
+	session    *mesh.Session
+	share      *graph500.Share
+	kernel     string // of the job that there is
+}
+
+func (b *benchmark) close() {
+	if b.session != nil {
+		b.session.Close()
+	}
+	if b.share != nil {
+		b.share.Close()
+	}
+	b.team.Close()
+}
+
+// Benchmark does a step of Graph500.
+func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.BenchmarkStep) (*control.BenchmarkReport, error) {
+	if g := s.GetGenerate(); g != nil {
+		return x.generate(ctx, t, g)
+	}
+	x.mu.Lock()
+	b := x.benchmarks[t.Job]
+	x.mu.Unlock()
+	if b == nil || b.epoch != t.Epoch {
+		return nil, fmt.Errorf("worker %s has no part in attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
+	}
+	var r *control.BenchmarkReport
+	var err error
+	switch step := s.Step.(type) {
+	case *control.BenchmarkStep_Construct:
+		r, err = b.construct(ctx)
+	case *control.BenchmarkStep_Roots:
+		r, err = b.findRoots(ctx)
+	case *control.BenchmarkStep_Search:
+		r, err = x.search(ctx, t, b, step.Search)
+	case *control.BenchmarkStep_Judge:
+		r, err = x.judge(ctx, t, b, step.Judge)
+	default:
+		err = errors.New("a step of Graph500 that this version does not know")
+	}
+	return r, lost(x.options.Name, err)
+}
+
+// generatorOf is the generator of a run.
+func generatorOf(s *control.Graph500) (generate.Kronecker, error) {
+	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", s.GetScale(), s.GetEdgeFactor(), s.GetSeed1(), s.GetSeed2()))
+	if err != nil {
+		return generate.Kronecker{}, err
+	}
+	return g.(generate.Kronecker), nil
+}
+
+func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Generate) (*control.BenchmarkReport, error) {
+	if err := x.Drop(ctx, t, ""); err != nil { // of an attempt before
+		return nil, err
+	}
+	generator, err := generatorOf(g.Spec)
+	if err != nil {
+		return nil, err
+	}
+	b := &benchmark{epoch: t.Epoch, placements: g.Placements, roots: int(g.Spec.GetRoots()), team: x.team()}
+	if err := x.take(ctx, t, b, generator, g.Spec); err != nil {
+		b.close()
+		return nil, lost(x.options.Name, err)
+	}
+	seconds, err := b.share.Generate(ctx)
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	x.mu.Lock()
+	x.benchmarks[t.Job] = b
+	x.mu.Unlock()
+	return &control.BenchmarkReport{Seconds: seconds}, nil
+}
+
+// take takes part in a run, with the other workers.
+func (x *Executor) take(ctx context.Context, t worker.Task, b *benchmark, generator generate.Kronecker, spec *control.Graph500) (err error) {
+	if b.session, err = x.meet(ctx, t.Job+" together", t.Epoch, b.placements, nil); err != nil {
+		return err
+	}
+	group, err := collective.NewGroup(b.session.Link(), nil, nil)
+	if err != nil {
+		return err
+	}
+	b.share = graph500.NewShare(group, 0, graph500.ShareConfig{
+		Generator: generator, SSSP: spec.Sssp, Validate: spec.Validate, Owner: layoutOf(b.placements).Owner,
+		Build: buildShare, Team: b.team, Spoil: x.options.Spoil,
+	})
+	return nil
+}
+
+func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, error) {
+	seconds, err := b.share.Construct(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := b.share.Graph()
+	return &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples)}, nil
+}
+
+func (b *benchmark) findRoots(ctx context.Context) (*control.BenchmarkReport, error) {
+	roots, err := b.share.Roots(ctx, b.roots)
+	r := &control.BenchmarkReport{}
+	for _, root := range roots {
+		r.Roots = append(r.Roots, &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)})
+	}
+	return r, err
+}
+
+// search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
+func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *control.Search) (*control.BenchmarkReport, error) {
+	k, err := kernelOf(s.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	root := pregel.VertexID(s.GetRoot().GetId())
+	if b.kernel == s.Kernel {
+		j, err := x.job(t)
+		if err != nil {
+			return nil, err
+		}
+		if err := k.restart(j.share, root); err != nil {
+			return nil, err
+		}
+		return &control.BenchmarkReport{}, j.again()
+	}
+	x.mu.Lock()
+	old := x.jobs[t.Job]
+	delete(x.jobs, t.Job)
+	x.mu.Unlock()
+	if old != nil {
+		old.close()
+	}
+	program, err := k.program(root)
+	if err != nil {
+		return nil, err
+	}
+	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{share: &share{Graph: b.share.Graph()}})
+	if err != nil {
+		return nil, err
+	}
+	b.kernel = s.Kernel
+	x.mu.Lock()
+	x.jobs[t.Job] = j
+	x.mu.Unlock()
+	facts, err := j.facts()
+	return &control.BenchmarkReport{Facts: facts}, err
+}
+
+// judge judges what the search found that ended last.
+func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *control.Judge) (*control.BenchmarkReport, error) {
+	j, err := x.job(t)
+	if err != nil {
+		return nil, err
+	}
+	k, err := kernelOf(b.kernel)
+	if err != nil {
+		return nil, err
+	}
+	found, err := k.found(j.share)
+	if err != nil {
+		return nil, err
+	}
+	judged, err := b.share.Judge(ctx, s.Root, found)
+	r := &control.BenchmarkReport{TranslateSeconds: judged.Translate, ValidateSeconds: judged.Validate, Nedge: uint64(judged.Nedge)}
+	var broken *validate.Violation
+	if errors.As(err, &broken) {
+		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+		err = nil
+	}
+	return r, err
+}
+
+// checkBenchmark refuses a run that cannot be.
+func checkBenchmark(s *control.JobSpec) error {
+	if _, err := generatorOf(s.Graph500); err != nil {
+		return err
+	}
+	if s.Graph500.Roots == 0 {
+		return errors.New("roots: found 0, expected 1 or more")
+	}
+	o, err := options(s.Options)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		program, err := kernels[name].program(0)
+		if err == nil {
+			err = rehearse(program, o)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}

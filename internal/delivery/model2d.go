@@ -1,0 +1,69 @@
+package delivery
+
+import "math"
+
+// The costs of pulling in a grid of C columns that is not flat. An unfinished vertex of degree d has a row in each of the
+// C blocks of its processor row that it has an edge in, C(1-(1-1/C)^d) of them, of d over that many edges each.
+
+// rows returns how many rows the unfinished vertices have in all blocks, and how many of these meet no sender.
+func (l *Load) rows() (rows, miss float64) {
+	c, u := float64(l.Grid.Columns), float64(max(l.Unfinished, 1))
+	edges := float64(l.UnfinishedEdges)
+	rows = min(u*c*-math.Expm1(edges/u*math.Log1p(-1/c)), edges)
+	if rows == 0 {
+		return 0, 1
+	}
+	return rows, math.Pow(1-min(l.share(), 1), edges/rows)
+}
+
+// share is the part of all edges that are senders'.
+func (l *Load) share() float64 { return float64(l.SenderEdges) / float64(max(l.Arcs, 1)) }
+
+// whole is the time of pulling all blocks at once: every row of every vertex is looked through, also where another block
+// finds a message too; then everything that was found is folded.
+func (r *Rates) whole(l *Load, threads float64) float64 {
+	rows, miss := l.rows()
+	edges, c := float64(l.UnfinishedEdges), float64(l.Grid.Columns)
+	t := rows*r.Row + float64(l.Vertices)*c/64*r.Word
+	switch q := l.share(); {
+	case l.AnyOne && q > 0:
+		t += rows * (1 - miss) / q * r.Probe
+	case l.AnyOne:
+		t += edges * r.Probe
+	case l.SenderEdges == l.Arcs:
+		t += edges * r.EdgeAll
+	default:
+		t += edges * r.Edge
+	}
+	ghosts := float64(l.Ghosts)
+	found := min(rows*(1-miss)*(c-1)/c, ghosts)
+	finished := 0.0
+	if l.Unfinished < l.Vertices { // only those that are new, of which nothing is known here
+		finished = r.columns(l, l.Grid.Columns, 0, ghosts, 0, threads)
+	}
+	return t/threads + finished + r.columns(l, l.Grid.Columns, found, ghosts, float64(l.FoldBytes), threads)
+}
+
+// ring is the time of pulling by sub-steps: the blocks of the row find a vertex once, and what is open goes from one to
+// the next, as bits or positions.
+func (r *Rates) ring(l *Load, threads float64) float64 {
+	rows, miss := l.rows()
+	c, u := float64(l.Grid.Columns), float64(l.Unfinished)
+	if u == 0 || rows == 0 {
+		return 0
+	}
+	// A vertex has a row in rows/(uC) of the blocks, and is open after one with this probability.
+	open := 1 - rows/(u*c)*(1-miss)
+	visits := c
+	if open < 1 {
+		visits = (1 - math.Pow(open, c)) / (1 - open) // blocks that search it
+	}
+	found := u * (1 - math.Pow(open, c))
+	t := visits*u*rows/(u*c)*r.Row + l.probes()*r.Probe + float64(l.Vertices)*c/64*r.Word + visits*u*r.Value/2
+	p := float64(l.Partitions)
+	hops := p * (c - 1)
+	moved := min(float64(l.Vertices)*(c-1)/8, 2*u*visits)
+	frames := hops*float64(l.SubSteps)*r.Beta/min(threads, p) + (c-1)*r.Beta
+	fold := r.columns(l, l.Grid.Columns, min(found*(c-1)/c, float64(l.Ghosts)), float64(l.Ghosts), float64(l.FoldBytes), threads)
+	return t/threads + frames + r.Alpha*moved + fold
+}

@@ -1,0 +1,121 @@
+package delivery
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// Finished tells the other blocks of the processor row which of the owned vertices are finished that were not when they
+// were last told, fresh, and takes note of theirs in finished, by slot. s is the receivers' side.
+func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, back bool) error {
+	kind, peers := transport.Finished, x.finished[0]
+	if back {
+		kind, peers = transport.FinishedBack, x.finished[1]
+	}
+	for _, q := range s.Line {
+		to := &peers[q]
+		e, count, presence := to.presence.Encode(fresh, s.Peers[q], x.force)
+		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
+		if err := x.send(&to.frame, superstep); err != nil {
+			return err
+		}
+	}
+	for range s.Line {
+		in, err := x.receive(ctx, kind, s.Line, superstep)
+		if err != nil {
+			return err
+		}
+		n := int(s.Groups[in.From].Count)
+		words := x.scratch(bitmap.Words(n))
+		if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, words); err != nil {
+			return fmt.Errorf("from partition %d: %w", in.From, err)
+		}
+		lo, _ := s.Groups[in.From].Words()
+		for w, word := range words {
+			finished[lo+w] |= word
+		}
+	}
+	return nil
+}
+
+// scratch returns so many words of zeros, valid until the next call.
+func (x *Exchange[M]) scratch(words int) []uint64 {
+	if cap(x.words) < words {
+		x.words = make([]uint64, words)
+	}
+	x.words = x.words[:words]
+	clear(x.words)
+	return x.words
+}
+
+// Token is a run of an owner's vertices that is passed from block to block of the processor row, each of which takes out
+// those for which it finds a message: the rotating bitmap c of Nakao20 (3.5). An owner cuts its vertices into several, to
+// be under way at the same time.
+//
+//	| owner (4) | part (4) | first word (4) | words (4) |    little-endian, in Frame.Raw;  Presence: who is still open
+type Token struct {
+	Owner, Part int
+	First       int      // word of the owner's vertices
+	Open        []uint64 // the words from there on
+}
+
+const tokenBytes = 16
+
+// passed is the buffers of a token on its way to the next block.
+type passed struct {
+	frame    transport.Frame
+	presence Presence
+	raw      [tokenBytes]byte
+}
+
+// Pass sends a token on to partition q.
+func (x *Exchange[M]) Pass(q int, t *Token, superstep int, back bool) error {
+	if x.passing == len(x.passed) {
+		x.passed = append(x.passed, new(passed))
+	}
+	p := x.passed[x.passing]
+	x.passing++
+	e, count, presence := p.presence.EncodeRun(t.Open, 64*len(t.Open), x.force)
+	for i, n := range [...]int{t.Owner, t.Part, t.First, len(t.Open)} {
+		binary.LittleEndian.PutUint32(p.raw[4*i:], uint32(n))
+	}
+	p.frame = transport.Frame{To: q, Kind: ringKind(back), Encoding: uint8(e), Count: count, Presence: presence, Raw: p.raw[:]}
+	return x.send(&p.frame, superstep)
+}
+
+func ringKind(back bool) transport.Kind {
+	if back {
+		return transport.RingBack
+	}
+	return transport.Ring
+}
+
+// Take receives the next token to come to the block whose receivers' side is s, and returns which partition passed it.
+// The token's words are valid until the next call of the exchange that receives anything.
+func (x *Exchange[M]) Take(ctx context.Context, s *graph.Side, t *Token, superstep int, back bool) (from int, err error) {
+	in, err := x.receive(ctx, ringKind(back), s.Line, superstep)
+	if err != nil {
+		return 0, err
+	}
+	if len(in.Raw) != tokenBytes {
+		return 0, fmt.Errorf("from partition %d: a token of %d bytes", in.From, len(in.Raw))
+	}
+	var words int
+	for i, n := range [...]*int{&t.Owner, &t.Part, &t.First, &words} {
+		*n = int(binary.LittleEndian.Uint32(in.Raw[4*i:]))
+	}
+	if !slices.Contains(s.Line, t.Owner) || t.First+words > len(s.Ghosts[t.Owner].Bits) {
+		return 0, fmt.Errorf("from partition %d: a token of words %d to %d of partition %d", in.From, t.First, t.First+words, t.Owner)
+	}
+	t.Open = x.scratch(words)
+	if err := Decode(Encoding(in.Encoding), in.Count, 64*words, in.Presence, t.Open); err != nil {
+		return 0, fmt.Errorf("from partition %d: %w", in.From, err)
+	}
+	return in.From, nil
+}

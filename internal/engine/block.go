@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// In a grid that is not flat a pull goes through blocks with ghosts on both sides, so that its messages cannot be computed
+// at once: they go to the inbox, as those of a push do, and are folded to their owners.
+//
+//	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
+//	expand -> sub-steps along the processor row -> fold -> compute                      Ring: ringBlocks
+
+// noEdges says why programs do not see edges in a grid that is not flat.
+func noEdges(g graph.Grid) string {
+	return fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)",
+		g, graph.Of(g.Partitions()), graph.Of(g.Partitions()))
+}
+
+// grids is what only a grid that is not flat needs of a runner.
+type grids struct {
+	told    []uint64         // owned vertices of which the processor row knows that they are finished
+	fresh   *bitmap.Frontier // and those of which it does not yet
+	pulling *pregel.Pull     // what is pulled into the inbox
+
+	hasIn   []uint64 // owned vertices with in-edges, which may want a message
+	borders []int    // of the parts in which own vertices go round, in words
+	open    []uint64 // memory for an own part, and by slot for one of another owner
+	need    []uint64
+	// What searchTask searches: the rows of the words from first on.
+	searched []uint64
+	first    int
+}
+
+// pullBlocks pulls every block as a whole, ghosts' rows first: their results are on the way while own rows are pulled.
+func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
+	r.write.Clear()
+	r.makeInbox()
+	if err := r.tellFinished(ctx, c); err != nil {
+		return err
+	}
+	for i, ways := range r.layout.Blocks {
+		b, back := ways.Pull, i > 0
+		all, err := r.expand(ctx, c, b, back)
+		if err != nil {
+			return err
+		}
+		r.pull[i].Present, r.pull[i].All = r.read.Words, all
+		r.grids.pulling = &r.pull[i]
+		many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
+		pull := func(chunks []uint32) error {
+			defer r.timed(&r.report.Times.Traverse).end()
+			return r.run(many, chunks, r.tasks.pullBlock)
+		}
+		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
+			return err
+		}
+		fold := r.timed(&r.report.Times.Fold)
+		err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
+		fold.end()
+		if err != nil {
+			return fmt.Errorf("fold: %w", err)
+		}
+		if err := pull(b.ByReceiver.OwnChunks()); err != nil {
+			return err
+		}
+		if err := r.foldIn(ctx, c, b, back); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner[V, M]) foldIn(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+	defer r.timed(&r.report.Times.Fold).end()
+	if err := r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
+		return fmt.Errorf("fold: %w", err)
+	}
+	return nil
+}
+
+// pullBlockTask pulls rows into the inbox.
+func (r *runner[V, M]) pullBlockTask(worker int) {
+	t, p := r.threads[worker], r.grids.pulling
+	r.eachChunk(func(lo, hi int) bool {
+		for w := lo; w < hi; w++ {
+			t.count.walked += r.pullInto(p, w, p.Bits[w]&^r.finished[w])
+		}
+		return true
+	})
+}
+
+// pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.
+func (r *runner[V, M]) pullInto(p *pregel.Pull, w int, need uint64) int {
+	has := r.inbox.Has.Words[w]
+	if r.traits.AnyOne {
+		need &^= has
+	}
+	if need == 0 {
+		return 0
+	}
+	found, edges := r.kernel.Pull(p, w, need, has, (*[64]M)(r.inbox.Msg[w<<6:]))
+	if found != has {
+		r.inbox.Has.Words[w] = found
+		r.inbox.Has.MarkShared(w)
+	}
+	return edges
+}
+
+// tellFinished lets the blocks of the processor row know which vertices have finished, if any have: their rows are not to
+// be pulled any more.
+func (r *runner[V, M]) tellFinished(ctx context.Context, c *Command) error {
+	if !c.Finished {
+		return nil
+	}
+	defer r.timed(&r.report.Times.Expand).end()
+	g := &r.grids
+	if g.told == nil {
+		g.told = mem.Make[uint64](r.job.arena, r.part.Words())
+		g.fresh = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, r.part.Words()))
+		g.fresh.All = true
+	}
+	for w, told := range g.told {
+		g.fresh.Words[w] = r.finished[w] &^ told
+		g.told[w] = r.finished[w]
+	}
+	for i, ways := range r.layout.Blocks {
+		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, g.fresh, r.finished, c.Superstep, i > 0); err != nil {
+			return fmt.Errorf("finished vertices: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+const (
+	// subSteps is how many parts of every owner's vertices go round a processor row at a time, half of them in either
+	// direction (Nakao20, 3.5.3: n = 4).
+	subSteps = 4
+	// ringGrain is how many words of rows a worker takes at a time.
+	ringGrain = 32
+)
+
+// ringBlocks pulls by sub-steps along the processor row (Nakao20, 3.5): every owner's vertices that may want a message
+// visit all blocks of the row, its own first, and a block searches those for which none before it found a message. So
+// it is for combiners of which any one message is enough. What was found is folded to the owners after the sub-steps.
+func (r *runner[V, M]) ringBlocks(ctx context.Context, c *Command) error {
+	r.write.Clear()
+	r.makeInbox()
+	r.makeParts()
+	for i, ways := range r.layout.Blocks {
+		b, back := ways.Pull, i > 0
+		if _, err := r.expand(ctx, c, b, back); err != nil {
+			return err
+		}
+		r.pull[i].Present, r.pull[i].All = r.read.Words, false
+		r.grids.pulling = &r.pull[i]
+		if err := r.turnRing(ctx, c, b, back); err != nil {
+			return fmt.Errorf("ring: %w", err)
+		}
+		fold := r.timed(&r.report.Times.Fold)
+		err := r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
+		fold.end()
+		if err != nil {
+			return fmt.Errorf("fold: %w", err)
+		}
+		if err := r.foldIn(ctx, c, b, back); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeParts cuts the owned vertices into parts of about as many in-edges each.
+func (r *runner[V, M]) makeParts() {
+	g := &r.grids
+	if g.borders != nil {
+		return
+	}
+	words := r.part.Words()
+	g.hasIn = mem.Make[uint64](r.job.arena, words)
+	edges := make([]int, words+1)
+	for w := range words {
+		for i, d := range r.inDegrees[w<<6 : w<<6+64] {
+			edges[w+1] += int(d)
+			if d > 0 {
+				g.hasIn[w] |= 1 << i
+			}
+		}
+		edges[w+1] += edges[w]
+	}
+	for k := range subSteps {
+		w, _ := slices.BinarySearch(edges, (edges[words]*k+subSteps-1)/subSteps)
+		g.borders = append(g.borders, min(w, words))
+	}
+	g.borders[0] = 0
+	g.borders = append(g.borders, words)
+}
+
+// turnRing takes all parts of the processor row through this block.
+func (r *runner[V, M]) turnRing(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+	g, column := &r.grids, r.part.Grid.Column(r.part.Index)
+	t := delivery.Token{Owner: r.part.Index}
+	for k := range subSteps {
+		t.Part, t.First, t.Open = k, g.borders[k], g.ownOpen(r.finished, r.inbox.Has.Words, k)
+		if err := r.searchOwn(&t); err != nil {
+			return err
+		}
+		if err := r.exchange.Pass(r.along(column, k), &t, c.Superstep, back); err != nil {
+			return err
+		}
+	}
+	for range subSteps * len(b.Receivers.Line) {
+		fold := r.timed(&r.report.Times.Fold)
+		from, err := r.exchange.Take(ctx, b.Receivers, &t, c.Superstep, back)
+		fold.end()
+		if err != nil {
+			return err
+		}
+		if t.Part >= subSteps || from != r.along(column, t.Part^1) {
+			return fmt.Errorf("from partition %d: part %d of partition %d, which does not come from there", from, t.Part, t.Owner)
+		}
+		if err := r.searchGhosts(b, &t); err != nil {
+			return err
+		}
+		if next := r.along(column, t.Part); next != t.Owner {
+			if err := r.exchange.Pass(next, &t, c.Superstep, back); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// along returns the next partition of the processor row after column in which a part goes: the even to the right, the
+// odd to the left.
+func (r *runner[V, M]) along(column, part int) int {
+	grid, step := r.part.Grid, 1
+	if part%2 == 1 {
+		step = grid.Columns - 1
+	}
+	return grid.At(grid.Row(r.part.Index), (column+step)%grid.Columns)
+}
+
+// ownOpen returns the vertices of own part k that may want a message and have none.
+func (g *grids) ownOpen(finished, has []uint64, k int) []uint64 {
+	lo, hi := g.borders[k], g.borders[k+1]
+	open := g.open[:0]
+	for w := lo; w < hi; w++ {
+		open = append(open, g.hasIn[w]&^finished[w]&^has[w])
+	}
+	g.open = open
+	return open
+}
+
+// searchOwn pulls the open vertices of an own part, and takes out those that got a message.
+func (r *runner[V, M]) searchOwn(t *delivery.Token) error {
+	if err := r.search(t.Open, t.First); err != nil {
+		return err
+	}
+	for i := range t.Open {
+		t.Open[i] &^= r.inbox.Has.Words[t.First+i]
+	}
+	return nil
+}
+
+// searchGhosts is searchOwn for a part of another owner, some of whose vertices are ghosts here.
+func (r *runner[V, M]) searchGhosts(b *graph.Block, t *delivery.Token) error {
+	if len(t.Open) == 0 {
+		return nil
+	}
+	list, group := b.Receivers.Ghosts[t.Owner], b.Receivers.Groups[t.Owner]
+	first, last := list.Rank[t.First], list.Rank[t.First+len(t.Open)] // places in the group, and so slots
+	lo, hi := first>>6, (last+63)>>6
+	g := &r.grids
+	if cap(g.need) < int(hi-lo)+1 {
+		g.need = make([]uint64, int(hi-lo)+1)
+	}
+	need := g.need[:hi-lo+1]
+	clear(need)
+	for i, open := range t.Open {
+		mask := list.Bits[t.First+i]
+		if open&mask == 0 {
+			continue
+		}
+		at := list.Rank[t.First+i] - lo<<6
+		packed := bitmap.Compress(open, mask)
+		need[at>>6] |= packed << (at & 63)
+		need[at>>6+1] |= packed >> 1 >> (63 - at&63)
+	}
+	base := int(group.Start>>6 + lo)
+	if err := r.search(need[:hi-lo], base); err != nil {
+		return err
+	}
+	has := r.inbox.Has.Words
+	for i, open := range t.Open {
+		mask := list.Bits[t.First+i]
+		if open&mask == 0 {
+			continue
+		}
+		at := list.Rank[t.First+i] - lo<<6
+		w := base + int(at>>6)
+		packed := has[w] >> (at & 63)
+		if at&63 != 0 && w+1 < len(has) {
+			packed |= has[w+1] << (64 - at&63)
+		}
+		t.Open[i] = open &^ bitmap.Expand(packed, mask)
+	}
+	return nil
+}
+
+// search pulls the rows need, words from first on.
+func (r *runner[V, M]) search(need []uint64, first int) error {
+	defer r.timed(&r.report.Times.Traverse).end()
+	g := &r.grids
+	g.searched, g.first = need, first
+	r.chunks.Reset(0)
+	if len(need) > 4*ringGrain && r.team.Size() > 1 {
+		r.team.Run(r.tasks.search)
+	} else {
+		r.tasks.search(0)
+	}
+	return r.failed()
+}
+
+func (r *runner[V, M]) searchTask(worker int) {
+	t, g := r.threads[worker], &r.grids
+	for {
+		lo := r.chunks.Take(ringGrain)
+		if lo >= len(g.searched) || r.stop.Load() {
+			return
+		}
+		for i, need := range g.searched[lo:min(lo+ringGrain, len(g.searched))] {
+			if need != 0 {
+				t.count.walked += r.pullInto(g.pulling, g.first+lo+i, need)
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package history
+
+// maxSide is how many rows a matrix has at most: more could not be seen.
+const maxSide = 256
+
+// Matrix is the bytes between partitions, of a whole run. Cell from*Side+to has those of the Per partitions from from*Per
+// on to the Per from to*Per on.
+type Matrix struct {
+	Side  int   `json:"side"`
+	Per   int   `json:"per"`
+	Bytes []int `json:"bytes"`
+}
+
+// matrix grows with the partitions it sees.
+type matrix struct {
+	Matrix
+	partitions int
+}
+
+func (m *matrix) add(from, to, bytes int) {
+	if most := max(from, to); most >= m.partitions {
+		m.grow(most + 1)
+	}
+	m.Bytes[from/m.Per*m.Side+to/m.Per] += bytes
+}
+
+// grow makes room for more partitions. Per is a power of two, so that old cells fall whole into new ones.
+func (m *matrix) grow(partitions int) {
+	if partitions <= m.partitions {
+		return
+	}
+	old := m.Matrix
+	m.partitions = partitions
+	m.Per = max(m.Per, 1)
+	for (partitions+m.Per-1)/m.Per > maxSide {
+		m.Per *= 2
+	}
+	m.Side = (partitions + m.Per - 1) / m.Per
+	m.Bytes = make([]int, m.Side*m.Side)
+	for i, bytes := range old.Bytes {
+		from, to := i/old.Side*old.Per, i%old.Side*old.Per
+		m.Bytes[from/m.Per*m.Side+to/m.Per] += bytes
+	}
+}
+
+func (m *matrix) copied() Matrix {
+	c := m.Matrix
+	c.Bytes = append([]int{}, c.Bytes...)
+	return c
+}
+
+// Lanes is how busy partitions were over time: a line for each, a cell for some supersteps in a row.
+type Lanes struct {
+	From  int `json:"from"` // the first superstep
+	Every int `json:"every"`
+	// Busy has the percent of the time that partitions worked, line by line; -1 where that is not known any more.
+	Partitions int    `json:"partitions"`
+	Columns    int    `json:"columns"`
+	Busy       []int8 `json:"busy"`
+}
+
+// lanes sums the rows that are kept up to at most so many columns.
+func (j *job) lanes(columns int) Lanes {
+	l := Lanes{Partitions: len(j.totals), Every: 1, Busy: []int8{}}
+	if len(j.steps) == 0 || columns < 1 {
+		return l
+	}
+	l.From = j.steps[0].Superstep
+	span := j.steps[len(j.steps)-1].Superstep - l.From + 1
+	l.Every = (span + columns - 1) / columns
+	l.Columns = (span + l.Every - 1) / l.Every
+	busy, total := make([]float32, l.Partitions*l.Columns), make([]float32, l.Partitions*l.Columns)
+	for _, step := range j.steps {
+		d := j.details[step.Superstep]
+		if d == nil {
+			continue
+		}
+		column := (step.Superstep - l.From) / l.Every
+		for i := range d.Rows {
+			r := &d.Rows[i]
+			cell := r.Partition*l.Columns + column
+			busy[cell] += r.Expand + r.Traverse + r.Fold + r.Compute
+			total[cell] += float32(step.Times.Total)
+		}
+	}
+	l.Busy = make([]int8, len(busy))
+	for i := range busy {
+		l.Busy[i] = -1
+		if total[i] > 0 {
+			l.Busy[i] = int8(min(100*busy[i]/total[i], 100))
+		}
+	}
+	return l
+}

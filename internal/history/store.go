@@ -1,0 +1,284 @@
+package history
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Bounds on what a Store keeps.
+const (
+	maxJobs  = 1000
+	maxLog   = 1000
+	maxText  = 4 << 10 // bytes of a line of the log
+	maxRows  = 3 << 19 // of all jobs' details: 120 MB
+	maxPairs = 2 << 20
+	// progressEvery is how often readers are told how far a stage is.
+	progressEvery = 100 * time.Millisecond
+)
+
+// Store is a Journal that keeps the runs of a process, within bounds, and tells readers what is new. Its methods may be
+// called by several goroutines at once.
+type Store struct {
+	mu     sync.Mutex
+	epoch  string
+	jobs   []*job
+	last   map[string]*job // by name
+	number int
+	stages []trace.Stage
+	told   time.Time // when the progress of a stage last was
+	log    []trace.Log
+	ring   ring
+
+	details []kept // oldest first
+	rows    int    // in details
+	pairs   int
+}
+
+// kept is a superstep that details are kept of.
+type kept struct {
+	job       *job
+	superstep int
+	detail    *Detail
+}
+
+// NewStore makes an empty Store.
+func NewStore() *Store {
+	var b [6]byte
+	_, _ = rand.Read(b[:])
+	return &Store{epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+}
+
+// Begin begins a run.
+func (s *Store) Begin(b *trace.Job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin(b)
+	return nil
+}
+
+func (s *Store) begin(b *trace.Job) *job {
+	if old := s.last[b.Job]; old != nil && old.State == Running {
+		s.end(old, &trace.End{Outcome: trace.Failed, Error: "the trace does not say how the run ended"})
+	}
+	s.number++
+	j := &job{details: map[int]*Detail{}}
+	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: Running}
+	j.matrix.grow(b.Partitions)
+	s.jobs, s.last[b.Job] = append(s.jobs, j), j
+	if len(s.jobs) > maxJobs {
+		s.forget()
+	}
+	s.ring.put("job", j.ID, j.describe())
+	return j
+}
+
+// forget lets the oldest run go that has ended.
+func (s *Store) forget() {
+	for i, j := range s.jobs {
+		if j.State == Running {
+			continue
+		}
+		s.jobs = slices.Delete(s.jobs, i, i+1)
+		if s.last[j.Job.Job.Job] == j {
+			delete(s.last, j.Job.Job.Job)
+		}
+		s.details = slices.DeleteFunc(s.details, func(k kept) bool {
+			if k.job == j {
+				s.count(k, -1)
+			}
+			return k.job == j
+		})
+		s.ring.put("gone", j.ID, nil)
+		return
+	}
+}
+
+// Record takes a record in. A run that nobody began begins with its first one.
+func (s *Store) Record(r *trace.Record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.last[r.Job]
+	if j == nil || j.State != Running {
+		j = s.begin(&trace.Job{Job: r.Job})
+	}
+	if d := j.record(r); d != nil {
+		s.keep(j, d)
+	}
+	if j.whole() {
+		s.keep(j, j.close())
+	}
+	return nil
+}
+
+// keep keeps a superstep's details, and lets old ones go where they are too many.
+func (s *Store) keep(j *job, d *Detail) {
+	j.details[d.Step.Superstep] = d
+	k := kept{j, d.Step.Superstep, d}
+	s.details = append(s.details, k)
+	s.count(k, 1)
+	drop := 0
+	for s.rows > maxRows || s.pairs > maxPairs {
+		old := s.details[drop]
+		if drop++; old.job.details[old.superstep] == old.detail {
+			delete(old.job.details, old.superstep)
+		}
+		s.count(old, -1)
+	}
+	s.details = slices.Delete(s.details, 0, drop)
+	s.ring.put("step", j.ID, d.Step)
+}
+
+func (s *Store) count(k kept, sign int) {
+	s.rows += sign * len(k.detail.Rows)
+	s.pairs += sign * len(k.detail.Pairs)
+}
+
+// End ends a run.
+func (s *Store) End(e *trace.End) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.last[e.Job]
+	if j == nil || j.State != Running {
+		j = s.begin(&trace.Job{Job: e.Job})
+	}
+	s.end(j, e)
+	return nil
+}
+
+func (s *Store) end(j *job, e *trace.End) {
+	if j.gather.open {
+		s.keep(j, j.close())
+	}
+	j.State, j.Error = e.Outcome, e.Error
+	if e.Seconds > 0 {
+		j.Seconds = e.Seconds
+	}
+	s.ring.put("job", j.ID, j.describe())
+}
+
+// Stage notes how far work around the runs is.
+func (s *Store) Stage(g *trace.Stage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stage := *g
+	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == g.Stage && o.Seconds == 0 })
+	switch {
+	case i >= 0:
+		s.stages[i] = stage
+	case len(s.stages) < maxLog:
+		s.stages = append(s.stages, stage)
+	}
+	if now := time.Now(); i < 0 || stage.Seconds > 0 || now.Sub(s.told) >= progressEvery {
+		s.told = now
+		s.ring.put("stage", "", stage)
+	}
+	return nil
+}
+
+// Log keeps a line for people.
+func (s *Store) Log(l *trace.Log) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line := *l
+	if len(line.Text) > maxText {
+		line.Text = line.Text[:maxText] + "..."
+	}
+	if len(s.log) >= maxLog {
+		s.log = slices.Delete(s.log, 0, maxLog/10)
+	}
+	s.log = append(s.log, line)
+	s.ring.put("log", "", line)
+	return nil
+}
+
+// NoJob is the error of a run that is not kept.
+type NoJob struct{ ID string }
+
+func (e *NoJob) Error() string { return fmt.Sprintf("there is no job %.80q", e.ID) }
+
+// Jobs lists the runs, oldest first.
+func (s *Store) Jobs() []Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Job, 0, len(s.jobs))
+	for _, j := range s.jobs {
+		all = append(all, j.describe())
+	}
+	return all
+}
+
+// see calls f for a run.
+func (s *Store) see(id string, f func(j *job)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		if j.ID == id {
+			f(j)
+			return nil
+		}
+	}
+	return &NoJob{id}
+}
+
+// Job returns a run.
+func (s *Store) Job(id string) (d Job, err error) {
+	err = s.see(id, func(j *job) { d = j.describe() })
+	return d, err
+}
+
+// Steps returns the supersteps of a run from one on, at most so many. The Steps must not be changed.
+func (s *Store) Steps(id string, from, most int) (steps []*Step, err error) {
+	err = s.see(id, func(j *job) {
+		i, _ := slices.BinarySearchFunc(j.steps, from, func(step *Step, n int) int { return step.Superstep - n })
+		steps = slices.Clone(j.steps[i:min(i+most, len(j.steps))])
+	})
+	return steps, err
+}
+
+// Detail returns a superstep partition by partition, nil if it is not kept. It must not be changed.
+func (s *Store) Detail(id string, superstep int) (d *Detail, err error) {
+	err = s.see(id, func(j *job) { d = j.details[superstep] })
+	return d, err
+}
+
+// Whole is what the partitions did in a whole run.
+type Whole struct {
+	Totals  []Total   `json:"totals"`
+	Matrix  Matrix    `json:"matrix"`
+	Encoded []Encoded `json:"encoded"`
+}
+
+// Whole returns what the partitions did in a whole run.
+func (s *Store) Whole(id string) (w Whole, err error) {
+	err = s.see(id, func(j *job) {
+		w = Whole{append([]Total{}, j.totals...), j.matrix.copied(), append([]Encoded{}, j.encoded...)}
+	})
+	return w, err
+}
+
+// Lanes returns how busy partitions were over time, in at most so many columns.
+func (s *Store) Lanes(id string, columns int) (l Lanes, err error) {
+	err = s.see(id, func(j *job) { l = j.lanes(columns) })
+	return l, err
+}
+
+// Stages returns the work around the runs, oldest first, and Lines the log.
+func (s *Store) Stages() []trace.Stage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]trace.Stage{}, s.stages...)
+}
+
+// Lines returns the log.
+func (s *Store) Lines() []trace.Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]trace.Log{}, s.log...)
+}

@@ -1,0 +1,203 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Summary is what a run, or several, come to.
+type Summary struct {
+	Supersteps int           `json:"supersteps"`
+	Times      trace.Seconds `json:"seconds"` // sums of the supersteps' means
+	Pushed     Share         `json:"pushed"`
+	Pulled     Share         `json:"pulled"`
+
+	// Skew is the time that partitions which work longer than the mean cost, and Worst the superstep it was most in.
+	Skew  float64 `json:"skew"`
+	Worst Skewed  `json:"worst"`
+
+	// Chosen counts the supersteps with a choice, which took Delivered seconds to deliver. Regret is how many of these
+	// another choice would have saved by the model's own predictions, and Error by what factor its predictions were off,
+	// either way, as a geometric mean.
+	Chosen    int     `json:"chosen"`
+	Delivered float64 `json:"delivered"`
+	Regret    float64 `json:"regret"`
+	Error     float64 `json:"error"`
+	logs      float64
+	told      int
+
+	Messages, Sent, Bytes int     `json:"-"`
+	Partitions            int     `json:"partitions"`
+	Memory                int64   `json:"memory"` // the most seen
+	GCPause               float64 `json:"gc_pause"`
+}
+
+// Share is some of the supersteps.
+type Share struct {
+	Supersteps int     `json:"supersteps"`
+	Seconds    float64 `json:"seconds"`
+}
+
+func (s *Share) add(seconds float64) { s.Supersteps, s.Seconds = s.Supersteps+1, s.Seconds+seconds }
+
+// Skewed is a superstep in which partitions differ.
+type Skewed struct {
+	Job       string  `json:"job,omitempty"`
+	Superstep int     `json:"superstep"`
+	Partition int     `json:"partition"`
+	Ratio     float64 `json:"ratio"`   // the slowest over the mean
+	Seconds   float64 `json:"seconds"` // the slowest less the mean
+}
+
+// tellable is the time in seconds below which a prediction is not judged: what is shorter is the machine's.
+const tellable = 50e-6
+
+// Add takes in a superstep of a job.
+func (s *Summary) Add(job string, step *Step) {
+	s.Supersteps++
+	t, x := &s.Times, &step.Times
+	t.Expand += x.Expand
+	t.Traverse += x.Traverse
+	t.Fold += x.Fold
+	t.Compute += x.Compute
+	t.Wait += x.Wait
+	t.Total += x.Total
+	switch step.Delivery {
+	case "push":
+		s.Pushed.add(x.Total)
+	case "pull":
+		s.Pulled.add(x.Total)
+	}
+	lost := step.Busy.Most - step.Busy.Mean
+	s.Skew += lost
+	if lost > s.Worst.Seconds {
+		s.Worst = Skewed{job, step.Superstep, step.Busy.Slowest, step.Busy.Ratio(), lost}
+	}
+	if len(step.Predicted) > 1 {
+		s.Chosen++
+		s.Delivered += step.Actual
+		s.Regret += step.Regret()
+	}
+	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= tellable {
+		s.logs += math.Abs(math.Log(step.Actual / guess))
+		s.told++
+		s.Error = math.Exp(s.logs / float64(s.told))
+	}
+	s.Messages += step.Messages
+	s.Sent += step.Sent
+	s.Bytes += step.Bytes
+	s.Partitions = max(s.Partitions, step.Partitions)
+	s.Memory = max(s.Memory, step.Memory)
+	s.GCPause += step.GCPause
+}
+
+// Lines words the summary for people, a line for each thing there is to say.
+func (s *Summary) Lines() []string {
+	if s.Supersteps == 0 || s.Times.Total <= 0 {
+		return nil
+	}
+	lines := []string{"time: " + s.phases()}
+	if s.Pushed.Supersteps+s.Pulled.Supersteps > 0 {
+		lines = append(lines, "delivery: "+s.switching())
+	}
+	if s.Partitions > 1 {
+		lines = append(lines, fmt.Sprintf("skew: waiting for the slowest partition took %s of %s; most in superstep %d, where partition %d worked %.1f times the mean",
+			Seconds(s.Skew), Seconds(s.Times.Total), s.Worst.Superstep, s.Worst.Partition, s.Worst.Ratio))
+	}
+	return lines
+}
+
+// phases says where the time went, most first.
+func (s *Summary) phases() string {
+	t := &s.Times
+	other := max(0, t.Total-t.Busy()-t.Wait)
+	parts := []struct {
+		name    string
+		seconds float64
+	}{{"traverse", t.Traverse}, {"compute", t.Compute}, {"expand", t.Expand}, {"fold", t.Fold}, {"wait", t.Wait}, {"other", other}}
+	var words []string
+	for range parts {
+		most := 0
+		for i, p := range parts {
+			if p.seconds > parts[most].seconds {
+				most = i
+			}
+		}
+		if share := 100 * parts[most].seconds / t.Total; share >= 0.5 {
+			words = append(words, fmt.Sprintf("%s %.0f %%", parts[most].name, share))
+		}
+		parts[most].seconds = -1
+	}
+	return strings.Join(words, ", ")
+}
+
+func (s *Summary) switching() string {
+	text := fmt.Sprintf("%d pushed in %s, %d pulled in %s", s.Pushed.Supersteps, Seconds(s.Pushed.Seconds), s.Pulled.Supersteps, Seconds(s.Pulled.Seconds))
+	if s.told > 0 {
+		text += fmt.Sprintf("; predictions off by a factor of %.1f", s.Error)
+	}
+	if s.Chosen > 0 && s.Delivered > 0 {
+		text += fmt.Sprintf("; by them another choice would have saved %s, %.1f %%", Seconds(s.Regret), 100*s.Regret/s.Delivered)
+	}
+	return text
+}
+
+// Seconds writes a time for people.
+func Seconds(s float64) string {
+	switch {
+	case s <= 0:
+		return "0 s"
+	case s < 1e-3:
+		return fmt.Sprintf("%.3g µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	case s < 100:
+		return fmt.Sprintf("%.3g s", s)
+	default:
+		return fmt.Sprintf("%.0f s", s)
+	}
+}
+
+// Meter is a Journal that sums up runs, and keeps nothing else: it costs a run as good as nothing.
+type Meter struct {
+	Summary
+	gather gather
+	job    string
+	idle   bool // the run does not count
+}
+
+// Record takes a record in.
+func (m *Meter) Record(r *trace.Record) error {
+	if m.idle {
+		return nil
+	}
+	if !m.gather.open || r.Superstep != m.gather.step.Superstep {
+		m.flush()
+		m.job = r.Job
+		m.gather.begin(r)
+	}
+	m.gather.add(r)
+	return nil
+}
+
+func (m *Meter) flush() {
+	if m.gather.open {
+		if step := m.gather.close(); step.Active > 0 {
+			m.Add(m.job, step)
+		}
+	}
+}
+
+// Begin begins a run. One that only warms up does not count.
+func (m *Meter) Begin(j *trace.Job) error {
+	m.flush()
+	m.idle = strings.HasSuffix(j.Job, trace.WarmUp)
+	return nil
+}
+
+func (m *Meter) End(*trace.End) error     { m.flush(); m.idle = false; return nil }
+func (m *Meter) Stage(*trace.Stage) error { return nil }
+func (m *Meter) Log(*trace.Log) error     { return nil }

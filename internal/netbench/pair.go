@@ -1,0 +1,171 @@
+package netbench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// connectTimeout is how long the raw connection may take.
+const connectTimeout = 5 * time.Second
+
+// connect makes the connection that carries nothing but bytes: what a link can be held against. The last rank listens
+// where Raw says and tells rank 0. It returns why there is no connection, the same on all ranks.
+func (b *bench) connect(ctx context.Context) (why string, err error) {
+	link := b.g.Link()
+	if b.none = b.Raw == "" || link.Size() == 1; b.none {
+		return "", nil
+	}
+	last := link.Size() - 1
+	switch link.Rank() {
+	case last:
+		why, err = b.listen(ctx)
+	case 0:
+		var address []byte
+		if address, err = link.Receive(ctx, last, b.Tag); err != nil {
+			return "", err
+		}
+		if len(address) > 0 {
+			d := net.Dialer{Timeout: connectTimeout}
+			if b.raw, err = d.DialContext(ctx, "tcp", string(address)); err != nil {
+				why = err.Error()
+			}
+		}
+	}
+	if err == nil {
+		why, err = b.agree(ctx, why)
+	}
+	if b.none = why != ""; b.none || err != nil {
+		b.disconnect()
+	}
+	return why, err
+}
+
+// listen is the last rank's side of connect.
+func (b *bench) listen(ctx context.Context) (why string, err error) {
+	link := b.g.Link()
+	l, refused := net.Listen("tcp", b.Raw)
+	if refused != nil {
+		return refused.Error(), link.Send(ctx, 0, b.Tag, nil)
+	}
+	defer l.Close()
+	_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(connectTimeout))
+	if err := link.Send(ctx, 0, b.Tag, []byte(l.Addr().String())); err != nil {
+		return "", err
+	}
+	if b.raw, err = l.Accept(); err != nil {
+		return err.Error(), nil
+	}
+	return "", nil
+}
+
+// agree returns the first reason that a rank has.
+func (b *bench) agree(ctx context.Context, why string) (string, error) {
+	all, err := b.g.Allgather(ctx, collective.Call{Tag: b.Tag, Algorithm: collective.Bruck}, []byte(why))
+	if err != nil {
+		return "", err
+	}
+	for _, reason := range all {
+		if len(reason) > 0 {
+			return string(reason), nil
+		}
+	}
+	return "", nil
+}
+
+func (b *bench) disconnect() {
+	if b.raw != nil {
+		b.raw.Close()
+		b.raw = nil
+	}
+}
+
+// train is how many messages of n bytes make a stream: enough to fill a link with delay, and not too many bytes.
+func train(n int) int { return min(max((32<<20)/max(n, 1), 4), 64) }
+
+// rallies is how often a message of n bytes goes there and back in one measurement: the first time a rank may have to be
+// woken, which small messages would take for their own time.
+func rallies(n int) int { return min(max((256<<10)/max(n, 1), 1), 10) }
+
+// pair returns what rank 0 and the last rank do, the others nothing.
+func (b *bench) pair(ctx context.Context, t task, data []byte) func() error {
+	rounds, k, answer := rallies(t.bytes), 1, data
+	if t.collective == Stream {
+		rounds, k, answer = 1, train(t.bytes), data[:min(len(data), 1)]
+	}
+	send, receive := b.sender(ctx, t.algorithm)
+	switch link := b.g.Link(); link.Rank() {
+	case 0:
+		return times(rounds, func() error {
+			if err := times(k, func() error { return send(link.Size()-1, data) })(); err != nil {
+				return err
+			}
+			return receive(link.Size()-1, len(answer))
+		})
+	case link.Size() - 1:
+		return times(rounds, func() error {
+			if err := times(k, func() error { return receive(0, len(data)) })(); err != nil {
+				return err
+			}
+			return send(0, answer)
+		})
+	}
+	return func() error { return nil }
+}
+
+// times does something so many times, or until it fails.
+func times(k int, do func() error) func() error {
+	return func() error {
+		for range k {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// sender returns how a message is sent and received.
+func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(to int, data []byte) error, receive func(from, n int) error) {
+	link := b.g.Link()
+	if a == Direct {
+		return func(to int, data []byte) error { return link.Send(ctx, to, b.Tag, data) },
+			func(from, _ int) error {
+				data, err := link.Receive(ctx, from, b.Tag)
+				collective.Release(link, data)
+				return err
+			}
+	}
+	return func(_ int, data []byte) error {
+			defer b.bound(ctx)()
+			_, err := b.raw.Write(data)
+			return because(ctx, err)
+		}, func(_, n int) error {
+			defer b.bound(ctx)()
+			if len(b.bytes) < n {
+				b.bytes = make([]byte, n)
+			}
+			_, err := io.ReadFull(b.raw, b.bytes[:n])
+			return because(ctx, err)
+		}
+}
+
+// bound makes what is done on the raw connection end with ctx; the function it returns ends that.
+func (b *bench) bound(ctx context.Context) func() {
+	stop := context.AfterFunc(ctx, func() { _ = b.raw.SetDeadline(time.Now()) })
+	return func() { stop() }
+}
+
+func because(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("raw connection: %w", err)
+}

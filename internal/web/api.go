@@ -1,0 +1,136 @@
+package web
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// openapi describes the API.
+//
+//go:embed openapi.json
+var openapi []byte
+
+func (s *Site) describe(w http.ResponseWriter, r *http.Request) { send(w, r, openapi) }
+
+// items is a list as the API gives it: an object, so that keys can be added.
+type items[T any] struct {
+	Items []T `json:"items"`
+}
+
+func list[T any](all []T) items[T] {
+	if all == nil {
+		all = []T{}
+	}
+	return items[T]{all}
+}
+
+// maxSteps is how many supersteps an answer has at most.
+const maxSteps = 10_000
+
+func (s *Site) steps(r *http.Request) (any, error) {
+	from, err := number(r, "from", 0, 0, 1<<53)
+	if err != nil {
+		return nil, err
+	}
+	most, err := number(r, "limit", maxSteps, 1, maxSteps)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := s.source.Steps(r.PathValue("job"), from, most)
+	return list(steps), err
+}
+
+func (s *Site) detail(r *http.Request) (any, error) {
+	superstep, err := strconv.Atoi(r.PathValue("superstep"))
+	if err != nil || superstep < 0 {
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("found superstep %.20q, expected a whole number", r.PathValue("superstep"))}
+	}
+	d, err := s.source.Detail(r.PathValue("job"), superstep)
+	if err == nil && d == nil {
+		err = &refusal{http.StatusNotFound, fmt.Sprintf("the details of superstep %d are not kept: a trace (--trace FILE) has all", superstep)}
+	}
+	return d, err
+}
+
+func (s *Site) lanes(r *http.Request) (any, error) {
+	columns, err := number(r, "columns", 500, 1, 2000)
+	if err != nil {
+		return nil, err
+	}
+	return s.source.Lanes(r.PathValue("job"), columns)
+}
+
+// number reads a whole number from a query.
+func number(r *http.Request, name string, usual, least, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, &refusal{http.StatusBadRequest, fmt.Sprintf("%s: found %.20q, expected a number from %d to %d", name, text, least, most)}
+	}
+	return n, nil
+}
+
+// reply sends JSON.
+func reply(w http.ResponseWriter, r *http.Request, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	send(w, r, data)
+}
+
+// smallest is the size in bytes from which on an answer is compressed.
+const smallest = 1 << 10
+
+func send(w http.ResponseWriter, r *http.Request, data []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Accept-Encoding")
+	if len(data) >= smallest && takesGzip(r) {
+		var packed bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+		_, _ = z.Write(data)
+		_ = z.Close()
+		h.Set("Content-Encoding", "gzip")
+		data = packed.Bytes()
+	}
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	_, _ = w.Write(data)
+}
+
+func takesGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if name, q, _ := strings.Cut(strings.TrimSpace(part), ";"); name == "gzip" && strings.ReplaceAll(q, " ", "") != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+// problem is how the API tells an error.
+type problem struct {
+	Error string `json:"error"`
+}
+
+func fail(w http.ResponseWriter, err error) {
+	h, status := w.Header(), statusOf(err)
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem{err.Error()})
+}

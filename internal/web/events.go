@@ -1,0 +1,129 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/history"
+)
+
+const (
+	// eventsEvery is how often a reader of events gets some: what is newer is told together.
+	eventsEvery = 100 * time.Millisecond
+	// heartbeat keeps a quiet stream open, and finds readers that are gone.
+	heartbeat = 15 * time.Second
+	// eventsTimeout is how long a reader may take to take what it is sent.
+	eventsTimeout = 10 * time.Second
+)
+
+// events streams what is new (server-sent events). A reader that comes back says with Last-Event-ID what it had last; one
+// that was away for too long is told to read everything anew (reset).
+func (s *Site) events(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		fail(w, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d others read events already", maxStreams)})
+		return
+	}
+	after := history.Cursor(r.Header.Get("Last-Event-ID"))
+	if len(after) > 64 || strings.ContainsAny(string(after), "\r\n\x00") {
+		after = "-" // no process's
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	out := &stream{w: w, control: http.NewResponseController(w), job: r.URL.Query().Get("job")}
+	out.text.WriteString("retry: 1000\n")
+	if after == "" {
+		_, after, _, _ = s.source.Events("")
+		out.put(after, "hello", nil)
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		events, next, changed, lost := s.source.Events(after)
+		if lost {
+			out.put(next, "reset", nil)
+		}
+		for _, e := range events {
+			if out.job == "" || e.Job == "" || e.Job == out.job || e.Kind == "job" || e.Kind == "gone" {
+				out.put(s.source.Cursor(e), e.Kind, change{e.Job, e.Data})
+			}
+		}
+		if after = next; out.flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+			pause(r.Context().Done(), s.options.Closing, eventsEvery)
+		case <-beat.C:
+			out.text.WriteString(":\n\n")
+		case <-r.Context().Done():
+			return
+		case <-s.options.Closing:
+			out.rest(s.source, after)
+			return
+		}
+	}
+}
+
+// pause waits for a while, or until somebody goes.
+func pause(a, b <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-a:
+	case <-b:
+	}
+}
+
+// change is the data of an event.
+type change struct {
+	Job  string `json:"job,omitempty"`
+	Data any    `json:"data,omitempty"`
+}
+
+// stream writes events.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	job     string
+	text    bytes.Buffer
+}
+
+func (s *stream) put(id history.Cursor, kind string, data any) {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return
+	}
+	fmt.Fprintf(&s.text, "id: %s\nevent: %s\ndata: %s\n\n", id, kind, body)
+}
+
+func (s *stream) flush() error {
+	if s.text.Len() == 0 {
+		return nil
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(eventsTimeout))
+	_, err := s.w.Write(s.text.Bytes())
+	s.text.Reset()
+	if err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// rest sends what is left, and says that no more will come.
+func (s *stream) rest(source Source, after history.Cursor) {
+	events, next, _, _ := source.Events(after)
+	for _, e := range events {
+		s.put(source.Cursor(e), e.Kind, change{e.Job, e.Data})
+	}
+	s.put(next, "bye", nil)
+	_ = s.flush()
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// policy lets the page load from here alone: no script or style inside a document, nothing of others.
+const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+func harden(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+}
+
+const (
+	apiPrefix   = "/api/"
+	sessionPath = "/api/v1/session"
+	metricsPath = "/metrics"
+	maxBody     = 4 << 10
+)
+
+var (
+	errHost = &refusal{
+		http.StatusForbidden,
+		"without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)",
+	}
+	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
+	errToken  = &refusal{http.StatusUnauthorized, "a token is missing or wrong: curl -H \"Authorization: Bearer $(cat FILE)\""}
+)
+
+// check says why a request is refused, or nil. Files are no secret, and need no token: the page must be there to ask for it.
+func (s *Site) check(r *http.Request) error {
+	if !s.options.Token.Given() && !local(r.Host) {
+		return errHost // a name of an attacker's that leads here (DNS rebinding)
+	}
+	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
+		return nil
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		return errOrigin
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return errOrigin
+		}
+	}
+	if r.URL.Path == sessionPath || s.options.Token.Allows(r.Header) || s.sessions.has(r) {
+		return nil
+	}
+	return errToken
+}
+
+// local reports whether a Host header names this machine by its loopback.
+func local(host string) bool {
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), "80")
+	}
+	return control.Loopback(host)
+}
+
+// sessions are the browsers that gave the token. A browser keeps a number in place of the token, in a cookie that no
+// script reads and no other site sends.
+type sessions struct {
+	mu   sync.Mutex
+	open []session // oldest first
+}
+
+type session struct {
+	id    string
+	until time.Time
+}
+
+const (
+	cookieName  = "superstep-session"
+	sessionTime = 12 * time.Hour
+	maxSessions = 64
+)
+
+func (s *sessions) add() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:])
+	id := hex.EncodeToString(b[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == maxSessions {
+		s.open = slices.Delete(s.open, 0, 1)
+	}
+	s.open = append(s.open, session{id, time.Now().Add(sessionTime)})
+	return id
+}
+
+func (s *sessions) has(r *http.Request) bool {
+	c, err := r.Cookie(cookieName)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.open, func(o session) bool { return o.id == c.Value && time.Now().Before(o.until) })
+}
+
+func (s *sessions) drop(r *http.Request) {
+	c, err := r.Cookie(cookieName)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = slices.DeleteFunc(s.open, func(o session) bool { return o.id == c.Value })
+}
+
+// enter gives a session for the token.
+func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		fail(w, &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"})
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTimeout))
+	var given struct {
+		Token string `json:"token"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&given); err != nil {
+		fail(w, &refusal{http.StatusBadRequest, `expected {"token": "..."}`})
+		return
+	}
+	if !s.options.Token.Allows(http.Header{"Authorization": {"Bearer " + given.Token}}) {
+		if s.options.Refused != nil {
+			s.options.Refused()
+		}
+		fail(w, errToken)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: s.sessions.add(), Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+	reply(w, r, struct{}{})
+}
+
+// leave ends a session.
+func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
+	s.sessions.drop(r)
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	reply(w, r, struct{}{})
+}

@@ -1,0 +1,79 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 60 * time.Second
+	// closeTimeout is how long readers have to take what is left when a server closes.
+	closeTimeout = 2 * time.Second
+)
+
+// Server serves a Source at an address. Close it when done.
+type Server struct {
+	URL     string // of the page
+	server  *http.Server
+	closing chan struct{}
+	done    chan struct{}
+	once    sync.Once
+}
+
+// Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at /metrics. An address that
+// others can reach wants a token.
+func Start(address string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
+	if err := control.CheckListen(address, token); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{URL: "http://" + shown(address, l.Addr()) + "/", closing: make(chan struct{}), done: make(chan struct{})}
+	limit := newLimiter(l)
+	s.server = &http.Server{
+		Handler:           limit.handle(New(source, Options{Token: token, Metrics: metrics, Closing: s.closing})),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10, ConnContext: limit.context, ErrorLog: quiet,
+	}
+	go func() {
+		defer close(s.done)
+		_ = s.server.Serve(limit)
+	}()
+	return s, nil
+}
+
+// shown is the address that leads to a listener: with its port, and a host that is one.
+func shown(asked string, got net.Addr) string {
+	host, _, _ := net.SplitHostPort(asked)
+	_, port, _ := net.SplitHostPort(got.String())
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// Close tells readers that no more will come, and ends. It is idempotent.
+func (s *Server) Close() {
+	s.once.Do(func() {
+		close(s.closing)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if err := s.server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			_ = s.server.Close()
+		}
+		<-s.done
+	})
+}
+
+// quiet takes what the HTTP server says of its clients' faults, which are theirs.
+var quiet = log.New(io.Discard, "", 0)

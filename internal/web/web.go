@@ -1,0 +1,173 @@
+// Package web serves the page that shows runs, and the HTTP API that it is made with: of a local run, of a saved trace, and
+// of a master. What is shown comes from a Source. docs/watching.md is about the page, openapi.json describes the API.
+package web
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Source is what the page and the API show. A *history.Store has all but the first three methods. Methods are called by
+// many goroutines at once; what they return must not be changed by either side.
+type Source interface {
+	About() About
+	Graphs() []Graph
+	Workers() []Worker
+
+	Jobs() []history.Job
+	// Of a job that is not known the error is a *history.NoJob.
+	Job(id string) (history.Job, error)
+	Steps(id string, from, most int) ([]*history.Step, error)
+	Detail(id string, superstep int) (*history.Detail, error)
+	Whole(id string) (history.Whole, error)
+	Lanes(id string, columns int) (history.Lanes, error)
+
+	Stages() []trace.Stage
+	Lines() []trace.Log
+	Events(after history.Cursor) (events []history.Event, next history.Cursor, changed <-chan struct{}, lost bool)
+	Cursor(e history.Event) history.Cursor
+}
+
+// About says what the page shows.
+type About struct {
+	Kind    string `json:"kind"` // run, file or master
+	Name    string `json:"name"` // the command line, the files, or the cluster
+	Version string `json:"version"`
+}
+
+// Graph is a graph in memory.
+type Graph struct {
+	Name       string  `json:"name"`
+	State      string  `json:"state"`
+	Reason     string  `json:"reason,omitempty"`
+	Vertices   uint64  `json:"vertices"`
+	Arcs       uint64  `json:"arcs"`
+	Directed   bool    `json:"directed"`
+	Bytes      int64   `json:"bytes"`
+	Partitions int     `json:"partitions"`
+	Grid       string  `json:"grid,omitempty"`
+	Seconds    float64 `json:"load_seconds"`
+}
+
+// Worker is a process that has partitions.
+type Worker struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Reason  string `json:"reason,omitempty"`
+	Site    string `json:"site,omitempty"`
+	Address string `json:"address,omitempty"`
+	Threads int    `json:"threads"`
+	Memory  int64  `json:"memory"` // the machine's, in bytes
+	Used    int64  `json:"memory_used"`
+	// Heard is how many seconds ago it last told anything.
+	Heard float64 `json:"heard_seconds"`
+}
+
+// Options say how a Site is guarded.
+type Options struct {
+	// Token is asked of everyone who uses the API, if given. Without one only names of this machine are answered to.
+	Token control.Token
+	// Refused, if not nil, is called for every request that is turned away.
+	Refused func()
+	// Metrics, if not nil, is served at /metrics, to those who know the token.
+	Metrics http.Handler
+	// Closing is closed when readers of events shall go.
+	Closing <-chan struct{}
+}
+
+// Site is the page and the API.
+type Site struct {
+	source   Source
+	options  Options
+	mux      *http.ServeMux
+	sessions sessions
+	streams  chan struct{} // a token for each reader of events
+}
+
+// maxStreams is how many may read events at once.
+const maxStreams = 128
+
+// writeTimeout is how long an answer may take to be taken.
+const writeTimeout = 30 * time.Second
+
+// New makes a Site.
+func New(source Source, o Options) *Site {
+	s := &Site{source: source, options: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
+	s.routes()
+	return s
+}
+
+func (s *Site) routes() {
+	s.mux.HandleFunc("GET /{file...}", s.file)
+	if s.options.Metrics != nil {
+		s.mux.Handle("GET "+metricsPath, s.options.Metrics)
+	}
+	s.mux.HandleFunc("GET /api/v1/openapi.json", s.describe)
+	s.mux.HandleFunc("POST /api/v1/session", s.enter)
+	s.mux.HandleFunc("DELETE /api/v1/session", s.leave)
+	s.mux.HandleFunc("GET /api/v1/events", s.events)
+	get := func(path string, answer func(r *http.Request) (any, error)) {
+		s.mux.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
+			body, err := answer(r)
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			reply(w, r, body)
+		})
+	}
+	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
+	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })
+	get("workers", func(*http.Request) (any, error) { return list(s.source.Workers()), nil })
+	get("stages", func(*http.Request) (any, error) { return list(s.source.Stages()), nil })
+	get("log", func(*http.Request) (any, error) { return list(s.source.Lines()), nil })
+	get("jobs", func(*http.Request) (any, error) { return list(s.source.Jobs()), nil })
+	get("jobs/{job}", func(r *http.Request) (any, error) { return s.source.Job(r.PathValue("job")) })
+	get("jobs/{job}/steps", s.steps)
+	get("jobs/{job}/steps/{superstep}", s.detail)
+	get("jobs/{job}/partitions", func(r *http.Request) (any, error) { return s.source.Whole(r.PathValue("job")) })
+	get("jobs/{job}/lanes", s.lanes)
+	get("{path...}", func(*http.Request) (any, error) { return nil, errNoPath })
+}
+
+// ServeHTTP answers a request, if the guard lets it through.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header())
+	if err := s.check(r); err != nil {
+		if s.options.Refused != nil {
+			s.options.Refused()
+		}
+		fail(w, err)
+		return
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	s.mux.ServeHTTP(w, r)
+}
+
+// refusal is an error with the status that it is told by.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (e *refusal) Error() string { return e.text }
+
+var errNoPath = &refusal{http.StatusNotFound, "the API has no such path: /api/v1/openapi.json lists them"}
+
+func statusOf(err error) int {
+	var r *refusal
+	var none *history.NoJob
+	switch {
+	case errors.As(err, &r):
+		return r.status
+	case errors.As(err, &none):
+		return http.StatusNotFound
+	default:
+		return http.StatusInternalServerError
+	}
+}

@@ -1,0 +1,45 @@
+// Numbers for people.
+
+const units = (x: number, step: number, names: string[]): string => {
+  let i = 0;
+  while (Math.abs(x) >= step && i < names.length - 1) {
+    x /= step;
+    i++;
+  }
+  const digits = i === 0 || Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : 2;
+  return `${x.toFixed(digits)}${names[i]}`;
+};
+
+export const count = (x: number): string => (Math.abs(x) < 10_000 ? String(x) : units(x, 1000, ["", " k", " M", " G", " T"]));
+export const bytes = (x: number): string => units(x, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
+export const exact = (x: number): string => x.toLocaleString("en");
+
+export function seconds(s: number): string {
+  if (!Number.isFinite(s) || s <= 0) return s === 0 ? "0 s" : "-";
+  if (s < 1e-3) return `${three(s * 1e6)} µs`;
+  if (s < 1) return `${three(s * 1e3)} ms`;
+  if (s < 120) return `${three(s)} s`;
+  return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+}
+
+const three = (x: number) => Number(x.toPrecision(3)).toString();
+
+export const percent = (part: number, whole: number): string => (whole > 0 ? `${Math.round((100 * part) / whole)} %` : "-");
+
+/** verb says in a word what a superstep did with its messages. */
+export const verb = (delivery: string): string =>
+  delivery === "push" ? "pushed" : delivery === "pull" ? "pulled" : "nothing to deliver";
+
+export const schemeName: Record<string, string> = {
+  naive: "push along own edges",
+  mirrored: "push, mirrored",
+  pull: "pull",
+  none: "nothing",
+};
+
+export const named = (scheme: string): string => schemeName[scheme] ?? scheme;
+
+export function when(time: string): string {
+  const t = new Date(time);
+  return Number.isNaN(t.getTime()) || t.getFullYear() < 1971 ? "-" : t.toLocaleString();
+}

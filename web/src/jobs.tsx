@@ -1,0 +1,182 @@
+// The list of jobs, and one job.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Job } from "./api";
+import { Fact } from "./decision";
+import * as format from "./format";
+import { useLive } from "./live";
+import { Partitions } from "./partitions";
+import { go, link } from "./route";
+import { Timeline } from "./timeline";
+
+const words: Record<string, string> = {
+  queued: "waits", running: "running", converged: "converged", limit: "stopped at the limit", failed: "failed", cancelled: "cancelled",
+};
+
+export function State({ state }: { state: string }) {
+  return <span class={`state ${state}`}>{words[state] ?? state}</span>;
+}
+
+export function Jobs() {
+  const { jobs, stages } = useLive();
+  const newest = jobs.toReversed();
+  return (
+    <>
+      <Stages />
+      <section class="panel">
+        <h2>Jobs</h2>
+        {jobs.length === 0 && <p class="quiet">{stages.length > 0 ? "No job has begun yet." : "There are no jobs."}</p>}
+        {jobs.length > 0 && (
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">job</th>
+                  <th scope="col">graph</th>
+                  <th scope="col">state</th>
+                  <th scope="col" class="n">supersteps</th>
+                  <th scope="col" class="n">time</th>
+                  <th scope="col" class="n">messages</th>
+                  <th scope="col" class="n">partitions</th>
+                  <th scope="col">began</th>
+                </tr>
+              </thead>
+              <tbody>
+                {newest.map((j) => (
+                  <tr key={j.id}>
+                    <td>
+                      <a href={link("job", j.id)}>{j.job}</a>
+                    </td>
+                    <td class="clip">{j.graph ?? "-"}</td>
+                    <td>
+                      <State state={j.state} />
+                    </td>
+                    <td class="n">{format.exact(j.supersteps)}</td>
+                    <td class="n">{format.seconds(j.seconds)}</td>
+                    <td class="n">{format.count(j.messages)}</td>
+                    <td class="n">{j.partitions ?? "-"}</td>
+                    <td>{format.when(j.began)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {jobs.length > 1 && (
+          <p>
+            <a href={link("compare", jobs.at(-2)!.id, jobs.at(-1)!.id)}>Compare two jobs</a>
+          </p>
+        )}
+      </section>
+    </>
+  );
+}
+
+/** Stages shows the work around the supersteps: what is under way, and what that which is done took. */
+export function Stages() {
+  const { stages, link: state } = useLive();
+  if (stages.length === 0) return null;
+  const current = state === "ended" ? undefined : stages.findLast((s) => !s.seconds);
+  return (
+    <section class="panel stages" aria-label="Work around the supersteps">
+      {current && (
+        <p>
+          <b>{current.stage}</b>{" "}
+          {current.total ? (
+            <>
+              <progress max={current.total} value={current.done ?? 0} aria-label={current.stage} /> {format.percent(current.done ?? 0, current.total)}
+            </>
+          ) : (
+            "…"
+          )}
+        </p>
+      )}
+      <ul>
+        {stages
+          .filter((s) => s.seconds)
+          .map((s, i) => (
+            <li key={i}>
+              {s.stage} <b>{format.seconds(s.seconds!)}</b>
+            </li>
+          ))}
+      </ul>
+    </section>
+  );
+}
+
+export function JobPage({ id }: { id: string }) {
+  const live = useLive();
+  const [selected, setSelected] = useState<number>();
+  useEffect(() => {
+    live.follow(id);
+    setSelected(undefined);
+    return () => live.follow("");
+  }, [id]);
+  const job = live.jobs.find((j) => j.id === id);
+  if (!job) return <p class="quiet">{live.link === "opening" ? "…" : `There is no job ${id}.`}</p>;
+  const at = live.jobs.indexOf(job);
+  const before = live.jobs[at - 1];
+  const after = live.jobs[at + 1];
+  return (
+    <>
+      <Stages />
+      <section class="panel">
+        <div class="row">
+          <h2>
+            {job.job} <State state={job.state} />
+          </h2>
+          <nav class="near" aria-label="Other jobs">
+            {before && <a href={link("job", before.id)}>← {before.job}</a>}
+            {after && <a href={link("job", after.id)}>{after.job} →</a>}
+            {before && <a href={link("compare", before.id, job.id)}>Compare</a>}
+          </nav>
+        </div>
+        {job.error && <p class="bad">{job.error}</p>}
+        <Facts job={job} />
+        {job.said && job.said.length > 0 && (
+          <ul class="said">
+            {job.said.map((s) => (
+              <li key={s}>{s}</li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <section class="panel" aria-label="Timeline">
+        <h2>Timeline</h2>
+        <Timeline steps={live.job === id ? live.steps : []} version={live.version} selected={selected} onSelect={setSelected} />
+      </section>
+      <Partitions job={id} steps={live.steps} version={live.version} running={job.state === "running" && live.link === "live"} selected={selected} onSelect={setSelected} />
+    </>
+  );
+}
+
+export function Facts({ job }: { job: Job }) {
+  const parameters = Object.entries(job.parameters ?? {});
+  return (
+    <dl class="facts">
+      {job.graph && <Fact name="graph" value={job.graph} />}
+      {parameters.map(([k, v]) => (
+        <Fact name={k} value={v} key={k} />
+      ))}
+      {!!job.vertices && <Fact name="vertices" value={format.count(job.vertices)} />}
+      {!!job.arcs && <Fact name="arcs" value={format.count(job.arcs)} />}
+      {!!job.partitions && <Fact name="partitions" value={job.grid ? `${job.partitions} (${job.grid})` : String(job.partitions)} />}
+      {!!job.threads && <Fact name="threads" value={String(job.threads)} />}
+      {job.delivery && <Fact name="delivery" value={job.delivery} />}
+      <Fact name="supersteps" value={format.exact(job.supersteps)} />
+      <Fact name="time" value={format.seconds(job.seconds)} />
+      <Fact name="messages" value={format.count(job.messages)} />
+      {(job.partitions ?? 0) > 1 && <Fact name="between partitions" value={format.bytes(job.bytes)} />}
+    </dl>
+  );
+}
+
+/** Start shows the newest job where there are few, else the list. */
+export function Start() {
+  const { jobs } = useLive();
+  const only = jobs.length === 1 ? jobs[0]!.id : undefined;
+  useEffect(() => {
+    if (only !== undefined) go(link("job", only));
+  }, [only]);
+  return <Jobs />;
+}

@@ -1,0 +1,178 @@
+// What the page knows: read from the API, kept up to date by its events.
+
+import { useEffect, useReducer } from "preact/hooks";
+import { type About, api, ApiError, type Job, type LogLine, type Stage, type Step } from "./api";
+
+/** Link is how the page stands with its source: locked wants a token, ended means that the run's process has. */
+export type Link = "opening" | "live" | "away" | "ended" | "locked";
+
+interface Change {
+  job?: string;
+  data?: unknown;
+}
+
+const maxLog = 1000;
+const tellEvery = 200; // milliseconds between drawings of what is new
+const noJob = "-"; // no job's name
+
+class Live {
+  about: About = { kind: "", name: "", version: "" };
+  jobs: Job[] = [];
+  stages: Stage[] = [];
+  log: LogLine[] = [];
+  link: Link = "opening";
+  error = "";
+  /** the job whose supersteps are followed */
+  job = noJob;
+  steps: Step[] = [];
+  /** grows with every change of steps */
+  version = 0;
+
+  private source: EventSource | undefined;
+  private readers = new Set<() => void>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private polling: ReturnType<typeof setInterval> | undefined;
+
+  read(f: () => void): () => void {
+    this.readers.add(f);
+    return () => this.readers.delete(f);
+  }
+
+  private tell(now = false) {
+    if (now) {
+      clearTimeout(this.timer);
+      this.timer = undefined;
+      for (const f of this.readers) f();
+    } else if (this.timer === undefined) {
+      this.timer = setTimeout(() => this.tell(true), tellEvery);
+    }
+  }
+
+  /** follow turns to a job, or to none. */
+  follow(job: string) {
+    if (job === "") job = noJob;
+    if (job === this.job && this.source) return;
+    this.job = job;
+    this.steps = [];
+    this.version++;
+    if (this.link === "ended") void this.load();
+    else this.open();
+  }
+
+  open() {
+    this.source?.close();
+    const source = api.events(this.job);
+    this.source = source;
+    const on = (kind: string, f: (c: Change) => void) =>
+      source.addEventListener(kind, (e) => {
+        if (source === this.source) f(JSON.parse((e as MessageEvent<string>).data) ?? {});
+      });
+    on("hello", () => void this.load());
+    on("reset", () => void this.load());
+    on("bye", () => {
+      source.close();
+      this.link = "ended";
+      this.tell();
+    });
+    on("job", (c) => {
+      const job = c.data as Job;
+      const i = this.jobs.findIndex((j) => j.id === job.id);
+      if (i < 0) this.jobs = [...this.jobs, job];
+      else this.jobs = this.jobs.with(i, job);
+      this.tell();
+    });
+    on("gone", (c) => {
+      this.jobs = this.jobs.filter((j) => j.id !== c.job);
+      this.tell();
+    });
+    on("step", (c) => {
+      if (c.job === this.job) this.step(c.data as Step);
+    });
+    on("stage", (c) => {
+      const stage = c.data as Stage;
+      const i = this.stages.findIndex((s) => s.stage === stage.stage && !s.seconds);
+      this.stages = i < 0 ? [...this.stages, stage] : this.stages.with(i, stage);
+      this.tell();
+    });
+    on("log", (c) => {
+      this.log = [...this.log.slice(1 - maxLog), c.data as LogLine];
+      this.tell();
+    });
+    source.onopen = () => {
+      if (source !== this.source) return;
+      this.link = "live";
+      this.tell();
+    };
+    source.onerror = () => {
+      if (source !== this.source || this.link === "ended") return;
+      this.link = "away";
+      this.tell();
+      if (source.readyState === EventSource.CLOSED) void this.load(); // says why
+    };
+    this.polling ??= setInterval(() => void this.poll(), 1000);
+  }
+
+  /** step takes in a superstep; one that ran before, and runs again after a failure, replaces it and what came after. */
+  private step(step: Step) {
+    while ((this.steps.at(-1)?.superstep ?? -1) >= step.superstep) this.steps.pop();
+    this.steps.push(step);
+    this.version++;
+    this.tell();
+  }
+
+  /** poll keeps the figures of running jobs up to date, which no event tells. */
+  private async poll() {
+    if (this.link !== "live" || document.hidden || !this.jobs.some((j) => j.state === "running")) return;
+    await this.attempt(async () => {
+      this.jobs = await api.jobs();
+    });
+  }
+
+  async load() {
+    const job = this.job;
+    await this.attempt(async () => {
+      [this.about, this.jobs, this.stages, this.log] = await Promise.all([api.about(), api.jobs(), api.stages(), api.log()]);
+      if (this.link === "locked" || this.link === "opening") this.link = "live";
+      if (job === noJob) return;
+      const steps = await api.steps(job);
+      if (job !== this.job) return;
+      // What came by events while the answer was under way is newer.
+      const newer = this.steps.filter((s) => s.superstep > (steps.at(-1)?.superstep ?? -1));
+      this.steps = steps.concat(newer);
+      this.version++;
+    });
+  }
+
+  private async attempt(f: () => Promise<void>) {
+    try {
+      await f();
+      this.error = "";
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 401) {
+        this.link = "locked";
+        this.source?.close();
+        this.source = undefined;
+      } else if (e instanceof ApiError) {
+        this.error = e.message;
+      } else if (this.link !== "ended") {
+        this.link = "away";
+      }
+    }
+    this.tell();
+  }
+
+  async enter(token: string) {
+    await api.enter(token);
+    this.link = "opening";
+    this.open();
+  }
+}
+
+export const live = new Live();
+
+/** useLive draws a component anew when something is new. */
+export function useLive(): Live {
+  const [, again] = useReducer<number, void>((n) => n + 1, 0);
+  useEffect(() => live.read(() => again()), []);
+  return live;
+}

@@ -1,0 +1,210 @@
+// The page: its head, and whatever the address names.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { api, type Graph, type Worker } from "./api";
+import { Compare } from "./compare";
+import * as format from "./format";
+import { Jobs, JobPage, Start } from "./jobs";
+import { type Link, live, useLive } from "./live";
+import { link, useRoute } from "./route";
+import { apply, setTheme, theme, type Theme } from "./theme";
+
+const linkWords: Record<Link, string> = {
+  opening: "opening…", live: "live", away: "not reachable, trying again", ended: "the run has ended", locked: "locked",
+};
+
+function App() {
+  const { about, link: state, error, jobs } = useLive();
+  const [page = "", ...rest] = useRoute();
+  useEffect(() => {
+    document.title = about.name ? `${about.name.slice(0, 60)} · superstep` : "superstep";
+  }, [about.name]);
+  const places: [string, string][] = [["jobs", "Jobs"], ["compare", "Compare"], ["graphs", "Graphs"], ["workers", "Workers"], ["log", "Log"]];
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>
+        Skip to the content
+      </a>
+      <header>
+        <div class="row">
+          <h1>superstep</h1>
+          <span class="source" title={about.name}>{about.name}</span>
+          <span class={`link ${state}`} role="status">
+            {state === "live" && about.kind === "file" ? "a saved trace" : linkWords[state]}
+          </span>
+          <ThemeChoice />
+        </div>
+        <nav aria-label="Pages">
+          {places.map(([name, text]) => (
+            <a key={name} href={link(name)} aria-current={page === name || (name === "jobs" && (page === "job" || page === "")) ? "page" : undefined}>
+              {text}
+            </a>
+          ))}
+        </nav>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {error && <p class="bad" role="alert">{error}</p>}
+        {state === "locked" ? <Locked /> : <Content page={page} rest={rest} pair={[jobs.at(-2)?.id ?? jobs.at(-1)?.id ?? "", jobs.at(-1)?.id ?? ""]} />}
+      </main>
+      <footer>
+        superstep {about.version} · <a href="api/v1/openapi.json">API</a> · <a href="licences.txt">licences</a>
+      </footer>
+    </>
+  );
+}
+
+function Content({ page, rest, pair }: { page: string; rest: string[]; pair: [string, string] }) {
+  switch (page) {
+    case "":
+      return <Start />;
+    case "jobs":
+      return <Jobs />;
+    case "job":
+      return <JobPage id={rest[0] ?? ""} key={rest[0]} />;
+    case "compare":
+      return <Compare a={rest[0] || pair[0]} b={rest[1] || pair[1]} />;
+    case "graphs":
+      return <Graphs />;
+    case "workers":
+      return <Workers />;
+    case "log":
+      return <Log />;
+    default:
+      return <p class="quiet">There is no such page. <a href={link("jobs")}>Jobs</a></p>;
+  }
+}
+
+function ThemeChoice() {
+  const [t, set] = useState<Theme>(theme);
+  return (
+    <label class="theme">
+      <span class="hidden">Colours</span>
+      <select value={t} onChange={(e) => { const to = e.currentTarget.value as Theme; set(to); setTheme(to); }}>
+        <option value="auto">as the system</option>
+        <option value="light">light</option>
+        <option value="dark">dark</option>
+      </select>
+    </label>
+  );
+}
+
+function Locked() {
+  const [wrong, setWrong] = useState("");
+  const submit = (e: SubmitEvent) => {
+    e.preventDefault();
+    const field = (e.currentTarget as HTMLFormElement).elements.namedItem("token") as HTMLInputElement;
+    live.enter(field.value.trim()).catch((err: Error) => setWrong(err.message));
+  };
+  return (
+    <form class="panel" onSubmit={submit}>
+      <h2>A token is needed</h2>
+      <p>It is the first line of the file that superstep was given by --token-file.</p>
+      <label>
+        Token <input name="token" type="password" autocomplete="off" required />
+      </label>{" "}
+      <button type="submit">Enter</button>
+      {wrong && <p class="bad" role="alert">{wrong}</p>}
+    </form>
+  );
+}
+
+/** useList reads a list now, and again every few seconds. */
+function useList<T>(read: () => Promise<T[]>): T[] | undefined {
+  const [all, set] = useState<T[]>();
+  const { link: state } = useLive();
+  useEffect(() => {
+    const ask = () => read().then(set, () => undefined);
+    void ask();
+    const timer = state === "live" ? setInterval(() => document.hidden || void ask(), 2000) : undefined;
+    return () => clearInterval(timer);
+  }, [state]);
+  return all;
+}
+
+function Graphs() {
+  const graphs = useList<Graph>(api.graphs);
+  return (
+    <section class="panel">
+      <h2>Graphs <small>in memory</small></h2>
+      {graphs?.length === 0 && <p class="quiet">There are none.</p>}
+      {graphs && graphs.length > 0 && (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">graph</th><th scope="col">state</th><th scope="col" class="n">vertices</th><th scope="col" class="n">arcs</th>
+                <th scope="col">kind</th><th scope="col">grid</th><th scope="col" class="n">memory</th><th scope="col" class="n">loaded in</th>
+              </tr>
+            </thead>
+            <tbody>
+              {graphs.map((g) => (
+                <tr key={g.name}>
+                  <td class="clip">{g.name}</td><td>{g.reason ? `${g.state}: ${g.reason}` : g.state}</td><td class="n">{format.exact(g.vertices)}</td>
+                  <td class="n">{format.exact(g.arcs)}</td><td>{g.directed ? "directed" : "undirected"}</td><td>{g.grid ?? "-"}</td>
+                  <td class="n">{format.bytes(g.bytes)}</td><td class="n">{format.seconds(g.load_seconds)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Workers() {
+  const workers = useList<Worker>(api.workers);
+  return (
+    <section class="panel">
+      <h2>Workers <small>processes that have partitions</small></h2>
+      {workers?.length === 0 && <p class="quiet">There are none.</p>}
+      {workers && workers.length > 0 && (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">worker</th><th scope="col">state</th><th scope="col">site</th><th scope="col">address</th>
+                <th scope="col" class="n">threads</th><th scope="col" class="n">memory used</th><th scope="col" class="n">of</th><th scope="col" class="n">heard</th>
+              </tr>
+            </thead>
+            <tbody>
+              {workers.map((w) => (
+                <tr key={w.name}>
+                  <td>{w.name}</td><td>{w.reason ? `${w.state}: ${w.reason}` : w.state}</td><td>{w.site ?? "-"}</td><td>{w.address ?? "-"}</td>
+                  <td class="n">{w.threads}</td><td class="n">{format.bytes(w.memory_used)}</td><td class="n">{format.bytes(w.memory)}</td>
+                  <td class="n">{w.heard_seconds > 0 ? `${w.heard_seconds.toFixed(1)} s ago` : "-"}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Log() {
+  const { log } = useLive();
+  return (
+    <section class="panel">
+      <h2>Log</h2>
+      {log.length === 0 && <p class="quiet">Nothing was logged.</p>}
+      <ol class="log">
+        {log.map((l, i) => (
+          <li key={i} class={l.level}>
+            <time dateTime={l.time}>{format.when(l.time)}</time> <b>{l.level}</b> {l.text}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+apply();
+live.open();
+const root = document.getElementById("app")!;
+root.textContent = "";
+render(<App />, root);

@@ -1,0 +1,369 @@
+// Who did how much: the partitions' bars, their lanes over time, and the bytes between them.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { api, type Detail, type Lanes, type Pair, type Step, type Whole } from "./api";
+import { Canvas, cells, ramp } from "./canvas";
+import * as format from "./format";
+import { left, right } from "./plot";
+import { PairTable, PartitionTable } from "./tables";
+import { Legend } from "./timeline";
+import { colors, type Phase, phases } from "./theme";
+
+export interface Bar {
+  partition: number;
+  worker: string;
+  times: Record<Phase, number>;
+  busy: number;
+  edges: number;
+  active: number;
+  sent: number;
+  bytes: number;
+}
+
+interface Props {
+  job: string;
+  steps: Step[];
+  version: number;
+  running: boolean;
+  selected: number | undefined;
+  onSelect: (superstep: number) => void;
+}
+
+const refreshEvery = 2000; // milliseconds, of a job that runs
+
+/** useRead reads something anew when a key changes, and of a running job now and then. */
+function useRead<T>(read: () => Promise<T>, keys: unknown[], again: boolean): T | undefined {
+  const [got, set] = useState<{ of: string; value: T | undefined }>({ of: "", value: undefined });
+  const key = JSON.stringify(keys);
+  const current = useRef(read);
+  current.current = read;
+  useEffect(() => {
+    let gone = false;
+    const ask = () =>
+      current.current().then(
+        (value) => gone || set({ of: key, value }),
+        () => gone || set((old) => (old.of === key ? old : { of: key, value: undefined })),
+      );
+    void ask();
+    const timer = again ? setInterval(() => document.hidden || void ask(), refreshEvery) : undefined;
+    return () => {
+      gone = true;
+      clearInterval(timer);
+    };
+  }, [key, again]);
+  return got.value;
+}
+
+export function Partitions({ job, steps, running, selected, onSelect }: Props) {
+  const whole = useRead(() => api.whole(job), [job, running], running);
+  const lanes = useRead(() => api.lanes(job, 400), [job, running], running);
+  const detail = useRead<Detail | undefined>(
+    () => (selected === undefined ? Promise.resolve(undefined) : api.detail(job, selected)),
+    [job, selected],
+    false,
+  );
+  const of = selected === undefined ? "the whole run" : `superstep ${selected}`;
+  const bars = useMemo(
+    () => (selected === undefined ? whole && totals(whole) : detail && rows(detail)),
+    [whole, detail, selected],
+  );
+  if (!whole || whole.totals.length === 0) return null;
+  const several = whole.totals.length > 1;
+  return (
+    <>
+      <section class="panel" aria-label="Partitions">
+        <h2>
+          Partitions <small>{of}</small>
+        </h2>
+        {bars ? <Bars bars={bars} /> : <p class="quiet">The details of superstep {selected} are not kept. A trace (--trace FILE) has all.</p>}
+        {bars && <PartitionTable bars={bars} />}
+      </section>
+      {several && lanes && lanes.columns > 0 && (
+        <section class="panel" aria-label="Lanes">
+          <h2>
+            Lanes <small>how much of the time each partition worked; click a superstep to choose it</small>
+          </h2>
+          <LaneMap lanes={lanes} steps={steps} onSelect={onSelect} />
+        </section>
+      )}
+      {several && (
+        <section class="panel" aria-label="Bytes between partitions">
+          <h2>
+            Bytes between partitions <small>{detail ? of : "the whole run"}</small>
+          </h2>
+          <PairMap whole={whole} pairs={detail?.pairs ?? undefined} of={detail ? of : "the whole run"} />
+        </section>
+      )}
+    </>
+  );
+}
+
+function bar(partition: number, worker: string, t: Omit<Record<Phase, number>, "other">, total: number, rest: Pick<Bar, "edges" | "active" | "sent" | "bytes">): Bar {
+  const busy = t.expand + t.traverse + t.fold + t.compute;
+  return { partition, worker, times: { ...t, other: Math.max(0, total - busy - t.wait) }, busy, ...rest };
+}
+
+const totals = (w: Whole): Bar[] =>
+  w.totals.map((t) => bar(t.partition, t.worker ?? "", t.seconds, t.seconds.total, { edges: t.edges, active: t.active, sent: t.messages_sent, bytes: t.bytes }));
+
+const rows = (d: Detail): Bar[] =>
+  d.rows.map((r) => bar(r.partition, "", r, d.step.seconds.total, { edges: r.edges, active: r.active, sent: r.messages_sent, bytes: r.bytes }));
+
+/** Bars shows what each partition's time went into, the slowest first if asked. */
+function Bars({ bars }: { bars: Bar[] }) {
+  const [bySpeed, setBySpeed] = useState(false);
+  const [at, setAt] = useState<number>();
+  const shown = useMemo(() => (bySpeed ? bars.toSorted((a, b) => b.busy - a.busy) : bars), [bars, bySpeed]);
+  const mean = bars.reduce((sum, b) => sum + b.busy, 0) / bars.length;
+  const slowest = bars.reduce((a, b) => (b.busy > a.busy ? b : a));
+  const ratio = mean > 0 ? slowest.busy / mean : 1;
+  const line = Math.min(Math.max(Math.floor(520 / shown.length), 2), 22);
+  const height = line * shown.length + 4;
+  const pointed = at === undefined ? undefined : shown[at];
+  const text = pointed ?? slowest;
+  const move = (e: KeyboardEvent) => {
+    const by = { ArrowDown: 1, ArrowUp: -1, Home: -shown.length, End: shown.length }[e.key];
+    if (by === undefined) return;
+    e.preventDefault();
+    setAt(Math.min(Math.max((at ?? -1) + by, 0), shown.length - 1));
+  };
+  return (
+    <>
+      <p class="sentence">
+        {bars.length === 1 ? (
+          "There is one partition."
+        ) : (
+          <>
+            Partition {slowest.partition} worked longest, <b class={ratio > 1.5 ? "bad" : ""}>{ratio.toFixed(2)}× the mean</b>
+            {ratio > 1.5 ? ": the others waited for it." : "."}
+          </>
+        )}
+      </p>
+      <div class="row">
+        <Legend items={phases.map((p) => [p, colors().phase[p], "box"])} />
+        {bars.length > 1 && (
+          <label>
+            <input type="checkbox" checked={bySpeed} onChange={(e) => setBySpeed(e.currentTarget.checked)} /> slowest first
+          </label>
+        )}
+      </div>
+      <Canvas
+        label={`Time by phase of ${bars.length} partitions. Partition ${slowest.partition} worked longest, ${ratio.toFixed(2)} times the mean.`}
+        height={height}
+        on={[shown, at]}
+        onPoint={(_x, y) => setAt(Math.min(Math.floor((y * height) / line), shown.length - 1))}
+        onLeave={() => setAt(undefined)}
+        onKey={move}
+        draw={(g, width) => {
+          const c = colors();
+          const most = Math.max(...shown.map((b) => phases.reduce((sum, p) => sum + b.times[p], 0))) || 1;
+          const scale = (width - left - right) / most;
+          g.font = "11px system-ui, sans-serif";
+          g.textAlign = "right";
+          g.textBaseline = "middle";
+          shown.forEach((b, i) => {
+            let x = left;
+            const y = i * line;
+            for (const p of phases) {
+              const w = b.times[p] * scale;
+              g.fillStyle = c.phase[p];
+              g.fillRect(x, y, w, line > 4 ? line - 2 : line);
+              x += w;
+            }
+            if (line >= 12 || i % Math.ceil(14 / line) === 0) {
+              g.fillStyle = c.faint;
+              g.fillText(String(b.partition), left - 8, y + line / 2);
+            }
+            if (i === at) {
+              g.strokeStyle = c.text;
+              g.lineWidth = 1.5;
+              g.strokeRect(left, y, width - left - right, Math.max(line - 1, 3));
+            }
+          });
+          const x = left + mean * scale;
+          g.fillStyle = c.text;
+          g.fillRect(x, 0, 1, height);
+        }}
+      />
+      <p class="readout" aria-live="polite">
+        Partition {text.partition}
+        {text.worker && ` of ${text.worker}`}: worked {format.seconds(text.busy)} (
+        {phases
+          .filter((p) => text.times[p] > 0)
+          .map((p) => `${p} ${format.seconds(text.times[p])}`)
+          .join(", ")}
+        ), {format.count(text.edges)} edges, {format.bytes(text.bytes)} sent. The line is the mean at work.
+      </p>
+    </>
+  );
+}
+
+function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSelect: (superstep: number) => void }) {
+  const [at, setAt] = useState<[number, number]>();
+  const line = Math.min(Math.max(Math.floor(400 / lanes.partitions), 1), 18);
+  const height = Math.max(line * lanes.partitions, 40);
+  const superstep = (column: number) => lanes.from + column * lanes.every;
+  const busy = (column: number, row: number) => lanes.busy[row * lanes.columns + column] ?? -1;
+  const clamp = (x: number, most: number) => Math.min(Math.max(x, 0), most - 1);
+  const column = (x: number, width: number) => clamp(Math.floor(((x * width - left) / (width - left - right)) * lanes.columns), lanes.columns);
+  const host = useRef<HTMLDivElement>(null);
+  const where = (x: number, y: number): [number, number] => [
+    column(x, host.current!.clientWidth),
+    clamp(Math.floor(y * lanes.partitions), lanes.partitions),
+  ];
+  const keys = (e: KeyboardEvent) => {
+    const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key];
+    if (e.key === "Enter" && at) onSelect(superstep(at[0]));
+    if (!by) return;
+    e.preventDefault();
+    const [c, r] = at ?? [0, -1];
+    setAt([clamp(c + by[0]!, lanes.columns), clamp(r + by[1]!, lanes.partitions)]);
+  };
+  const value = at && busy(...at);
+  return (
+    <div ref={host}>
+      <Canvas
+        label={`How busy ${lanes.partitions} partitions were in supersteps ${lanes.from} to ${steps.at(-1)?.superstep ?? lanes.from}`}
+        height={height}
+        on={[lanes, at]}
+        onPoint={(x, y) => setAt(where(x, y))}
+        onLeave={() => setAt(undefined)}
+        onPress={(x, y) => onSelect(superstep(where(x, y)[0]))}
+        onKey={keys}
+        draw={(g, width) => {
+          const c = colors();
+          const box = { x: left, y: 0, width: width - left - right, height };
+          cells(g, box, lanes.columns, lanes.partitions, (col, row) => {
+            const v = busy(col, row);
+            return v < 0 ? undefined : ramp(c.cold, c.hot, v / 100);
+          });
+          g.font = "11px system-ui, sans-serif";
+          g.textAlign = "right";
+          g.textBaseline = "middle";
+          g.fillStyle = c.faint;
+          const each = Math.ceil(14 / (height / lanes.partitions));
+          for (let r = 0; r < lanes.partitions; r += each) g.fillText(String(r), left - 8, ((r + 0.5) * height) / lanes.partitions);
+          if (at) {
+            g.strokeStyle = c.text;
+            g.lineWidth = 1.5;
+            g.strokeRect(left + (at[0] * box.width) / lanes.columns, (at[1] * height) / lanes.partitions, Math.max(box.width / lanes.columns, 3), Math.max(height / lanes.partitions, 3));
+          }
+        }}
+      />
+      <Scale from="idle" to="busy" />
+      <p class="readout" aria-live="polite">
+        {at
+          ? `Partition ${at[1]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
+          : "A light column: all wait. A light line beside dark ones: that partition has little to do."}
+      </p>
+    </div>
+  );
+}
+
+function Scale({ from, to }: { from: string; to: string }) {
+  return (
+    <p class="scale">
+      {from} <i /> {to}
+    </p>
+  );
+}
+
+function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined; of: string }) {
+  const [at, setAt] = useState<[number, number]>();
+  const { side, per } = whole.matrix;
+  const bytes = useMemo(() => {
+    if (!pairs) return whole.matrix.bytes;
+    const sums = new Array<number>(side * side).fill(0);
+    for (const p of pairs) {
+      const cell = Math.floor(p.from / per) * side + Math.floor(p.partition / per);
+      sums[cell] = (sums[cell] ?? 0) + p.bytes;
+    }
+    return sums;
+  }, [whole, pairs]);
+  const most = useMemo(() => bytes.reduce((a, b) => Math.max(a, b), 0), [bytes]);
+  const size = 360;
+  const host = useRef<HTMLDivElement>(null);
+  const clamp = (x: number) => Math.min(Math.max(Math.floor(x), 0), side - 1);
+  const box = (width: number) => ({ x: 40, y: 18, width: Math.min(width - 44, size - 22), height: size - 22 });
+  const where = (x: number, y: number): [number, number] => {
+    const width = host.current!.clientWidth;
+    const b = box(width);
+    return [clamp(((x * width - b.x) / b.width) * side), clamp(((y * size - b.y) / b.height) * side)];
+  };
+  const keys = (e: KeyboardEvent) => {
+    const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key];
+    if (!by) return;
+    e.preventDefault();
+    const [to, from] = at ?? [0, 0];
+    setAt([clamp(to + by[0]!), clamp(from + by[1]!)]);
+  };
+  const group = (i: number) => (per === 1 ? String(i) : `${i * per}-${(i + 1) * per - 1}`);
+  return (
+    <div class="pairs">
+      <div ref={host} class="matrix">
+        <Canvas
+          label={`Bytes from each of ${side * per} partitions to each other in ${of}; the most between two is ${format.bytes(most)}`}
+          height={size}
+          on={[bytes, at]}
+          onPoint={(x, y) => setAt(where(x, y))}
+          onLeave={() => setAt(undefined)}
+          onKey={keys}
+          draw={(g, width) => {
+            const c = colors();
+            const b = box(width);
+            cells(g, b, side, side, (to, from) => {
+              const x = bytes[from * side + to] ?? 0;
+              return x > 0 ? ramp(c.cold, c.hot, Math.sqrt(x / most)) : to === from ? undefined : c.cold;
+            });
+            g.font = "11px system-ui, sans-serif";
+            g.fillStyle = c.faint;
+            g.textBaseline = "middle";
+            g.textAlign = "left";
+            g.fillText("to →", b.x, 8);
+            g.fillText("from ↓", 0, 8);
+            g.textAlign = "right";
+            const each = Math.ceil(14 / (b.height / side));
+            for (let i = 0; i < side; i += each) g.fillText(group(i), b.x - 6, b.y + ((i + 0.5) * b.height) / side);
+            if (at) {
+              g.strokeStyle = c.text;
+              g.lineWidth = 2;
+              g.strokeRect(b.x + (at[0] * b.width) / side, b.y + (at[1] * b.height) / side, Math.max(b.width / side, 3), Math.max(b.height / side, 3));
+            }
+          }}
+        />
+        <Scale from="0 B" to={format.bytes(most)} />
+      </div>
+      <div class="beside">
+        <p class="readout" aria-live="polite">
+          {at
+            ? `From ${group(at[1])} to ${group(at[0])}: ${format.bytes(bytes[at[1] * side + at[0]] ?? 0)}`
+            : "Darker cells carry more, by the square root of the bytes. A dark line: a partition that sends much; a dark column: one that gets much."}
+        </p>
+        <table>
+          <caption>Columns by how they are written, in the whole run</caption>
+          <thead>
+            <tr>
+              <th scope="col">exchange</th>
+              <th scope="col">encoding</th>
+              <th scope="col" class="n">columns</th>
+              <th scope="col" class="n">values</th>
+              <th scope="col" class="n">bytes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {whole.encoded.map((e) => (
+              <tr key={`${e.exchange} ${e.encoding}`}>
+                <td>{e.exchange}</td>
+                <td>{e.encoding}</td>
+                <td class="n">{format.count(e.columns)}</td>
+                <td class="n">{format.count(e.messages)}</td>
+                <td class="n">{format.bytes(e.bytes)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <PairTable bytes={bytes} side={side} group={group} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+// A chart by uPlot that keeps its size, its colours and its data up to date.
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { never, soon } from "./schedule";
+import { colors, onTheme } from "./theme";
+
+/** The space left and right of every plot, so that those above each other line up. */
+export const left = 64;
+export const right = 14;
+
+export interface PlotProps {
+  label: string;
+  height: number;
+  /** makes the series and scales; called anew when the key or the colours change */
+  options: () => Pick<uPlot.Options, "series" | "scales" | "axes" | "bands">;
+  optionsKey: string;
+  data: uPlot.AlignedData;
+  /** the ends of the x axis */
+  from: number;
+  to: number;
+  selected: number | undefined;
+  width: number; // of a column on the x axis
+  onHover?: (index: number | undefined) => void;
+  onPick?: (index: number) => void;
+  onZoom?: (from: number, to: number) => void;
+}
+
+export const axis = (values?: (v: number) => string): uPlot.Axis => {
+  const c = colors();
+  return {
+    stroke: c.faint,
+    grid: { stroke: c.grid, width: 1 },
+    ticks: { stroke: c.grid, width: 1, size: 4 },
+    font: "11px system-ui, sans-serif",
+    ...(values ? { size: left, values: (_u: uPlot, at: number[]) => at.map((v) => (v === null ? "" : values(v))) } : { size: 26 }),
+  };
+};
+
+export function Plot(props: PlotProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const mark = useRef<HTMLDivElement>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+
+  useEffect(() => {
+    const build = () => {
+      const p = latest.current;
+      plot.current?.destroy();
+      const opts = p.options();
+      const u = new uPlot(
+        {
+          width: Math.max(host.current!.clientWidth, 160),
+          height: p.height,
+          padding: [8, right, 0, 0],
+          legend: { show: false },
+          cursor: {
+            sync: { key: "timeline" },
+            y: false,
+            points: { show: false },
+            drag: { x: true, y: false, setScale: false },
+            dataIdx: (_u, _series, near) => near,
+          },
+          select: { show: true, left: 0, top: 0, width: 0, height: 0 },
+          hooks: {
+            setCursor: [(u) => latest.current.onHover?.(u.cursor.left === undefined || u.cursor.left < 0 ? undefined : (u.cursor.idx ?? undefined))],
+            setSelect: [
+              (u) => {
+                if (u.select.width > 8) latest.current.onZoom?.(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+                u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+              },
+            ],
+            setScale: [place],
+            setSize: [place],
+          },
+          ...opts,
+          scales: { ...opts.scales, x: { time: false, range: () => [latest.current.from - 0.5, latest.current.to + 0.5] } },
+        },
+        p.data,
+        host.current!,
+      );
+      u.over.addEventListener("click", () => {
+        if (u.cursor.idx !== null && u.cursor.idx !== undefined) latest.current.onPick?.(u.cursor.idx);
+      });
+      mark.current = document.createElement("div");
+      mark.current.className = "mark";
+      u.over.appendChild(mark.current);
+      plot.current = u;
+      place(u);
+    };
+    const place = (u: uPlot) => {
+      const m = mark.current;
+      if (!m) return;
+      const { selected, width } = latest.current;
+      m.hidden = selected === undefined;
+      if (selected === undefined) return;
+      const lo = u.valToPos(selected - width / 2, "x");
+      const hi = u.valToPos(selected + width / 2, "x");
+      m.style.left = `${lo}px`;
+      m.style.width = `${Math.max(hi - lo, 2)}px`;
+    };
+    placer.current = () => plot.current && place(plot.current);
+    build();
+    const stop = onTheme(() => soon(host, build));
+    const size = new ResizeObserver(() => soon(size, () => plot.current?.setSize({ width: Math.max(host.current?.clientWidth ?? 0, 160), height: props.height })));
+    size.observe(host.current!);
+    return () => {
+      stop();
+      size.disconnect();
+      never(host);
+      never(size);
+      never(latest);
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [props.optionsKey, props.height]);
+
+  const placer = useRef<() => void>(undefined);
+  useEffect(() => soon(latest, () => plot.current?.setData(latest.current.data)), [props.data, props.from, props.to]);
+  useEffect(() => placer.current?.(), [props.selected, props.width]);
+
+  return <div class="plot" ref={host} role="img" aria-label={props.label} />;
+}

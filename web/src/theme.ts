@@ -1,0 +1,93 @@
+// Colours: those of the style sheet, for what is drawn on canvases; they follow the theme.
+
+export type Theme = "auto" | "light" | "dark";
+
+const key = "superstep-theme";
+const listeners = new Set<() => void>();
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+export const phases = ["expand", "traverse", "fold", "compute", "wait", "other"] as const;
+export type Phase = (typeof phases)[number];
+
+export interface Colors {
+  text: string;
+  faint: string;
+  grid: string;
+  panel: string;
+  push: string;
+  mirrored: string;
+  pull: string;
+  none: string;
+  mark: string;
+  phase: Record<Phase, string>;
+  /** the ends of the scale of heat maps, as red, green and blue */
+  cold: [number, number, number];
+  hot: [number, number, number];
+}
+
+let cached: Colors | undefined;
+
+export function colors(): Colors {
+  if (cached) return cached;
+  const style = getComputedStyle(document.documentElement);
+  const get = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  const rgb = (name: string): [number, number, number] => {
+    const n = Number.parseInt(get(name).slice(1), 16);
+    return [n >> 16, (n >> 8) & 255, n & 255];
+  };
+  cached = {
+    text: get("text"),
+    faint: get("faint"),
+    grid: get("grid"),
+    panel: get("panel"),
+    push: get("push"),
+    mirrored: get("mirrored"),
+    pull: get("pull"),
+    none: get("none"),
+    mark: get("mark"),
+    phase: Object.fromEntries(phases.map((p) => [p, get(p)])) as Record<Phase, string>,
+    cold: rgb("cold"),
+    hot: rgb("hot"),
+  };
+  return cached;
+}
+
+function changed() {
+  cached = undefined;
+  for (const f of listeners) f();
+}
+
+dark.addEventListener("change", changed);
+
+export function theme(): Theme {
+  const t = localStorage.getItem(key);
+  return t === "light" || t === "dark" ? t : "auto";
+}
+
+export function setTheme(t: Theme): void {
+  localStorage.setItem(key, t);
+  apply();
+  changed();
+}
+
+export function apply(): void {
+  const t = theme();
+  if (t === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = t;
+}
+
+/** onTheme calls f when colours change, until the returned function is called. */
+export function onTheme(f: () => void): () => void {
+  listeners.add(f);
+  return () => listeners.delete(f);
+}
+
+export const colorOf = (delivery: string): string => {
+  const c = colors();
+  return delivery === "push" ? c.push : delivery === "pull" ? c.pull : c.none;
+};
+
+export const schemeColor = (scheme: string): string => {
+  const c = colors();
+  return scheme === "naive" ? c.push : scheme === "mirrored" ? c.mirrored : scheme === "pull" ? c.pull : c.none;
+};

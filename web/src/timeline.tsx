@@ -1,0 +1,341 @@
+// A job's supersteps over time: what was chosen, why, how much there was to do, where the time went.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import type { Step } from "./api";
+import { type Buckets, bucket, indexOf, schemesOf } from "./buckets";
+import { Decision } from "./decision";
+import * as format from "./format";
+import { axis, left, Plot, right } from "./plot";
+import { never, soon } from "./schedule";
+import { StepTable } from "./tables";
+import { colorOf, colors, onTheme, phases, schemeColor } from "./theme";
+
+const mostColumns = 500;
+
+interface Props {
+  steps: Step[];
+  version: number;
+  /** the superstep looked at, or undefined for the newest */
+  selected: number | undefined;
+  onSelect: (superstep: number | undefined) => void;
+}
+
+export function Timeline({ steps, version, selected, onSelect }: Props) {
+  const [zoom, setZoom] = useState<[number, number]>();
+  const [hovered, setHovered] = useState<number>();
+  const first = steps[0]?.superstep ?? 0;
+  const last = steps.at(-1)?.superstep ?? 0;
+  const from = zoom ? Math.max(zoom[0], first) : first;
+  const to = zoom ? Math.min(zoom[1], last) : last;
+  const schemes = useMemo(() => schemesOf(steps), [version]);
+  const b = useMemo(
+    () => bucket(steps, indexOf(steps, from), indexOf(steps, to + 1), mostColumns, schemes),
+    [version, from, to, schemes.join()],
+  );
+  const data = useMemo(() => plots(b, schemes), [b]);
+  const shownAt = hovered ?? selected;
+  const shown = shownAt === undefined ? steps.at(-1) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
+  if (!shown) return <p class="quiet">No superstep has ended yet.</p>;
+
+  const pick = (i: number) => b.first[i] !== undefined && onSelect(b.first[i]);
+  const move = (by: number) => {
+    const i = Math.min(Math.max(indexOf(steps, selected ?? last) + by, 0), steps.length - 1);
+    const to = steps[i]!.superstep;
+    onSelect(to);
+    if (zoom && (to < zoom[0] || to > zoom[1])) setZoom(undefined);
+  };
+  const narrow = (by: number) => {
+    const middle = selected ?? (from + to) / 2;
+    const half = Math.max(((to - from + 1) * by) / 2, 2);
+    if (half * 2 >= last - first + 1) setZoom(undefined);
+    else setZoom([Math.floor(Math.max(first, middle - half)), Math.ceil(Math.min(last, middle + half))]);
+  };
+  const keys = (e: KeyboardEvent) => {
+    const page = Math.max(Math.round((to - from) / 10), 1);
+    const act: Record<string, () => void> = {
+      ArrowLeft: () => move(-1), ArrowRight: () => move(1), ArrowDown: () => move(-1), ArrowUp: () => move(1), PageUp: () => move(page),
+      PageDown: () => move(-page), Home: () => move(-steps.length), End: () => move(steps.length), Escape: () => (zoom ? setZoom(undefined) : onSelect(undefined)),
+      "+": () => narrow(0.5), "-": () => narrow(2),
+    };
+    const f = act[e.key];
+    if (!f || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    setHovered(undefined);
+    f();
+  };
+  const plot = {
+    from, to, width: b.every, selected: selected === undefined ? undefined : (b.x[columnOf(b, selected)] ?? selected), onPick: pick,
+    onHover: (i: number | undefined) => setHovered(i === undefined ? undefined : b.first[i]),
+    onZoom: (lo: number, hi: number) => Math.floor(hi) - Math.ceil(lo) >= 1 && setZoom([Math.max(first, Math.ceil(lo)), Math.min(last, Math.floor(hi))]),
+  };
+  const c = colors();
+  return (
+    <div class="timeline">
+      <div
+        class="slider"
+        role="slider"
+        tabIndex={0}
+        aria-label="Superstep"
+        aria-valuemin={first}
+        aria-valuemax={last}
+        aria-valuenow={selected ?? last}
+        aria-valuetext={describe(steps[Math.min(indexOf(steps, selected ?? last), steps.length - 1)] ?? shown)}
+        aria-describedby="timeline-keys"
+        onKeyDown={keys}
+      >
+        <h3>
+          What was chosen <small>in each superstep</small>
+        </h3>
+        <Band b={b} {...plot} />
+      </div>
+      <p class="hint" id="timeline-keys">
+        Arrow keys, or a click, choose a superstep; drag, or + and −, to zoom; Escape to let go.
+        {b.every > 1 && ` Each column is ${b.every} supersteps.`}
+        {zoom && (
+          <button type="button" onClick={() => setZoom(undefined)}>
+            Show all {last - first + 1}
+          </button>
+        )}
+      </p>
+      <Decision step={shown} pinned={selected !== undefined && hovered === undefined} />
+      <figure>
+        <figcaption>
+          <h3>
+            Why <small>predicted and actual time of delivery: the lowest prediction is chosen</small>
+          </h3>
+          <Legend
+            items={[...schemes.map((s) => [format.named(s), schemeColor(s), "line"] as Item), ["what it took", c.text, "dot"]]}
+          />
+        </figcaption>
+        <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} {...plot} />
+      </figure>
+      <figure>
+        <figcaption>
+          <h3>
+            Frontier <small>vertices, on a logarithmic scale</small>
+          </h3>
+          <Legend items={[["senders", c.mark, "line"], ["vertices that ran", c.faint, "line"]]} />
+        </figcaption>
+        <Plot label="Size of the frontier by superstep" height={130} options={frontier} optionsKey="" data={data.frontier} {...plot} />
+      </figure>
+      <figure>
+        <figcaption>
+          <h3>
+            Time by phase <small>mean of the partitions</small>
+          </h3>
+          <Legend items={phases.map((p) => [p, c.phase[p], "box"] as Item)} />
+        </figcaption>
+        <Plot label="Time by phase and superstep" height={170} options={stacked} optionsKey="" data={data.phases} {...plot} />
+      </figure>
+      <details class="more">
+        <summary>Memory and pauses</summary>
+        <figure>
+          <figcaption>
+            <h3>Resident memory of the processes</h3>
+          </figcaption>
+          <Plot label="Resident memory by superstep" height={110} options={memory} optionsKey="" data={data.memory} {...plot} />
+        </figure>
+        <figure>
+          <figcaption>
+            <h3>Pauses by the garbage collector</h3>
+          </figcaption>
+          <Plot label="Seconds of garbage collection by superstep" height={110} options={pauses} optionsKey="" data={data.pauses} {...plot} />
+        </figure>
+      </details>
+      <StepTable steps={steps} selected={selected} onSelect={onSelect} />
+    </div>
+  );
+}
+
+const describe = (s: Step): string =>
+  `Superstep ${s.superstep}: ${format.verb(s.delivery)}, ${format.seconds(s.seconds.total)}, ${format.exact(s.senders)} senders. ${s.reason}`;
+
+const columnOf = (b: Buckets, superstep: number): number => Math.floor((superstep - (b.first[0] ?? 0)) / b.every);
+
+type Item = [name: string, color: string, shape: "line" | "box" | "dot"];
+
+export function Legend({ items }: { items: Item[] }) {
+  return (
+    <ul class="legend">
+      {items.map(([name, color, shape]) => (
+        <li key={name}>
+          <i class={shape} style={{ color }} /> {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function plots(b: Buckets, schemes: string[]) {
+  const sums = [b.expand, b.traverse, b.fold, b.compute, b.wait].reduce<number[][]>((all, phase) => {
+    const below = all.at(-1);
+    return [...all, phase.map((x, i) => x + (below?.[i] ?? 0))];
+  }, []);
+  const whole = b.total.map((x, i) => Math.max(x, sums[4]?.[i] ?? 0));
+  return {
+    costs: [b.x, ...schemes.map((s) => b.predicted[s]!), b.actual] as uPlot.AlignedData,
+    frontier: [b.x, b.active, b.senders] as uPlot.AlignedData,
+    phases: [b.x, whole, ...sums.toReversed()] as uPlot.AlignedData, // the highest first, so that lower ones cover it
+    memory: [b.x, b.memory] as uPlot.AlignedData,
+    pauses: [b.x, b.pause] as uPlot.AlignedData,
+  };
+}
+
+const few = (u: uPlot) => (u.data[0]?.length ?? 0) <= 100;
+const sparse = (values: (v: number) => string): uPlot.Axis => ({
+  ...axis(values),
+  // Of a logarithmic scale only the powers of ten have a word.
+  values: (_u, at) => at.map((v) => (v !== null && Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? values(v) : "")),
+});
+const logs: uPlot.Scale = {
+  distr: 3,
+  range: (_u, lo, hi) => [10 ** Math.floor(Math.log10(lo || 1)), 10 ** Math.ceil(Math.log10(hi * 1.01 || 10))],
+};
+
+function costs(schemes: string[]) {
+  const c = colors();
+  return {
+    axes: [axis(), sparse(format.seconds)],
+    scales: { y: logs },
+    series: [
+      {},
+      ...schemes.map((s) => ({ stroke: schemeColor(s), width: 2, points: { show: few, size: 6, fill: c.panel }, dash: s === "mirrored" ? [6, 4] : [] })),
+      { stroke: c.text, width: 0, paths: () => null, points: { show: true, size: 6, fill: c.text } },
+    ],
+  };
+}
+
+function frontier() {
+  const c = colors();
+  return {
+    axes: [axis(), sparse(format.count)],
+    scales: { y: logs },
+    series: [
+      {},
+      { stroke: c.faint, width: 1.5, dash: [4, 3], points: { show: few, size: 5 } },
+      { stroke: c.mark, width: 2, points: { show: few, size: 6 } },
+    ],
+  };
+}
+
+const bars = uPlot.paths.bars!({ size: [0.92, 400], gap: 0 });
+const upward = { range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi > 0 ? hi * 1.05 : 1] };
+
+function stacked() {
+  const c = colors();
+  return {
+    axes: [axis(), axis(format.seconds)],
+    scales: { y: upward },
+    series: [{}, ...phases.toReversed().map((p) => ({ fill: c.phase[p], width: 0, paths: bars, points: { show: false } }))],
+  };
+}
+
+function memory() {
+  const c = colors();
+  return {
+    axes: [axis(), axis(format.bytes)],
+    scales: { y: upward },
+    series: [{}, { stroke: c.mark, width: 2, fill: `${c.mark}22`, points: { show: false }, spanGaps: true }],
+  };
+}
+
+function pauses() {
+  return {
+    axes: [axis(), axis(format.seconds)],
+    scales: { y: upward },
+    series: [{}, { fill: colors().phase.wait, width: 0, paths: bars, points: { show: false } }],
+  };
+}
+
+interface BandProps {
+  b: Buckets;
+  from: number;
+  to: number;
+  selected: number | undefined;
+  onHover: (i: number | undefined) => void;
+  onPick: (i: number) => void;
+}
+
+const bandHeight = 52;
+
+/** Band shows what was chosen: pushes above, pulls below, so that one need not tell colours. */
+function Band({ b, from, to, selected, onHover, onPick }: BandProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const latest = useRef({ b, from, to, selected });
+  latest.current = { b, from, to, selected };
+  useEffect(() => {
+    const draw = () => paint(canvas.current!, latest.current);
+    const stop = onTheme(() => soon(latest, draw));
+    const size = new ResizeObserver(() => soon(latest, draw));
+    size.observe(canvas.current!);
+    return () => {
+      stop();
+      size.disconnect();
+      never(latest);
+    };
+  }, []);
+  useEffect(() => soon(latest, () => paint(canvas.current!, latest.current)), [b, from, to, selected]);
+  const at = (e: MouseEvent): number | undefined => {
+    const box = canvas.current!.getBoundingClientRect();
+    const x = (e.clientX - box.left - left) / (box.width - left - right);
+    const i = columnOf(b, from - 0.5 + x * (to - from + 1) + 0.5);
+    return x >= 0 && x <= 1 && i >= 0 && i < b.x.length ? i : undefined;
+  };
+  return (
+    <canvas
+      ref={canvas}
+      class="band"
+      style={{ height: `${bandHeight}px` }}
+      onMouseMove={(e) => onHover(at(e))}
+      onMouseLeave={() => onHover(undefined)}
+      onClick={(e) => {
+        const i = at(e);
+        if (i !== undefined) onPick(i);
+      }}
+    />
+  );
+}
+
+function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to" | "selected">) {
+  if (!canvas) return;
+  const scale = devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  canvas.width = width * scale;
+  canvas.height = bandHeight * scale;
+  const g = canvas.getContext("2d")!;
+  g.scale(scale, scale);
+  const c = colors();
+  const row = bandHeight / 2;
+  g.font = "12px system-ui, sans-serif";
+  g.textBaseline = "middle";
+  g.textAlign = "right";
+  g.fillStyle = c.faint;
+  g.fillText("push", left - 8, row / 2);
+  g.fillText("pull", left - 8, row * 1.5);
+  g.fillStyle = c.grid;
+  g.fillRect(left, row - 0.5, width - left - right, 1);
+  const unit = (width - left - right) / (p.to - p.from + 1);
+  g.textAlign = "center";
+  p.b.first.forEach((first, i) => {
+    const next = p.b.first[i + 1] ?? p.to + 1;
+    const gap = unit * (next - first) > 6 ? 1 : 0;
+    const x = left + (first - p.from) * unit;
+    const w = (next - first) * unit - gap;
+    const kind = p.b.delivery[i]!;
+    g.fillStyle = colorOf(kind);
+    if (kind === "push") g.fillRect(x, 2, w, row - 4);
+    else if (kind === "pull") g.fillRect(x, row + 2, w, row - 4);
+    else g.fillRect(x, row - 2, w, 4);
+    if (w > 40 && kind !== "none") {
+      g.fillStyle = "#fff";
+      g.fillText(kind, x + w / 2, kind === "push" ? row / 2 : row * 1.5);
+    }
+  });
+  if (p.selected !== undefined) {
+    const x = left + (p.selected - p.from + 0.5 - p.b.every / 2) * unit;
+    g.strokeStyle = c.text;
+    g.lineWidth = 2;
+    g.strokeRect(x, 1, Math.max(p.b.every * unit, 2), bandHeight - 2);
+  }
+}
