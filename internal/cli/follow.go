@@ -32,7 +32,7 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 		return nil, err
 	}
 	if f.missed > 0 && (f.whole || f.tell != nil) {
-		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
+		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
 	}
 	// The stack of a program that failed is in no event.
 	job, err := f.client.Job(ctx, f.id)
@@ -62,8 +62,16 @@ func (f *followed) event(e *control.JobEvent) error {
 		f.show(body.Job)
 	case *control.JobEvent_Log:
 		f.display.log(body.Log.Text)
+	case *control.JobEvent_Stage:
+		f.display.stage(body.Stage.Stage, int64(body.Stage.Done), int64(body.Stage.Total))
+		if body.Stage.Note != "" {
+			f.display.note(body.Stage.Note)
+		}
 	case *control.JobEvent_Record:
 		r := body.Record
+		if r.Search != "" {
+			break // its search is what is shown
+		}
 		scheme, active, senders := jobtrace.Scheme(r), uint64(0), uint64(0)
 		for _, p := range r.Partitions {
 			active += p.Active
@@ -105,6 +113,9 @@ func (f *runFlags) traceJob() (*jobtrace.Teller, func() error) {
 func graphOf(spec *control.JobSpec) string {
 	if name := spec.GetGraph(); name != "" {
 		return catalogPrefix + name
+	}
+	if b := spec.GetGraph500(); b != nil {
+		return graphOfBenchmark(b)
 	}
 	return spec.GetSource().GetInput()
 }

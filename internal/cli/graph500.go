@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 )
@@ -23,6 +24,9 @@ type graph500Command struct {
 	seed1, seed2 uint64
 	sssp         bool
 	noValidate   bool
+
+	cluster clientFlags
+	detach  bool
 }
 
 func (a *app) graph500() *cobra.Command {
@@ -37,11 +41,17 @@ its tree then validated by all five rules against the edge list. With --sssp ker
 Kernels 2 and 3 are vertex programs on the general engine. The output has the official fields in their order. A search
 that is not valid ends the run with status 1 and says which rule it broke.
 
+With --master the benchmark is a job of a cluster: every worker makes, builds, searches and validates its share, and
+num_mpi_processes is how many workers there are. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than
+on a terminal it cancels it; --detach prints the job's name and leaves, superstep watch prints the report.
+
 Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 GB, SCALE 25 9 GB.`,
 		Example: `  superstep graph500 --scale 20
   superstep graph500 --scale 22 --json result.json --trace supersteps.jsonl
   superstep graph500 --scale 18 --sssp --roots 16
-  superstep graph500 --scale 18 --workers 4 --delivery pull`,
+  superstep graph500 --scale 18 --workers 4 --delivery pull
+  superstep graph500 --scale 18 --grid 3x2
+  superstep graph500 --scale 24 --sssp --master 10.0.0.1:7700 --token-file token`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("scale") {
@@ -58,12 +68,18 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second `SEED`")
 	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "run kernel 3, single-source shortest paths, too")
 	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
-	g.run.define(cmd)
+	g.run.define(cmd, squareOf)
 	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
+	g.cluster.define(cmd)
+	g.cluster.definePatience(cmd)
+	cmd.Flags().BoolVar(&g.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
 	return cmd
 }
 
 func (g *graph500Command) execute(ctx context.Context) error {
+	if err := g.fits(); err != nil {
+		return err
+	}
 	text := fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.scale, g.edgeFactor, g.seed1, g.seed2)
 	generator, err := generate.Parse(text)
 	if err != nil {
@@ -75,11 +91,13 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if g.roots < 1 {
 		return usagef("--roots: found %d, expected 1 or more", g.roots)
 	}
-	_, grid, err := g.run.partitions()
+	if g.onCluster() {
+		return g.executeOnCluster(ctx, generator.(generate.Kronecker))
+	}
+	grid, err := g.run.partitions(graph.Squarest)
 	if err != nil {
 		return err
 	}
-	rows, columns, _ := parseGrid(grid)
 	team, err := g.run.team()
 	if err != nil {
 		return err
@@ -99,7 +117,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	o.Trace, progress.tell = seen, seen
 	report, err := graph500.Run(ctx, graph500.Config{
 		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
+		Grid: grid, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
 	})
 	progress.done()
 	err = errors.Join(err, seen.finish())

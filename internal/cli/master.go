@@ -17,6 +17,7 @@ import (
 type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
+	metrics                 metricsFlags
 	gossip                  gossipFlags
 }
 
@@ -26,7 +27,8 @@ func (a *app) master() *cobra.Command {
 		Use:   "master",
 		Short: "Lead a cluster",
 		Long: `Lead a cluster: keep the workers that register, and answer superstep status, jobs and cancel, all on one port.
-curl http://ADDR/debug/status shows how the cluster is. An interrupt stops it.`,
+curl http://ADDR/debug/status shows how the cluster is. Prometheus finds metrics at /metrics, and where the workers have theirs
+at /metrics/targets; /healthz and /readyz are for what starts processes. An interrupt stops it.`,
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --token-file token --gossip-listen 10.0.0.1:7701 --gossip-key-file key
   openssl rand -hex 32 > token`,
@@ -37,6 +39,7 @@ curl http://ADDR/debug/status shows how the cluster is. An interrupt stops it.`,
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
+	m.metrics.define(cmd)
 	m.gossip.define(cmd)
 	nothing(cmd, "listen")
 	return cmd
@@ -44,6 +47,10 @@ curl http://ADDR/debug/status shows how the cluster is. An interrupt stops it.`,
 
 func (m *masterCommand) execute(ctx context.Context) error {
 	token, err := control.ReadToken(m.tokenFile)
+	if err != nil {
+		return err
+	}
+	metricsToken, err := control.ReadToken(m.metrics.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -58,8 +65,13 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	address := l.Addr().String()
 	o := master.Options{
 		Token: token, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
-		Engine: cluster.NewEngine(m.app.clusterPrograms()),
+		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
 	}
+	observed, unobserved, err := m.app.observe(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer unobserved()
 	group, err := m.gossip.group(membership.Member{Name: address, Role: membership.Master, Control: address})
 	if err != nil {
 		return err
@@ -72,6 +84,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	observed(s)
 	fmt.Fprintf(m.app.out, "master at %s; http://%s/debug/status shows how it is\n", address, address)
 	return s.Serve(ctx, l)
 }

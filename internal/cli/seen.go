@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
@@ -27,9 +28,11 @@ type seeFlags struct {
 	http      string
 	linger    bool
 	tokenFile string
+	command   string
 }
 
 func (f *seeFlags) define(cmd *cobra.Command) {
+	f.command = cmd.Name()
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
 	f.defineHTTP(cmd, "", "serve a page that shows the run, its API and /metrics at `ADDR`, such as 127.0.0.1:8080, while it runs")
 	cmd.Flags().BoolVar(&f.linger, "http-linger", false, "serve until an interrupt, also once the run has ended")
@@ -68,6 +71,7 @@ type sight struct {
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
+	spans  *otlp.Exporter // nil if nobody collects them
 }
 
 // start makes a sight, which is to be closed.
@@ -77,6 +81,13 @@ func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
 	if f.trace != "" {
 		w.file = &lateFile{path: f.trace}
 		w.Tee = append(w.Tee, trace.NewWriter(w.file))
+	}
+	spans, err := a.spans(context.Background(), "superstep", "superstep "+f.command)
+	if err != nil {
+		return nil, err
+	}
+	if spans != nil {
+		w.spans, w.Tee = spans, append(w.Tee, spans.Journal())
 	}
 	if f.http == "" {
 		return w, nil
@@ -126,8 +137,12 @@ func (w *sight) linger(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// close ends the page. It is idempotent.
+// close ends the page, and sends the last spans. It is idempotent.
 func (w *sight) close() {
+	if w.spans != nil {
+		w.spans.Close()
+		w.spans = nil
+	}
 	if w.server != nil {
 		w.server.Close()
 	}

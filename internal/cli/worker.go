@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -22,10 +23,12 @@ type workerCommand struct {
 	app        *app
 	client     clientFlags
 	name, site string
+	data       string
 	listen     string
 	advertise  string
 	join       string
 	threads    int
+	metrics    metricsFlags
 	gossip     gossipFlags
 }
 
@@ -38,7 +41,8 @@ func (a *app) worker() *cobra.Command {
 interrupt lets it leave: what runs on it may end. It ends with status 1 when the master refuses it.
 
 Workers send each other messages by TCP: each listens at --data-listen, by default at a free port of the address by which
-it reaches the master.`,
+it reaches the master. At --listen, by default such a port too, Prometheus finds metrics at /metrics, and what starts
+processes /healthz and /readyz.`,
 		Example: `  superstep worker --master 127.0.0.1:7700
   superstep worker --master 10.0.0.1:7700 --name w3 --site rack2 --token-file token --gossip-listen 10.0.0.3:7701 --gossip-key-file key`,
 		Args: exactly(0, "no arguments"),
@@ -48,12 +52,14 @@ it reaches the master.`,
 	w.client.define(cmd)
 	cmd.Flags().StringVar(&w.name, "name", "", "be called `NAME` (default: the host's name and the process's number)")
 	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for where the worker is, such as a rack")
-	cmd.Flags().StringVar(&w.listen, "data-listen", "", "listen for other workers at `ADDR`, HOST:PORT; port 0 is any (default: a free port of the address that reaches the master)")
-	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` by which other workers reach this one (default: that of --data-listen)")
+	cmd.Flags().StringVar(&w.listen, "listen", "", "answer at `ADDR`, HOST:PORT, what is counted and whether the worker is ready; off for nowhere (default: a free port of the address that reaches the master)")
+	cmd.Flags().StringVar(&w.data, "data-listen", "", "listen for other workers at `ADDR`, HOST:PORT; port 0 is any (default: a free port of the address that reaches the master)")
+	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` by which others reach this worker (default: that of --data-listen, and of --listen)")
 	threadsFlag(cmd, &w.threads)
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
+	w.metrics.define(cmd)
 	w.gossip.define(cmd)
-	nothing(cmd, "name", "site", "data-listen", "advertise", "gossip-join")
+	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "gossip-join")
 	return cmd
 }
 
@@ -75,7 +81,13 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		}
 		w.name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
-	listener, address, err := w.data(token)
+	metricsToken, err := control.ReadToken(w.metrics.tokenFile)
+	if err != nil {
+		return err
+	}
+	ctx, leave := w.leaving(ctx)
+	defer leave()
+	listener, address, err := w.open("--data-listen", w.data, token)
 	if err != nil {
 		return err
 	}
@@ -84,11 +96,22 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		Name: w.name, Programs: w.app.clusterPrograms(), Threads: w.threads, Listener: listener, Token: token, Log: log,
 	})
 	defer executor.Close()
+	set := metrics.New(revision())
+	set.NewMesh(executor.Stats)
+	observer := &watched{Worker: set.NewWorker()}
+	pages := ""
+	if w.listen != "off" {
+		var l *net.TCPListener
+		if l, pages, err = w.open("--listen", w.listen, token); err != nil {
+			return err
+		}
+		defer observer.pages(l, set, log, token, metricsToken)()
+	}
 	o := worker.Options{
-		Master: w.client.master, Token: token, Log: log, Executor: executor,
+		Master: w.client.master, Token: token, Log: log, Executor: executor, Observe: observer,
 		About: &control.RegisterRequest{
 			Name: w.name, Protocol: control.Protocol, Version: revision(), Cores: uint32(w.threads), Memory: uint64(max(mem.Available(), 0)),
-			DataAddress: address, Site: w.site, Programs: w.app.programs(),
+			DataAddress: address, HttpAddress: pages, Site: w.site, Programs: w.app.programs(),
 		},
 	}
 	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
@@ -105,22 +128,47 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	return worker.Run(ctx, o)
 }
 
-// data begins to listen for other workers, and returns the address they reach it by.
-func (w *workerCommand) data(token control.Token) (*net.TCPListener, string, error) {
-	at := w.listen
+// leaving returns a context that the first interrupt ends, which lets the worker leave, however long that takes; the second
+// ends the process. Call the function when the worker has ended.
+func (w *workerCommand) leaving(ctx context.Context) (context.Context, func()) {
+	ctx, leave := context.WithCancel(ctx)
+	signals, giveBack := w.app.interrupts.take()
+	done := make(chan struct{})
+	go func() {
+		for heard := 0; ; heard++ {
+			select {
+			case <-signals:
+				if heard > 0 {
+					w.app.interrupts.leave()
+				}
+				leave()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		giveBack()
+		close(done)
+		leave()
+	}
+}
+
+// open begins to listen at what a flag says, or beside the master, and returns the address that others reach it by.
+func (w *workerCommand) open(flag, at string, token control.Token) (*net.TCPListener, string, error) {
 	if at == "" {
 		host, err := towards(w.client.master)
 		if err != nil {
-			return nil, "", usagef("--data-listen is needed: no address of this host reaches the master at %s: %w", w.client.master, err)
+			return nil, "", usagef("%s is needed: no address of this host reaches the master at %s: %w", flag, w.client.master, err)
 		}
 		at = net.JoinHostPort(host, "0")
 	}
 	if err := control.CheckListen(at, token); err != nil {
-		return nil, "", usagef("--data-listen: %w", err)
+		return nil, "", usagef("%s: %w", flag, err)
 	}
 	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return nil, "", fmt.Errorf("--data-listen: %w", err)
+		return nil, "", fmt.Errorf("%s: %w", flag, err)
 	}
 	tcp := l.(*net.TCPListener)
 	host, port, err := net.SplitHostPort(l.Addr().String())

@@ -201,8 +201,12 @@ func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *co
 
 // checkBenchmark refuses a run that cannot be.
 func checkBenchmark(s *control.JobSpec) error {
-	if _, err := generatorOf(s.Graph500); err != nil {
+	g, err := generatorOf(s.Graph500)
+	if err != nil {
 		return err
+	}
+	if g.Scale > graph500.MaxScale {
+		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits", g.Scale, graph500.MaxScale)
 	}
 	if s.Graph500.Roots == 0 {
 		return errors.New("roots: found 0, expected 1 or more")

@@ -28,6 +28,9 @@ type Built struct {
 // are. owner says which rank has each partition. It is not told how many vertices there are.
 type Builder func(ctx context.Context, group *collective.Group, tag uint32, in *edges.Share, owner []int, o graph.Options) (*Built, error)
 
+// MaxScale is the largest SCALE: the numbers of vertices have 32 bits, with some to spare.
+const MaxScale = 31
+
 // ShareConfig says what a rank's share of a run is.
 type ShareConfig struct {
 	Generator generate.Kronecker

@@ -81,6 +81,9 @@ func begin(now *control.Job) *trace.Job {
 	if graph == "" {
 		graph = now.Spec.GetSource().GetInput()
 	}
+	if g := now.Spec.GetGraph500(); g != nil {
+		graph = fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", g.Scale, g.EdgeFactor)
+	}
 	b := &trace.Job{
 		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: graph,
 		Vertices: now.Vertices, Arcs: now.Edges, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
@@ -131,6 +134,9 @@ func (j *job) superstep(id string, s *control.SuperstepRecord) {
 			t := p.GetTimes()
 			actual = max(actual, t.GetExpand()+t.GetTraverse()+t.GetFold()+t.GetWait())
 		}
+	}
+	if s.Search != "" {
+		id = s.Search
 	}
 	for _, p := range s.Partitions {
 		t := p.GetTimes()

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph500"
+)
+
+// onCluster reports whether the command line means a cluster.
+func (g *graph500Command) onCluster() bool { return g.run.flags.Changed("master") || g.detach }
+
+// fits refuses flags that make no sense where the benchmark is to run.
+func (g *graph500Command) fits() error {
+	flags := g.run.flags
+	if !g.onCluster() {
+		if name, ok := changed(flags, []string{"token-file", "retry-for"}); ok {
+			return usagef("--%s is of runs on a cluster: give --master too", name)
+		}
+		return nil
+	}
+	if name, ok := changed(flags, ofProcess); ok {
+		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
+	}
+	if flags.Changed("threads") {
+		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
+	}
+	if name, ok := changed(flags, []string{"json", "trace"}); ok && g.detach {
+		return usagef("--detach does not wait for the run: not with --%s; superstep watch shows what comes later", name)
+	}
+	return nil
+}
+
+// executeOnCluster submits the benchmark as a job, waits for it and prints its report.
+func (g *graph500Command) executeOnCluster(ctx context.Context, generator generate.Kronecker) error {
+	spec := &control.JobSpec{
+		Program: control.Graph500Program,
+		Graph500: &control.Graph500{
+			Scale: uint32(generator.Scale), EdgeFactor: uint32(generator.EdgeFactor), Seed1: generator.Seed1, Seed2: generator.Seed2,
+			Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
+		},
+		Options: &control.RunOptions{
+			Delivery: g.run.delivery.value, Encoding: g.run.encoding.value, Uncombined: g.run.combine.value == "off",
+			Deterministic: g.run.deterministic, Trace: g.run.trace != "",
+		},
+	}
+	var err error
+	if spec.Rows, spec.Columns, err = g.run.clusterGrid(); err != nil {
+		return err
+	}
+	if err := writable(g.run.json, g.run.trace); err != nil {
+		return err
+	}
+	d := g.app.display()
+	defer d.done()
+	c, err := g.cluster.open(d.log)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w := &waiting{app: g.app, display: d, client: c, run: func(ctx context.Context, w *waiting) error { return g.together(ctx, w, c, spec) }}
+	return w.execute(ctx)
+}
+
+// together submits the job and does what follows.
+func (g *graph500Command) together(ctx context.Context, w *waiting, c *client.Client, spec *control.JobSpec) error {
+	w.display.stage("submitting", 0, 0)
+	job, err := c.Submit(ctx, spec)
+	if connect.CodeOf(err) == connect.CodeInvalidArgument {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	w.submitted(job, false)
+	if g.detach && !w.told() {
+		_, err := fmt.Fprintln(g.app.out, job.Id)
+		return err
+	}
+	tell, finish := g.run.traceJob()
+	job, err = (&followed{client: c, display: w.display, id: job.Id, tell: tell}).follow(ctx)
+	if finished := finish(); err == nil {
+		err = finished
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.ended(job); err != nil {
+		return err
+	}
+	w.display.done()
+	return g.app.benchmarkEnded(job, g.run.json)
+}
+
+// benchmarkEnded prints the report of a job of Graph500 that is done, or whose last search was not valid, and returns an
+// error unless it is done.
+func (a *app) benchmarkEnded(job *control.Job, json string) error {
+	err := outcome(job, false)
+	if err != nil && job.GetGraph500().GetViolation() == nil {
+		return err
+	}
+	report := benchmarkReport(job)
+	if e := report.WriteText(a.text(json)); e != nil {
+		return e
+	}
+	for _, issue := range graph500.SubmissionIssues(*report) {
+		a.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
+	}
+	if e := a.writeJSON(json, report); e != nil {
+		return e
+	}
+	return err
+}
+
+// benchmarkReport is the report of a job of Graph500.
+func benchmarkReport(job *control.Job) *graph500.Report {
+	spec, result := job.Spec.GetGraph500(), job.GetGraph500()
+	r := &graph500.Report{
+		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
+		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
+		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
+		Threads: int(job.Threads), Workers: int(job.Rows * job.Columns), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
+	}
+	if spec.GetValidate() {
+		valid := result.GetViolation() == nil
+		r.Valid = &valid
+	}
+	return r
+}
+
+func kernelOf(k *control.KernelResult) graph500.Kernel {
+	nedge := make([]int64, len(k.GetNedge()))
+	for i, n := range k.GetNedge() {
+		nedge[i] = int64(n)
+	}
+	return graph500.Kernel{Time: k.GetTime(), Translate: k.GetTranslate(), Nedge: nedge, Validate: k.GetValidate()}
+}
+
+// graphOfBenchmark names the graph of a job of Graph500 as its generator.
+func graphOfBenchmark(s *control.Graph500) string {
+	return strings.TrimSuffix(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", s.GetScale(), s.GetEdgeFactor()), ",edgefactor=16")
+}

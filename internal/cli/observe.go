@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/otlp"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// metricsFlags say who may ask what a master or a worker has counted.
+type metricsFlags struct{ tokenFile string }
+
+func (f *metricsFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.tokenFile, "metrics-token-file", "", "the `FILE` with a token that opens /metrics and nothing else, for Prometheus; the cluster's opens it too")
+}
+
+// spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
+func (a *app) spans(ctx context.Context, service, root string) (*otlp.Exporter, error) {
+	e, err := otlp.New(ctx, otlp.Options{Service: service, Version: revision(), Root: root, Log: a.logger()})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return e, nil
+}
+
+// observe makes a master's jobs known to Prometheus and to a collector of traces. Call the first of what it returns with
+// the server, and the second when that has ended.
+func (a *app) observe(ctx context.Context, o *master.Options) (func(*master.Server), func(), error) {
+	spans, err := a.spans(ctx, "superstep-master", "")
+	if err != nil {
+		return nil, nil, err
+	}
+	set := metrics.New(revision())
+	runs := set.NewRuns()
+	teller := &jobtrace.Teller{New: func() trace.Journal {
+		all := trace.Tee{runs.Journal(nil)}
+		if spans != nil {
+			all = append(all, spans.Journal())
+		}
+		return all
+	}}
+	o.Metrics, o.Watch = set.Handler(), teller.Event
+	begin := func(s *master.Server) {
+		set.NewMaster(func() *control.StatusResponse {
+			r, err := s.Status(context.Background(), nil)
+			if err != nil {
+				return &control.StatusResponse{}
+			}
+			return r.Msg
+		})
+	}
+	end := func() {
+		if spans != nil {
+			spans.Close()
+		}
+	}
+	return begin, end, nil
+}
+
+// watched is what observes a worker: it counts, and says whether the worker is ready.
+type watched struct {
+	*metrics.Worker
+	health control.Health
+}
+
+var _ worker.Observer = (*watched)(nil)
+
+func (w *watched) Session(attached bool) {
+	w.Worker.Session(attached)
+	if attached {
+		w.health.Ready()
+	} else {
+		w.health.NotReady("no session with the master")
+	}
+}
+
+func (w *watched) Leaving() {
+	w.Worker.Leaving()
+	w.health.NotReady("leaving")
+}
+
+// pages answers for a worker at a listener until the function it returns is called.
+func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, tokens ...control.Token) func() {
+	mux := http.NewServeMux()
+	w.health.Handle(mux)
+	mux.Handle("GET /metrics", control.Guard(set.Handler(), nil, tokens...))
+	server := control.NewHTTPServer(mux, context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("no metrics any more", "error", err)
+		}
+	}()
+	return func() {
+		_ = server.Close()
+		<-done
+	}
+}

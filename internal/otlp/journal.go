@@ -1,0 +1,126 @@
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// maxSupersteps is how many supersteps of a run have spans; a run may have millions.
+const maxSupersteps = 1000
+
+// Journal returns what to tell of one run after the other. Runs at the same time need a journal each.
+func (e *Exporter) Journal() trace.Journal {
+	j := &journal{Exporter: e}
+	j.steps.To = j.step
+	return j
+}
+
+type journal struct {
+	*Exporter
+	steps trace.Steps
+	job   context.Context // has the run's span, or is nil between runs
+	span  oteltrace.Span
+	count int // supersteps so far
+}
+
+func (j *journal) Begin(b *trace.Job) error {
+	if strings.HasSuffix(b.Job, trace.WarmUp) {
+		return nil
+	}
+	j.steps.Begin(b)
+	j.count = 0
+	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began), oteltrace.WithAttributes(
+		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", b.Graph),
+		attribute.Int64("superstep.vertices", integer(b.Vertices)), attribute.Int64("superstep.arcs", integer(b.Arcs)),
+		attribute.Int("superstep.partitions", b.Partitions), attribute.Int("superstep.threads", b.Threads),
+		attribute.String("superstep.grid", b.Grid), attribute.String("superstep.delivery", b.Delivery)))
+	return nil
+}
+
+func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+func (j *journal) Record(r *trace.Record) error {
+	if j.job == nil {
+		return nil
+	}
+	return j.steps.Record(r)
+}
+
+func (j *journal) Stage(s *trace.Stage) error {
+	in := j.job
+	if in == nil {
+		in = j.parent
+	}
+	if s.Seconds == 0 || in == context.Background() {
+		return nil // it is under way, or in no span
+	}
+	end := j.now()
+	_, span := j.tracer.Start(in, s.Stage, oteltrace.WithTimestamp(before(end, s.Seconds)))
+	span.End(oteltrace.WithTimestamp(end))
+	return nil
+}
+
+func (j *journal) Log(*trace.Log) error { return nil }
+
+func (j *journal) End(e *trace.End) error {
+	if j.job == nil {
+		return nil
+	}
+	j.steps.End(e)
+	j.span.SetAttributes(attribute.String("superstep.outcome", e.Outcome), attribute.Int("superstep.supersteps", e.Supersteps),
+		attribute.Int("superstep.supersteps_without_span", max(0, j.count-maxSupersteps)))
+	if e.Outcome == trace.Failed {
+		j.span.SetStatus(codes.Error, e.Error)
+	}
+	j.span.End(oteltrace.WithTimestamp(j.now()))
+	j.job, j.span = nil, nil
+	return nil
+}
+
+func before(t time.Time, seconds float64) time.Time {
+	return t.Add(-time.Duration(seconds * float64(time.Second)))
+}
+
+// step makes the spans of a superstep that has just ended. Of phases only the times are known: the spans, each of the
+// partition that took longest, are laid one after the other.
+func (j *journal) step(s *trace.Step) {
+	j.count++
+	if j.count > maxSupersteps {
+		return
+	}
+	end := j.now()
+	begin := before(end, s.Seconds)
+	ctx, span := j.tracer.Start(j.job, fmt.Sprintf("superstep %d", s.Superstep), oteltrace.WithTimestamp(begin))
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(
+		attribute.Int("superstep.superstep", s.Superstep), attribute.String("superstep.scheme", s.Scheme),
+		attribute.String("superstep.delivery", s.Delivery), attribute.String("superstep.reason", s.Reason),
+		attribute.Int("superstep.active", s.Active), attribute.Int("superstep.senders", s.Senders), attribute.Int("superstep.edges", s.Edges),
+		attribute.Int("superstep.messages", s.Messages), attribute.Int("superstep.values_sent", s.Sent), attribute.Int("superstep.bytes_sent", s.Bytes),
+		attribute.Float64("superstep.predicted_seconds", s.Predicted), attribute.Float64("superstep.actual_seconds", s.Actual),
+		attribute.Float64("superstep.skew", s.Skew()))
+	at := begin
+	for i, p := range s.Phases {
+		if p.Longest <= 0 {
+			continue
+		}
+		_, phase := j.tracer.Start(ctx, trace.Phases[i], oteltrace.WithTimestamp(at), oteltrace.WithAttributes(
+			attribute.Int("superstep.partition", p.Partition), attribute.Float64("superstep.mean_seconds", p.Sum/float64(s.Partitions))))
+		if at = at.Add(time.Duration(p.Longest * float64(time.Second))); at.After(end) {
+			at = end
+		}
+		phase.End(oteltrace.WithTimestamp(at))
+	}
+	span.End(oteltrace.WithTimestamp(end))
+}

@@ -1,0 +1,106 @@
+// Package otlp sends traces of runs to a collector of OpenTelemetry: a span for a run, in it one for each stage and each
+// superstep, in that one for each phase. The environment says where to (OTEL_EXPORTER_OTLP_ENDPOINT and its relatives);
+// where it does not, nothing is made and nothing started.
+//
+// Spans are made by the OpenTelemetry SDK when a superstep has ended, from its record, so that they cost a run nothing
+// while it works. They go by OTLP over HTTP through a client of our own: the SDK's brings gRPC along, 6 MB of it.
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
+)
+
+// Exporter sends spans. Close it when the last run has ended.
+type Exporter struct {
+	provider *sdktrace.TracerProvider
+	tracer   oteltrace.Tracer
+	client   *client
+	parent   context.Context // has the span that all others are in, if there is one
+	root     oteltrace.Span  // it, if it is ours; or nil
+	now      func() time.Time
+}
+
+// Bounds of what waits to be sent: spans beyond are dropped, and a run never waits.
+const (
+	maxQueue    = 16384
+	maxBatch    = 512
+	batchDelay  = 2 * time.Second
+	closingTime = 5 * time.Second
+)
+
+// Options say who sends spans.
+type Options struct {
+	// Service is what the process is called unless OTEL_SERVICE_NAME says otherwise.
+	Service, Version string
+	// Root, if not empty, names a span for the life of the exporter, in which all others are. It is in the span that
+	// TRACEPARENT names.
+	Root string
+	// Log is told now and then what could not be sent; or nil.
+	Log *slog.Logger
+}
+
+// New makes an exporter, or returns nil if the environment names no collector.
+func New(ctx context.Context, o Options) (*Exporter, error) {
+	to, err := fromEnvironment(os.Getenv)
+	if err != nil || to == nil {
+		return nil, err
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // later ones win
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	e := &Exporter{client: newClient(to, o.Log), now: time.Now}
+	exporter, err := otlptrace.New(ctx, e.client)
+	if err != nil {
+		return nil, fmt.Errorf("OpenTelemetry: %w", err)
+	}
+	e.provider = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter,
+		sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithMaxExportBatchSize(maxBatch), sdktrace.WithBatchTimeout(batchDelay)))
+	e.tracer = e.provider.Tracer("github.com/superstep-go/superstep", oteltrace.WithInstrumentationVersion(o.Version))
+	e.parent = context.Background()
+	if o.Root != "" {
+		e.parent = propagation.TraceContext{}.Extract(e.parent, environment{})
+		e.parent, e.root = e.tracer.Start(e.parent, o.Root)
+	}
+	return e, nil
+}
+
+// Close sends what waits, for a few seconds at most.
+func (e *Exporter) Close() {
+	if e.root != nil {
+		e.root.End()
+	}
+	t := time.AfterFunc(closingTime, e.client.end) // after which every post fails at once
+	defer t.Stop()
+	if err := e.provider.Shutdown(context.Background()); err != nil {
+		e.client.complain(err)
+	}
+	e.client.close()
+}
+
+// environment carries the span that started this process: TRACEPARENT and TRACESTATE.
+type environment struct{}
+
+func (environment) Get(key string) string {
+	switch key {
+	case "traceparent", "tracestate":
+		return os.Getenv(strings.ToUpper(key))
+	}
+	return ""
+}
+func (environment) Set(string, string) {}
+func (environment) Keys() []string     { return []string{"traceparent", "tracestate"} }

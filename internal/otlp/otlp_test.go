@@ -1,0 +1,332 @@
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// collector takes what is posted.
+type collector struct {
+	*httptest.Server
+	mu      sync.Mutex
+	spans   []*v1.Span
+	service string
+	headers http.Header
+	answers []int // of the next posts; 200 when there are none left
+	posts   int
+}
+
+func newCollector(t *testing.T) *collector {
+	c := &collector{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.posts++
+		if len(c.answers) > 0 {
+			code := c.answers[0]
+			c.answers = c.answers[1:]
+			if code != 200 {
+				w.WriteHeader(code)
+				return
+			}
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil && r.Header.Get("Content-Encoding") == "gzip" {
+			var z *gzip.Reader
+			if z, err = gzip.NewReader(bytes.NewReader(body)); err == nil {
+				body, err = io.ReadAll(z)
+			}
+		}
+		var data v1.TracesData
+		if err == nil {
+			err = proto.Unmarshal(body, &data)
+		}
+		if err != nil || r.Method != "POST" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s %s: %v", r.Method, r.URL, err)
+		}
+		c.headers = r.Header
+		for _, rs := range data.ResourceSpans {
+			for _, a := range rs.Resource.Attributes {
+				if a.Key == "service.name" {
+					c.service = a.Value.GetStringValue()
+				}
+			}
+			for _, ss := range rs.ScopeSpans {
+				c.spans = append(c.spans, ss.Spans...)
+			}
+		}
+	}))
+	t.Cleanup(c.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	return c
+}
+
+func newExporter(t *testing.T, o Options) *Exporter {
+	t.Helper()
+	o.Service, o.Version = "superstep", "v1"
+	e, err := New(t.Context(), o)
+	if err != nil || e == nil {
+		t.Fatal(e, err)
+	}
+	return e
+}
+
+// tell tells a journal of a run of two partitions.
+func tell(j trace.Journal, name string, supersteps int, outcome string) {
+	_ = j.Stage(&trace.Stage{Stage: "reading", Seconds: .5})
+	_ = j.Begin(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
+	for s := range supersteps {
+		for p := range 2 {
+			_ = j.Record(&trace.Record{
+				Job: name, Superstep: s, Partition: p, Scheme: "pull", Delivery: "pull", Reason: "few", Active: 3, Peers: []trace.Peer{{Bytes: 4}},
+				Times: trace.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
+			})
+		}
+	}
+	_ = j.End(&trace.End{Job: name, Outcome: outcome, Error: "why", Supersteps: supersteps})
+}
+
+// tree writes spans as a tree, children by start.
+func tree(spans []*v1.Span) string {
+	slices.SortStableFunc(spans, func(a, b *v1.Span) int { return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano)) })
+	ids := map[string]bool{}
+	for _, s := range spans {
+		ids[string(s.SpanId)] = true
+	}
+	var b strings.Builder
+	var write func(parent string, depth int)
+	write = func(parent string, depth int) {
+		for _, s := range spans {
+			if string(s.ParentSpanId) == parent || depth == 0 && !ids[string(s.ParentSpanId)] {
+				fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", depth), s.Name)
+				write(string(s.SpanId), depth+1)
+			}
+		}
+	}
+	write("none", 0)
+	return b.String()
+}
+
+func valueOf(s *v1.Span, key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return a.Value.String()
+		}
+	}
+	return ""
+}
+
+func TestSpans(t *testing.T) {
+	c := newCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20secret,other=1")
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	e := newExporter(t, Options{Root: "superstep run"})
+	j := e.Journal()
+	tell(j, "bfs", 2, trace.Converged)
+	tell(j, "bfs"+trace.WarmUp, 2, trace.Converged)
+	tell(j, "two", 0, trace.Failed)
+	e.Close()
+	want := `superstep run
+  reading
+  reading
+  reading
+  job bfs
+    superstep 0
+      traverse
+      compute
+    superstep 1
+      traverse
+      compute
+  job bfs
+`
+	// The three stages begin before all else, by their times.
+	if got := tree(c.spans); got != want {
+		t.Errorf("found\n%s\nexpected\n%s", got, want)
+	}
+	if c.service != "superstep" || c.headers.Get("X-Key") != "a secret" || c.headers.Get("Other") != "1" {
+		t.Errorf("service %q, headers %v", c.service, c.headers)
+	}
+	for _, s := range c.spans {
+		if fmt.Sprintf("%x", s.TraceId) != "0af7651916cd43dd8448eb211c80319c" {
+			t.Errorf("%s is in trace %x", s.Name, s.TraceId)
+		}
+		if s.EndTimeUnixNano < s.StartTimeUnixNano {
+			t.Errorf("%s ends before it begins", s.Name)
+		}
+		switch {
+		case s.Name == "job bfs" && valueOf(s, "superstep.job") == "two":
+			if s.Status.Code != v1.Status_STATUS_CODE_ERROR || s.Status.Message != "why" {
+				t.Errorf("a job that failed has status %v", s.Status)
+			}
+		case s.Name == "superstep 1":
+			if took := s.EndTimeUnixNano - s.StartTimeUnixNano; took != 10e6 {
+				t.Errorf("superstep 1 took %d ns", took)
+			}
+			if a := valueOf(s, "superstep.active") + valueOf(s, "superstep.reason"); !strings.Contains(a, "6") || !strings.Contains(a, "few") {
+				t.Errorf("superstep 1 has %v", s.Attributes)
+			}
+		case s.Name == "traverse":
+			if took := s.EndTimeUnixNano - s.StartTimeUnixNano; took != 2e6 || !strings.Contains(valueOf(s, "superstep.partition"), "1") {
+				t.Errorf("traverse took %d ns, %v", took, s.Attributes)
+			}
+		}
+	}
+}
+
+// TestManySupersteps: a run of many has spans for the first ones alone, and says how many have none.
+func TestManySupersteps(t *testing.T) {
+	c := newCollector(t)
+	e := newExporter(t, Options{})
+	tell(e.Journal(), "long", maxSupersteps+7, trace.Limit)
+	e.Close()
+	supersteps := 0
+	for _, s := range c.spans {
+		if strings.HasPrefix(s.Name, "superstep ") {
+			supersteps++
+		}
+		if s.Name == "job bfs" && !strings.Contains(valueOf(s, "superstep.supersteps_without_span"), "7") {
+			t.Errorf("the job has %v", s.Attributes)
+		}
+	}
+	if supersteps != maxSupersteps {
+		t.Errorf("%d supersteps have spans", supersteps)
+	}
+}
+
+// TestNothingWithoutAnEndpoint: no exporter, so nothing starts and nothing is called.
+func TestNothingWithoutAnEndpoint(t *testing.T) {
+	for _, set := range []map[string]string{
+		{},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": " "},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_SDK_DISABLED": "true"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_TRACES_EXPORTER": "none"},
+	} {
+		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER"} {
+			t.Setenv(name, set[name])
+		}
+		e, err := New(t.Context(), Options{})
+		if e != nil || err != nil {
+			t.Errorf("%v: found %v, %v", set, e, err)
+		}
+	}
+	goleak.VerifyNone(t)
+}
+
+func TestCollectorInTrouble(t *testing.T) {
+	for name, k := range map[string]struct {
+		answers []int
+		posts   int
+		spans   bool
+		log     string
+	}{
+		"busy once":    {[]int{503}, 2, true, ""},
+		"busy always":  {[]int{503, 429, 502, 503}, 3, false, "is busy: 502 Bad Gateway"},
+		"refuses":      {[]int{401}, 1, false, "refuses: 401 Unauthorized"},
+		"sends around": {[]int{302}, 1, false, "refuses: 302 Found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCollector(t)
+			c.answers = k.answers
+			var log bytes.Buffer
+			e := newExporter(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			tell(e.Journal(), "one", 1, trace.Converged)
+			e.Close()
+			if c.posts != k.posts || (len(c.spans) > 0) != k.spans || !strings.Contains(log.String(), k.log) || (k.log == "") != (log.Len() == 0) {
+				t.Errorf("%d posts, %d spans, log %q", c.posts, len(c.spans), &log)
+			}
+		})
+	}
+	t.Run("nobody there", func(t *testing.T) {
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+		var log bytes.Buffer
+		e := newExporter(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		tell(e.Journal(), "one", 1, trace.Converged)
+		e.Close()
+		if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "spans were lost") {
+			t.Errorf("log %q", &log)
+		}
+	})
+}
+
+func TestEnvironment(t *testing.T) {
+	certificates := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(certificates, []byte("not a certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct {
+		set  []string // name, value, after OTEL_EXPORTER_OTLP_
+		want string   // the URL, or the error
+	}{
+		{[]string{"ENDPOINT", "http://c:4318"}, "http://c:4318/v1/traces"},
+		{[]string{"ENDPOINT", "https://c/base/"}, "https://c/base/v1/traces"},
+		{[]string{"TRACES_ENDPOINT", "http://c:4318/own"}, "http://c:4318/own"},
+		{[]string{"ENDPOINT", "http://a", "TRACES_ENDPOINT", "http://b/t"}, "http://b/t"},
+		{[]string{"ENDPOINT", "c:4317"}, `OTEL_EXPORTER_OTLP_ENDPOINT: found "c:4317", expected a URL such as http://127.0.0.1:4318`},
+		{[]string{"ENDPOINT", "ftp://me:password@c"}, `OTEL_EXPORTER_OTLP_ENDPOINT: found "...@c", expected a URL such as http://127.0.0.1:4318`},
+		{[]string{"ENDPOINT", "http://c", "PROTOCOL", "grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL: found "grpc", expected http/protobuf: nothing else is spoken here`},
+		{[]string{"ENDPOINT", "http://c", "PROTOCOL", "grpc", "TRACES_PROTOCOL", "http/protobuf"}, "http://c/v1/traces"},
+		{[]string{"ENDPOINT", "http://c", "TIMEOUT", "soon"}, `OTEL_EXPORTER_OTLP_TIMEOUT: found "soon", expected milliseconds, 1 to 600000`},
+		{[]string{"ENDPOINT", "http://c", "COMPRESSION", "zip"}, `OTEL_EXPORTER_OTLP_COMPRESSION: found "zip", expected gzip or none`},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "authorization=Bearer%20x,oops"}, `OTEL_EXPORTER_OTLP_HEADERS: header 2: expected key=value, escaped as in a URL`},
+		{[]string{"ENDPOINT", "http://c", "HEADERS", "a=%0d%0ab"}, `OTEL_EXPORTER_OTLP_HEADERS: header 1: expected key=value, escaped as in a URL`},
+		{[]string{"ENDPOINT", "https://c", "CERTIFICATE", certificates}, "OTEL_EXPORTER_OTLP_CERTIFICATE: " + certificates + ": found no certificate"},
+	} {
+		set := map[string]string{}
+		for i := 0; i < len(k.set); i += 2 {
+			set["OTEL_EXPORTER_OTLP_"+k.set[i]] = k.set[i+1]
+		}
+		c, err := fromEnvironment(func(name string) string { return set[name] })
+		got := ""
+		switch {
+		case err != nil:
+			got = err.Error()
+		case c != nil:
+			got = c.url
+		}
+		if got != k.want {
+			t.Errorf("%v: found %s, expected %s", k.set, got, k.want)
+		}
+	}
+}
+
+// TestRunDoesNotWait: a collector that hangs holds up nothing but the end, and that for a bounded time.
+func TestRunDoesNotWait(t *testing.T) {
+	release := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer s.Close()
+	defer close(release)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
+	e := newExporter(t, Options{})
+	for i := range 20 {
+		tell(e.Journal(), fmt.Sprint(i), maxSupersteps, trace.Converged)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.Close() }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("closing takes for ever")
+	}
+}
