@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // onCluster reports whether the command line means a cluster.
@@ -60,7 +61,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 	}
 	d := g.app.display()
 	defer d.done()
-	c, err := g.cluster.open(d.log)
+	c, err := g.cluster.open(d.warn)
 	if err != nil {
 		return err
 	}
@@ -84,8 +85,9 @@ func (g *graph500Command) together(ctx context.Context, w *waiting, c *client.Cl
 		_, err := fmt.Fprintln(g.app.out, job.Id)
 		return err
 	}
-	tell, finish := g.run.traceJob()
-	job, err = (&followed{client: c, display: w.display, id: job.Id, tell: tell}).follow(ctx)
+	var meter history.Meter
+	tell, finish := g.run.tellJob(&meter)
+	job, err = (&followed{client: c, display: w.display, id: job.Id, tell: tell, whole: g.run.trace != ""}).follow(ctx)
 	if finished := finish(); err == nil {
 		err = finished
 	}
