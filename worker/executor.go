@@ -50,6 +50,9 @@ type Task struct {
 	// Self is the incarnation of this worker, and Log takes lines for those who watch the job; it does not wait.
 	Self uint64
 	Log  func(line string)
+	// Progress takes how far the command is, for those who watch the job: done of total, which is 0 when it is not known. It
+	// does not wait, and may be called often and by several goroutines.
+	Progress func(stage string, done, total int64)
 }
 
 // ProgramError is an error that the user's program is to blame for.
