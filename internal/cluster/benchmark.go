@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/pregel"
@@ -41,7 +42,8 @@ func (b *benchmark) close() {
 }
 
 // Benchmark does a step of Graph500.
-func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.BenchmarkStep) (*control.BenchmarkReport, error) {
+func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.BenchmarkStep) (r *control.BenchmarkReport, err error) {
+	defer mem.Recover(&err)
 	if g := s.GetGenerate(); g != nil {
 		return x.generate(ctx, t, g)
 	}
@@ -51,8 +53,6 @@ func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.Benc
 	if b == nil || b.epoch != t.Epoch {
 		return nil, fmt.Errorf("worker %s has no part in attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
 	}
-	var r *control.BenchmarkReport
-	var err error
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
 		r, err = b.construct(ctx)
