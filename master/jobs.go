@@ -34,6 +34,14 @@ func (j *job) active() bool {
 	return j.state == control.JobState_JOB_STATE_LOADING || j.state == control.JobState_JOB_STATE_RUNNING || j.state == control.JobState_JOB_STATE_WRITING
 }
 
+// graph is the name that the job's graph has on the workers.
+func (j *job) graph() string {
+	if j.spec.Graph != "" {
+		return j.spec.Graph
+	}
+	return "job " + j.id // loaded for it alone
+}
+
 func (j *job) workers() []string { return workersOf(j.placements) }
 
 // maxKey bounds the keys of submissions.

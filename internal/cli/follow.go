@@ -32,7 +32,7 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 		return nil, err
 	}
 	if f.missed > 0 && (f.whole || f.tell != nil) {
-		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
+		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
 	}
 	// The stack of a program that failed is in no event.
 	job, err := f.client.Job(ctx, f.id)

@@ -20,8 +20,9 @@ it is dropped or a worker that holds a share of it is gone, and many jobs can ru
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs list
   superstep run wcc --graph catalog:web`,
-		Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+		Args:                       noCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph())
 	return cmd
@@ -84,7 +85,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	}
 	d := l.app.display()
 	defer d.done()
-	c, err := l.client.open(d.log)
+	c, err := l.client.open(d.warn)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
 	}
 	d := r.app.display()
 	defer d.done()
-	c, err := r.cluster.open(d.log)
+	c, err := r.cluster.open(d.warn)
 	if err != nil {
 		return err
 	}

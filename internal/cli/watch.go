@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -32,7 +33,7 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d := a.display()
 			defer d.done()
-			c, err := f.open(d.log)
+			c, err := f.open(d.warn)
 			if err != nil {
 				return err
 			}
@@ -113,7 +114,7 @@ func (a *app) result() *cobra.Command {
 			}
 			d := a.display()
 			defer d.done()
-			c, err := f.open(d.log)
+			c, err := f.open(d.warn)
 			if err != nil {
 				return err
 			}
@@ -146,7 +147,7 @@ master keeps the last two thousand events of a job that runs, and two hundred of
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.open(func(line string) { fmt.Fprintln(a.err, line) })
+			c, err := f.open(func(line string) { a.notices().say(slog.LevelWarn, line) })
 			if err != nil {
 				return err
 			}

@@ -1049,8 +1049,11 @@ func (*ToWorker_Command) isToWorker_Body() {}
 
 func (*ToWorker_Goodbye) isToWorker_Body() {}
 
+// Attached begins a session. The worker forgets what it holds of other jobs and graphs: they ended while it was not there.
 type Attached struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Jobs          []string               `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Graphs        []string               `protobuf:"bytes,2,rep,name=graphs,proto3" json:"graphs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1083,6 +1086,20 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Attached) GetJobs() []string {
+	if x != nil {
+		return x.Jobs
+	}
+	return nil
+}
+
+func (x *Attached) GetGraphs() []string {
+	if x != nil {
+		return x.Graphs
+	}
+	return nil
 }
 
 // Beat answers a heartbeat.
@@ -5868,9 +5885,10 @@ const file_control_proto_rawDesc = "" +
 	"\x04beat\x18\x02 \x01(\v2\x1a.superstep.control.v1.BeatH\x00R\x04beat\x129\n" +
 	"\acommand\x18\x03 \x01(\v2\x1d.superstep.control.v1.CommandH\x00R\acommand\x129\n" +
 	"\agoodbye\x18\x04 \x01(\v2\x1d.superstep.control.v1.GoodbyeH\x00R\agoodbyeB\x06\n" +
-	"\x04body\"\n" +
-	"\n" +
-	"\bAttached\"\x06\n" +
+	"\x04body\"6\n" +
+	"\bAttached\x12\x12\n" +
+	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
+	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
 	"\aGoodbye\"\x96\x04\n" +
 	"\aCommand\x12\x0e\n" +

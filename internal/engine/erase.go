@@ -27,7 +27,8 @@ type Program interface {
 	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
 	Share(g *graph.Graph, o Options) (Share, error)
 	Lead(o Options, facts []*Facts) (Lead, error)
-	// Codec encodes its messages between processes: nil if they travel as they lie in memory, an error if they cannot.
+	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
+	// what aggregators hold, cannot travel.
 	Codec() (transport.Codec, error)
 }
 
@@ -91,6 +92,11 @@ func (e *erased[V, M]) Share(g *graph.Graph, o Options) (Share, error) {
 }
 
 func (e *erased[V, M]) Codec() (transport.Codec, error) {
+	for _, a := range e.methods.aggregates {
+		if err := pack.Carried(a.Type()); err != nil {
+			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", e.Name(), a.Name(), a.Type(), err)
+		}
+	}
 	if mem.PointerFree[M]() {
 		return nil, nil
 	}
