@@ -26,7 +26,8 @@ type ShareConfig struct {
 	Generator generate.Kronecker
 	SSSP      bool // there will be kernel 3, too
 	Validate  bool
-	// Owner is the rank of each partition.
+	// Grid is that of the partitions, and Owner the rank of each.
+	Grid  graph.Grid
 	Owner []int
 	Team  *parallel.Team
 	// Spoil, if not nil, changes what a search found of the vertices from the given one on before it is judged, for tests
@@ -126,7 +127,7 @@ func (s *Share) Generate(ctx context.Context) (float64, error) {
 
 func (s *Share) options() graph.Options {
 	o := graph.Options{
-		Partitions: len(s.Owner), Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
+		Partitions: len(s.Owner), Grid: s.Grid, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
 	}
 	if s.SSSP {
 		o.Weights = edges.Float32
