@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
@@ -160,9 +160,8 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	for n := 1; n <= 16; n *= 2 {
-		all = append(all, fmt.Sprintf("%dx1", n))
-		if n > 1 {
-			all = append(all, fmt.Sprintf("1x%d", n))
+		for c := 1; c <= n; c *= 2 {
+			all = append(all, graph.Grid{Rows: n / c, Columns: c}.String())
 		}
 	}
 	return all, cobra.ShellCompDirectiveNoFileComp

@@ -61,7 +61,7 @@ says which. An interrupt ends the loading.`,
 	l.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
 	l.input.define(cmd)
 	l.store.define(cmd)
-	l.run.defineGrid(cmd)
+	l.run.defineGrid(cmd, columnOf)
 	l.client.define(cmd)
 	l.client.defineJSON(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)

@@ -131,7 +131,7 @@ func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.
 		here.input.maxExpand = fmt.Sprint(s.GetMaxExpand())
 	}
 	local := &runJob{
-		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.display, report: &runReport{}, parts: 1, seen: &sight{},
+		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.display, report: &runReport{}, grid: graph.Of(1), seen: &sight{},
 		stored: graph.Options{Duplicates: d, DropLoops: s.GetDropLoops(), UnitWeights: s.GetUnitWeights()},
 	}
 	if s.GetWeights() == "float32" {

@@ -164,9 +164,6 @@ func own(placements []*control.Placement, name string) []int {
 // Load loads this worker's partitions of a graph.
 func (x *Executor) Load(ctx context.Context, t worker.Task, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
-	if l.Rows > 1 && l.Columns > 1 {
-		return nil, fmt.Errorf("a grid of %dx%d: grids with both sides above 1 are not there yet; %dx1 has as many partitions", l.Rows, l.Columns, l.Rows*l.Columns)
-	}
 	team := x.team()
 	defer team.Close()
 	s, err := loadShare(ctx, l, own(l.Placements, x.options.Name), team, t.Progress)

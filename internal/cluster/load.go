@@ -60,7 +60,7 @@ func loadShare(ctx context.Context, l *control.Load, own []int, team *parallel.T
 	if err != nil {
 		return nil, err
 	}
-	s.store.Partitions, s.store.Team, s.request.Team = len(l.Placements), team, team
+	s.store.Grid, s.store.Team, s.request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, team, team
 	s.store.Progress, s.request.Progress = progress, progress
 	s.request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
 		return graph.LeastBytes(vertices, tuples, directed, s.store)

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -22,6 +23,8 @@ type Program interface {
 	Name() string
 	// Weights is the type of weights its combiner wants, or Unweighted.
 	Weights() edges.Weights
+	// Ready makes what of a graph the program needs and loading it did not make.
+	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
 	// Bind makes a job of it.
 	Bind(g *graph.Graph, o Options) (Bound, error)
 	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
@@ -73,6 +76,13 @@ func (e *erased[V, M]) Weights() edges.Weights {
 	default:
 		return edges.Unweighted
 	}
+}
+
+func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
+	if e.methods.direction == pregel.Out {
+		return nil
+	}
+	return g.Turn(ctx, team)
 }
 
 func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {

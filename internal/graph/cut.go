@@ -180,6 +180,9 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	if !g.Directed || g.Options.Grid.Flat() {
 		return nil
 	}
+	if g.whole != nil {
+		return g.whole.Turn(ctx, team)
+	}
 	g.turning.Lock()
 	defer g.turning.Unlock()
 	if g.turned {

@@ -93,6 +93,7 @@ type Graph struct {
 
 	Parts []*Partition
 
+	whole   *Graph // that this is a share of
 	turning sync.Mutex
 	turned  bool
 	arena   *mem.Arena
@@ -166,18 +167,14 @@ type Partition struct {
 	transposing    sync.Mutex
 }
 
-// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is; the
-// blocks of reversed arcs are in it if Turn made them before.
+// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
 func (g *Graph) Share(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
 		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
-		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
+		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena), whole: g,
 	}
-	g.turning.Lock()
-	s.turned = g.turned
-	g.turning.Unlock()
 	for _, i := range partitions {
 		s.Parts[i] = g.Parts[i]
 	}

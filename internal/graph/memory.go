@@ -25,6 +25,9 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	if directed && o.Duplicates != KeepDuplicates {
 		arcs = float64(tuples) // of the other direction only those that are left
 	}
+	if !directed && o.Duplicates == KeepDuplicates && !o.Grid.Flat() {
+		arcs *= 2 // by receiver and by sender
+	}
 	return int64(min(arc*arcs+vertex*float64(vertices), math.MaxInt64/4))
 }
 
