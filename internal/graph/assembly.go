@@ -47,7 +47,7 @@ func NewAssembly(g *Graph, own []int, wide bool, o Options) (*Assembly, error) {
 		if wide {
 			p.labels = mem.Make[uint64](g.arena, p.Owned)
 		} else {
-			p.inputs = mem.Make[uint32](g.arena, p.Owned)
+			p.Inputs = mem.Make[uint32](g.arena, p.Owned)
 		}
 	}
 	return a, nil
@@ -82,7 +82,7 @@ func (a *Assembly) Vertex(id pregel.VertexID, f Facts) {
 		p.labels[i] = f.Label
 	} else {
 		first, _ := a.g.Labels.First()
-		p.inputs[i] = uint32(f.Label - first)
+		p.Inputs[i] = uint32(f.Label - first)
 	}
 }
 

@@ -111,7 +111,7 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	if p.labels != nil {
 		return p.labels[id/n]
 	}
-	return g.Labels.Of(uint64(p.inputs[id/n]))
+	return g.Labels.Of(uint64(p.Inputs[id/n]))
 }
 
 // Find returns the vertex whose input id is given. It needs the maps of the whole graph: without them it finds none.
@@ -152,14 +152,13 @@ type Partition struct {
 	Slots int
 	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
-	// TupleDegrees of the owned vertices, if Options asked for them and Graph has none.
-	TupleDegrees []uint32
+	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for them, where Graph has no
+	// maps. Inputs is nil, too, if input ids need more than 32 bits.
+	Inputs, TupleDegrees []uint32
 
-	graph *Graph
-	slots pregel.Slots
-	// The input vertices of the owned, or their input ids, if Graph has no maps.
-	inputs []uint32
-	labels []uint64
+	graph  *Graph
+	slots  pregel.Slots
+	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
 	// The blocks of messages that go along the arcs, and against them; in a grid that is not flat those against are
 	// turned's, which Graph.Turn makes, and the slots are a continuation of these.
 	along, against Blocks

@@ -92,9 +92,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Assembly) error {
 					if b.in.Directed {
 						second = uint64(b.rows.in[v])
 					}
-					if b.o.TupleDegrees {
-						second |= uint64(b.rows.tuples[v]) << 32
-					}
+					second |= uint64(b.rows.tuples(v)) << 32
 					words := &out[worker][o.of(id)].words[0]
 					*words = append(*words, uint64(id)|uint64(b.rows.out[v])<<32, second, b.label(v))
 				}
@@ -203,6 +201,7 @@ func (b *builder) sendArcs(ctx context.Context, a *graph.Assembly, o *owners, d 
 		}
 	}
 	_, outward := a.Rows()
+	ends := make([]endpoints, b.team.Size())
 	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/d.chunk, 1)
 	return b.run(ctx, &flow{
 		stride: 1, weights: b.o.Weights,
@@ -211,7 +210,7 @@ func (b *builder) sendArcs(ctx context.Context, a *graph.Assembly, o *owners, d 
 			next += len(some)
 			b.team.For(len(some), 8, func(worker, lo, hi int) {
 				for _, p := range some[lo:hi] {
-					b.translate(p, d.shift, there, outward, o, out[worker])
+					b.translate(p, d.shift, there, outward, o, &ends[worker], out[worker])
 				}
 			})
 			return next < len(all), nil
@@ -220,17 +219,26 @@ func (b *builder) sendArcs(ctx context.Context, a *graph.Assembly, o *owners, d 
 	})
 }
 
+// endpoints are the ids of a chunk's rows and other ends.
+type endpoints struct{ row, other [mostChunk]uint32 }
+
 // translate puts a chunk's arcs into the parcels of those who make the lists that they belong to: of kind 0 are those of
-// in-edges, of kind 1 those of out-edges.
-func (b *builder) translate(p piece, shift uint, there []uint32, outward bool, o *owners, out []parcel) {
+// in-edges, of kind 1 those of out-edges. It looks up all ids first: a loop that does little has more of its memory reads
+// under way at once.
+func (b *builder) translate(p piece, shift uint, there []uint32, outward bool, o *owners, ends *endpoints, out []parcel) {
 	low := uint64(1)<<shift - 1
 	weighted, directed := b.o.Weights != edges.Unweighted, b.in.Directed
+	there = there[p.base:]
 	for i := range p.c.n {
 		key := p.c.key(i)
-		u, v := b.ids[key>>shift], there[p.base+uint32(key&low)]
-		if p.way == toRow {
-			u, v = v, u
-		}
+		ends.row[i], ends.other[i] = b.ids[key>>shift], there[key&low]
+	}
+	from, into := ends.row[:p.c.n], ends.other[:p.c.n]
+	if p.way == toRow {
+		from, into = into, from
+	}
+	for i, u := range from {
+		v := into[i]
 		to := &out[o.of(v)]
 		to.words[0] = append(to.words[0], uint64(v)<<32|uint64(u))
 		if weighted {

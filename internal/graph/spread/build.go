@@ -48,6 +48,10 @@ type builder struct {
 	connected int
 	loops     int // here
 	dropped   int // here
+
+	// What flows use again and again: parcels by worker and rank, and the messages of the round on its way and of the next.
+	out     [][]parcel
+	buffers [2][][]byte
 }
 
 // Build makes the graph of all ranks' shares, and this rank's partitions of it: owner tells the rank of each. They are
@@ -86,6 +90,13 @@ func newBuilder(group *collective.Group, tag uint32, in *edges.Share, owner []in
 		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in, owner: owner, o: o, team: o.Team,
 		tmp: &mem.Arena{Meter: o.Meter}, kept: &mem.Arena{Meter: o.Meter},
 	}
+	b.out = make([][]parcel, b.team.Size())
+	for w := range b.out {
+		b.out[w] = make([]parcel, b.ranks)
+	}
+	for i := range b.buffers {
+		b.buffers[i] = make([][]byte, b.ranks)
+	}
 	b.sizes, b.wanted = make([]int, b.ranks), make([][]uint64, b.ranks)
 	var errs []error
 	if o.Partitions != len(owner) {
@@ -112,15 +123,18 @@ func (b *builder) build(ctx context.Context) (*graph.Graph, *Directory, error) {
 	if err := b.agree(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := b.enough(); err != nil {
-		return nil, nil, err
-	}
 	defer func() {
 		if b.store != nil {
 			b.store.close()
 		}
 	}()
 	end, dense := b.plan()
+	if dense && end > maxIDs {
+		return nil, nil, graph.TooManyVertices(end)
+	}
+	if err := b.enough(); err != nil {
+		return nil, nil, err
+	}
 	if err := b.collect(ctx, end, dense); err != nil {
 		return nil, nil, err
 	}
@@ -143,9 +157,6 @@ func (b *builder) build(ctx context.Context) (*graph.Graph, *Directory, error) {
 
 // collect brings all edges to those who direct their rows.
 func (b *builder) collect(ctx context.Context, end uint64, dense bool) error {
-	if dense && end > maxIDs {
-		return graph.TooManyVertices(end)
-	}
 	b.end = max(end, 1)
 	if err := b.divide(ctx, b.end, dense); err != nil {
 		return err

@@ -2,7 +2,6 @@ package spread
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -14,7 +13,7 @@ import (
 // Directory finds vertices by their input ids and tells the input ids of vertices, wherever they are. A rank knows the
 // handles of those that it directs, and the input ids of those that belong to its partitions; for others it asks.
 type Directory struct {
-	group  *collective.Group
+	rank   int
 	graph  *graph.Graph
 	owners owners
 	ranges *ranges
@@ -27,7 +26,7 @@ type Directory struct {
 
 func (b *builder) directory(g *graph.Graph) *Directory {
 	d := &Directory{
-		group: b.group, graph: g, owners: newOwners(b.owner), ranges: b.ranges, size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
+		rank: b.rank, graph: g, owners: newOwners(b.owner), ranges: b.ranges, size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
 	}
 	d.first, _ = b.in.Labels.First()
 	return d
@@ -41,10 +40,10 @@ func (d *Directory) Close() {
 
 // Local returns the vertex with an input id that this rank directs. Of every input id that there is, one rank knows.
 func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
-	if d.rank(label) != d.group.Link().Rank() {
+	if d.directs(label) != d.rank {
 		return pregel.None, false
 	}
-	place := label - d.first - d.ranges.starts[d.group.Link().Rank()]
+	place := label - d.first - d.ranges.starts[d.rank]
 	if d.labels != nil {
 		at, ok := d.labels.Find(label)
 		if !ok {
@@ -58,8 +57,8 @@ func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
 	return pregel.VertexID(d.ids[place]), true
 }
 
-// rank returns who directs an input id, or -1 if nobody does.
-func (d *Directory) rank(label uint64) int {
+// directs returns who directs an input id, or -1 if nobody does.
+func (d *Directory) directs(label uint64) int {
 	if label < d.first || label-d.first >= d.ranges.end {
 		return -1
 	}
@@ -67,36 +66,31 @@ func (d *Directory) rank(label uint64) int {
 }
 
 // Find returns the vertices with the input ids given, None where there is none. All ranks call it together, each with its
-// own ids, as many as fit into messages.
-func (d *Directory) Find(ctx context.Context, tag uint32, labels []uint64) ([]pregel.VertexID, error) {
-	return together(ctx, d, tag, labels, d.rank, func(label uint64) pregel.VertexID {
+// own ids, as many as fit into messages. The group has the ranks of the one that Build had.
+func (d *Directory) Find(ctx context.Context, group *collective.Group, tag uint32, labels []uint64) ([]pregel.VertexID, error) {
+	return together(ctx, group, tag, labels, d.directs, func(label uint64) pregel.VertexID {
 		id, _ := d.Local(label)
 		return id
 	})
 }
 
-// Labels returns the input ids of vertices; all must be vertices of the graph. All ranks call it together, each with its
+// Labels returns the input ids of vertices, all ones of what is none. All ranks call it together, each with its
 // own vertices, as many as fit into messages.
-func (d *Directory) Labels(ctx context.Context, tag uint32, ids []pregel.VertexID) ([]uint64, error) {
+func (d *Directory) Labels(ctx context.Context, group *collective.Group, tag uint32, ids []pregel.VertexID) ([]uint64, error) {
 	n := pregel.VertexID(d.graph.N)
-	for _, id := range ids {
-		if id >= n {
-			return nil, fmt.Errorf("vertex %d: the graph has %d", id, n)
-		}
-	}
 	of := func(id pregel.VertexID) int {
 		if id >= n {
 			return -1
 		}
 		return d.owners.of(uint32(id))
 	}
-	return together(ctx, d, tag, ids, of, d.graph.Label)
+	return together(ctx, group, tag, ids, of, d.graph.Label)
 }
 
 // together asks questions of the ranks that know, all ranks at once.
-func together[Q, A ~uint64](ctx context.Context, d *Directory, tag uint32, questions []Q, of func(Q) int, answer func(Q) A) (answers []A, err error) {
-	err = d.group.Together(ctx, tag, func(ctx context.Context) (err error) {
-		answers, err = ask(ctx, d.group, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, questions, of, answer)
+func together[Q, A ~uint64](ctx context.Context, group *collective.Group, tag uint32, questions []Q, of func(Q) int, answer func(Q) A) (answers []A, err error) {
+	err = group.Together(ctx, tag, func(ctx context.Context) (err error) {
+		answers, err = ask(ctx, group, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, questions, of, answer)
 		return err
 	})
 	if err != nil {

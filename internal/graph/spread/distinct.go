@@ -13,8 +13,8 @@ import (
 )
 
 // tally counts what touches the vertices of a range: the edges from them and to them, where the graph is directed, else
-// both in out; and, for TEPS, the tuples, duplicates included and loops apart.
-type tally struct{ out, in, tuples []uint32 }
+// both in out; and, for TEPS, by how much tuples, loops apart, are more than these: duplicates less loops, modulo 2^32.
+type tally struct{ out, in, more []uint32 }
 
 func (b *builder) newTally(arena *mem.Arena, n int) tally {
 	t := tally{out: mem.Make[uint32](arena, n)}
@@ -22,7 +22,7 @@ func (b *builder) newTally(arena *mem.Arena, n int) tally {
 		t.in = mem.Make[uint32](arena, n)
 	}
 	if b.o.TupleDegrees {
-		t.tuples = mem.Make[uint32](arena, n)
+		t.more = mem.Make[uint32](arena, n)
 	}
 	return t
 }
@@ -33,10 +33,22 @@ func (t *tally) columns() [][]uint32 {
 	if t.in != nil {
 		all = append(all, t.in)
 	}
-	if t.tuples != nil {
-		all = append(all, t.tuples)
+	if t.more != nil {
+		all = append(all, t.more)
 	}
 	return all
+}
+
+// tuples returns how many tuples, loops apart, touch a vertex; 0 if they are not counted.
+func (t *tally) tuples(v uint32) uint32 {
+	if t.more == nil {
+		return 0
+	}
+	n := t.out[v] + t.more[v]
+	if t.in != nil {
+		n += t.in[v]
+	}
+	return n
 }
 
 // pair is an edge by the numbers of its ends, each with the rank that directs it.
@@ -135,22 +147,16 @@ func (s *sieve) bucket(t *scratch, d *side, at, way, window int, there *tally) {
 	*d.chain(0, way, window) = all
 	base := uint32(window) << d.shift
 	low := uint64(1)<<d.shift - 1
-	if b.o.TupleDegrees {
-		for c := all.first; c != nil; c = c.next {
-			for i := range c.n {
-				key := c.key(i)
-				row, other := uint32(key>>d.shift), base+uint32(key&low)
-				if at == b.rank && row == other {
-					continue
-				}
-				s.add(b.rows.tuples, row)
-				s.add(there.tuples, other)
-			}
-		}
-	}
 	if b.o.Duplicates != graph.KeepDuplicates {
 		s.search(t, d, &all, total, func(key uint64) {
-			s.found(way, vertex{b.rank, uint32(key >> d.shift)}, vertex{at, base + uint32(key&low)})
+			row, other := uint32(key>>d.shift), base+uint32(key&low)
+			if b.o.Duplicates == graph.RefuseDuplicates {
+				s.found(way, vertex{b.rank, row}, vertex{at, other})
+			}
+			if b.o.TupleDegrees && (at != b.rank || row != other) {
+				s.add(b.rows.more, row, 1)
+				s.add(there.more, other, 1)
+			}
 		})
 	}
 	here, other := b.rows.out, there.out
@@ -164,26 +170,40 @@ func (s *sieve) bucket(t *scratch, d *side, at, way, window int, there *tally) {
 		for i := range c.n {
 			key := c.key(i)
 			u, v := uint32(key>>d.shift), base+uint32(key&low)
-			s.add(here, u)
-			if at == b.rank && u == v && !b.in.Directed {
-				continue // a loop is stored once
+			s.add(here, u, 1)
+			if at == b.rank && u == v {
+				s.loop(u)
+				continue
 			}
-			s.add(other, v)
+			s.add(other, v, 1)
 		}
 	}
 }
 
-func (s *sieve) add(counts []uint32, i uint32) {
+func (s *sieve) add(counts []uint32, i, n uint32) {
 	if s.shared {
-		atomic.AddUint32(&counts[i], 1)
+		atomic.AddUint32(&counts[i], n)
 	} else {
-		counts[i]++
+		counts[i] += n
 	}
 }
 
-// search keeps one of all edges with the same key: the first, with the weight that the options ask for.
+// loop counts a loop, which is in the counts of the row's side already: an undirected one is stored once.
+func (s *sieve) loop(v uint32) {
+	ends := uint32(1)
+	if s.b.in.Directed {
+		s.add(s.b.rows.in, v, 1) // loops are never turned
+		ends = 2
+	}
+	if s.b.o.TupleDegrees {
+		s.add(s.b.rows.more, v, -ends)
+	}
+}
+
+// search keeps one of all edges with the same key: the first, with the weight that the options ask for. It calls twice with
+// the keys of the others.
 func (s *sieve) search(t *scratch, d *side, all *chain, total int, twice func(key uint64)) {
-	size := 1 << (bits.Len(uint(total)) + 1)
+	size := 1 << bits.Len(uint(total+total/2)) // at most two thirds full
 	t.table = slices.Grow(t.table[:0], size)[:size]
 	clear(t.table)
 	mask := uint64(size - 1)
@@ -205,9 +225,8 @@ func (s *sieve) search(t *scratch, d *side, all *chain, total int, twice func(ke
 				}
 				continue
 			}
+			twice(key)
 			switch {
-			case how == graph.RefuseDuplicates:
-				twice(key)
 			case weighted && how == graph.LeastDuplicate:
 				w := &t.weights[t.table[at]-1]
 				*w = min(*w, c.weight.at(i))

@@ -26,14 +26,7 @@ func roundRecords(all, ranks int) int { return min(max(all/ranks/16, 1<<13), 1<<
 func (b *builder) run(ctx context.Context, f *flow) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := make([][]parcel, b.team.Size())
-	for w := range out {
-		out[w] = make([]parcel, b.ranks)
-	}
-	var buffers [2][][]byte // of the round on its way and of the next one
-	for i := range buffers {
-		buffers[i] = make([][]byte, b.ranks)
-	}
+	out, buffers := b.out, &b.buffers
 	more := true
 	prepare := func(round int) (err error) {
 		if more {

@@ -10,12 +10,12 @@ import (
 
 const (
 	// bucketEdges is about how many edges lie in a bucket: what looks for duplicates among them stays in a cache.
-	bucketEdges = 1 << 15
+	bucketEdges = 1 << 14
 	// narrowBits and wideBits are the sizes of a key, in bits.
 	narrowBits, wideBits = 32, 40
-	// A chunk holds from leastChunk to mostChunk edges, and slabChunks chunks share an array.
+	// A chunk holds from leastChunk to mostChunk edges; at most mostSlab chunks share an array.
 	leastChunk, mostChunk = 32, 1024
-	slabChunks            = 256
+	mostSlab              = 256
 )
 
 // store holds the edges of a directory: those whose row is directed here, apart by the rank that directs the other end and
@@ -27,7 +27,8 @@ const (
 type store struct {
 	shift   uint // bits of a place in a window
 	wide    bool
-	chunk   int
+	chunk   int // edges
+	slab    int // chunks
 	lanes   int
 	weights edges.Weights
 	sides   []*side
@@ -42,7 +43,7 @@ type side struct {
 	arena   mem.Arena
 
 	mu   sync.Mutex
-	slab chunk // the rest of it
+	rest chunk // of the slab
 }
 
 // chunk is some edges of a bucket.
@@ -76,6 +77,7 @@ func newStore(rows int, sizes []int, expected, lanes int, directed bool, weights
 	for s.chunk > leastChunk && s.chunk*4*lanes*max(buckets, len(sizes)) > expected {
 		s.chunk /= 2
 	}
+	s.slab = min(max(expected/len(sizes)/s.chunk/4, 1), mostSlab) // so that what is left of the last ones is little
 	ways := 1
 	if directed {
 		ways = 2
@@ -129,11 +131,11 @@ func (d *side) more(to *chain) *chunk {
 	return c
 }
 
-// take cuts a chunk off the slab. The caller holds the lock.
+// take cuts a chunk off the slab, or a new one. The caller holds the lock.
 func (d *side) take() *chunk {
-	rest, n := &d.slab, d.chunk
+	rest, n := &d.rest, d.chunk
 	if len(rest.low) == 0 {
-		size := slabChunks * n
+		size := d.store.slab * n
 		rest.low = mem.Make[uint32](&d.arena, size)
 		if d.wide {
 			rest.high = mem.Make[uint8](&d.arena, size)
@@ -161,7 +163,7 @@ func (d *side) take() *chunk {
 
 // close frees the side's edges.
 func (d *side) close() {
-	d.chains, d.slab = nil, chunk{}
+	d.chains, d.rest = nil, chunk{}
 	d.arena.Close()
 }
 

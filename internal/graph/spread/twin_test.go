@@ -260,12 +260,20 @@ func compareShare(rank int, g, want *graph.Graph, owner []int) error {
 			if got, label := g.Label(id), want.Label(id); got != label {
 				return fmt.Errorf("vertex %d is %d, want %d", id, got, label)
 			}
+			if p.Inputs != nil && uint64(p.Inputs[v]) != g.Label(id)-firstOf(g) {
+				return fmt.Errorf("vertex %d is input vertex %d", id, p.Inputs[v])
+			}
 			if want.TupleDegrees != nil && p.TupleDegrees[v] != want.TupleDegrees[want.Order[id]] {
 				return fmt.Errorf("vertex %d: %d tuples, want %d", id, p.TupleDegrees[v], want.TupleDegrees[want.Order[id]])
 			}
 		}
 	}
 	return nil
+}
+
+func firstOf(g *graph.Graph) uint64 {
+	first, _ := g.Labels.First()
+	return first
 }
 
 // comparePartition compares all that a partition shows: the exported fields, and its layouts.
@@ -334,8 +342,7 @@ func compareDirectory(t testing.TB, rng *rand.Rand, got []built, want *graph.Gra
 	errs := make([]error, len(got))
 	everywhere(t, len(got), func(rank int, group *collective.Group) {
 		d := got[rank].d
-		d.group = group
-		ids, err := d.Find(t.Context(), 50, asked[rank])
+		ids, err := d.Find(t.Context(), group, 50, asked[rank])
 		if err != nil {
 			errs[rank] = err
 			return
@@ -353,7 +360,8 @@ func compareDirectory(t testing.TB, rng *rand.Rand, got []built, want *graph.Gra
 				known, names = append(known, id), append(names, label)
 			}
 		}
-		back, err := d.Labels(t.Context(), 60, known)
+		known, names = append(known, pregel.None), append(names, 1<<64-1)
+		back, err := d.Labels(t.Context(), group, 60, known)
 		if err == nil && !slices.Equal(back, names) {
 			err = fmt.Errorf("labels %v, want %v", back, names)
 		}
