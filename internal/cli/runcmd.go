@@ -165,15 +165,13 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	return nil
 }
 
-// finish writes the report: to standard output, unless the values went there. m has the summary of a local run.
+// finish writes the report: to standard output, unless the values went there.
 func (r *runCommand) finish(report *runReport, m *history.Meter) error {
 	r.app.warnUnconverged(report)
 	w := r.app.text(r.output, r.run.json)
 	report.text(w)
-	if m != nil {
-		for _, line := range m.Lines() {
-			fmt.Fprintln(w, line)
-		}
+	for _, line := range m.Lines() {
+		fmt.Fprintln(w, line)
 	}
 	return r.app.writeJSON(r.run.json, report)
 }

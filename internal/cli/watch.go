@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // aJob is what commands for one job want.
@@ -54,8 +55,9 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 				}
 				return outcome(last, false)
 			}
-			tell, finish := run.traceJob()
-			w := &followed{client: c, display: d, id: args[0], tell: tell}
+			var meter history.Meter
+			tell, finish := run.tellJob(&meter)
+			w := &followed{client: c, display: d, id: args[0], tell: tell, whole: run.trace != ""}
 			job, err := w.follow(cmd.Context())
 			if finished := finish(); err == nil {
 				err = finished
@@ -75,6 +77,9 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 			fmt.Fprintf(a.out, "job %s is done\n", job.Id)
 			a.warnUnconverged(report)
 			report.text(a.out)
+			for _, line := range meter.Lines() {
+				fmt.Fprintln(a.out, line)
+			}
 			return nil
 		},
 	}

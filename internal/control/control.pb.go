@@ -3072,7 +3072,7 @@ type Generate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *Graph500              `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
-	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
