@@ -194,12 +194,13 @@ func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
 	return grid, nil
 }
 
-// clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
-func (f *runFlags) clusterGrid() (rows, columns uint32, err error) {
+// clusterGrid returns the grid asked for, as partitions does; 0 by 0 leaves it to the master, which has a partition for
+// each worker.
+func (f *runFlags) clusterGrid(of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	if f.grid == "" && !f.flags.Changed("workers") {
 		return 0, 0, nil
 	}
-	grid, err := f.partitions(graph.Of)
+	grid, err := f.partitions(of)
 	return uint32(grid.Rows), uint32(grid.Columns), err
 }
 

@@ -91,6 +91,9 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if g.roots < 1 {
 		return usagef("--roots: found %d, expected 1 or more", g.roots)
 	}
+	if g.sssp && g.run.delivery.value == "ring" {
+		return usagef("--delivery ring: for kernel 3 one message is not as good as all: expected pull, or no --sssp")
+	}
 	if g.onCluster() {
 		return g.executeOnCluster(ctx, generator.(generate.Kronecker))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/history"
 )
@@ -53,7 +54,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 		},
 	}
 	var err error
-	if spec.Rows, spec.Columns, err = g.run.clusterGrid(); err != nil {
+	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {
 		return err
 	}
 	if err := writable(g.run.json, g.run.trace); err != nil {

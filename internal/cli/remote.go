@@ -142,7 +142,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	if spec.Source, err = graphSource(r.graph, &r.input, r.store.options()); err != nil {
 		return nil, err
 	}
-	spec.Rows, spec.Columns, err = r.run.clusterGrid()
+	spec.Rows, spec.Columns, err = r.run.clusterGrid(graph.Of)
 	return spec, err
 }
 

@@ -3072,6 +3072,8 @@ type Generate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *Graph500              `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
+	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
+	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3118,6 +3120,20 @@ func (x *Generate) GetPlacements() []*Placement {
 		return x.Placements
 	}
 	return nil
+}
+
+func (x *Generate) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Generate) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
 }
 
 // Construct is kernel 1.
@@ -6061,12 +6077,14 @@ const file_control_proto_rawDesc = "" +
 	"\x05roots\x18\x03 \x01(\v2\x1f.superstep.control.v1.FindRootsH\x00R\x05roots\x126\n" +
 	"\x06search\x18\x04 \x01(\v2\x1c.superstep.control.v1.SearchH\x00R\x06search\x123\n" +
 	"\x05judge\x18\x05 \x01(\v2\x1b.superstep.control.v1.JudgeH\x00R\x05judgeB\x06\n" +
-	"\x04step\"\x7f\n" +
+	"\x04step\"\xad\x01\n" +
 	"\bGenerate\x122\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1e.superstep.control.v1.Graph500R\x04spec\x12?\n" +
 	"\n" +
 	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\v\n" +
+	"placements\x12\x12\n" +
+	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\v\n" +
 	"\tConstruct\"\v\n" +
 	"\tFindRoots\"\x8e\x01\n" +
 	"\x06Search\x12\x16\n" +

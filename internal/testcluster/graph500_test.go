@@ -90,7 +90,7 @@ func TestGraph500(t *testing.T) {
 		for _, way := range []struct {
 			rows, columns uint32
 			delivery      string
-		}{{0, 0, ""}, {1, 3, "pull"}, {5, 1, "push"}, {2, 2, ""}, {3, 2, "ring"}} {
+		}{{0, 0, ""}, {1, 3, "pull"}, {5, 1, "push"}, {2, 2, ""}, {3, 2, "whole"}} {
 			together := searches{n: len(alone.all[0].parent)}
 			spoil := together.take
 			c.Spoil.Store(&spoil)
