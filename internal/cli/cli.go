@@ -38,7 +38,7 @@ type app struct {
 	logFormat *oneOf
 
 	interrupts interrupts
-	spoil      func(parent []uint32, dist []float32) // of graph500, for tests
+	spoil      func(first int, parent []uint32, dist []float32) // of graph500, for tests
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // assembler makes those partitions of a graph that are in this process, once the vertices have their handles.
@@ -79,22 +80,22 @@ func (a *assembler) join(ctx context.Context, exchange Exchange) error {
 	if a.o.Grid.Flat() {
 		return a.link(ctx, exchange)
 	}
-	return a.blocks(ctx)
+	return a.blocks(ctx, exchange)
 }
 
 // blocks cuts the lists of in-edges into the blocks of a grid that is not flat.
-func (a *assembler) blocks(ctx context.Context) error {
-	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp}
-	for _, p := range a.g.Parts {
+func (a *assembler) blocks(ctx context.Context, exchange Exchange) error {
+	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*pregel.Lists, len(a.g.Parts))}
+	for p := range a.g.here() {
 		p.begin(a.o.Grid)
-		c.lists = append(c.lists, &p.In.Lists)
+		c.lists[p.Index] = &p.In.Lists
 	}
 	made, err := c.cut(ctx, a.lists.Close)
 	if err != nil {
 		return err
 	}
-	for i, p := range a.g.Parts {
-		p.In, p.Out, p.along = nil, nil, Blocks{made[i], made[i]}
+	for p := range a.g.here() {
+		p.In, p.Out, p.along = nil, nil, Blocks{made[p.Index], made[p.Index]}
 	}
 	a.g.leastWeight()
 	return nil

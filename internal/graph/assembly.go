@@ -14,6 +14,7 @@ import (
 type Assembly struct {
 	assembler
 	in, out *scatter
+	back    *assembler // of the blocks of reversed arcs, if there are to be any
 	built   bool
 }
 
@@ -89,17 +90,28 @@ func (a *Assembly) Vertex(id pregel.VertexID, f Facts) {
 // Open makes room for the lists, when the facts of all vertices are known.
 func (a *Assembly) Open() (err error) {
 	a.in, err = a.scatter(true, func(p *Partition, row uint32) int { return int(p.InDegrees[row]) })
-	if err == nil && a.g.Directed && a.o.Grid.Flat() {
-		a.out, err = a.scatter(false, func(p *Partition, row uint32) int { return int(p.OutDegrees[row]) })
+	if err != nil || !a.g.Directed {
+		return err
 	}
+	of := &a.assembler
+	if !a.o.Grid.Flat() {
+		// Programs of another direction than Out want the reversed arcs, and later nobody has the out-edges any more.
+		g := a.g
+		a.back = &assembler{g: &Graph{
+			Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options, Connected: g.Connected, arena: g.arena,
+			Parts: make([]*Partition, len(g.Parts)),
+		}, o: a.o, team: a.team, tmp: a.tmp, lists: &mem.Arena{Meter: a.o.Meter}}
+		for p := range g.here() {
+			a.back.own(p.Index)
+		}
+		of = a.back
+	}
+	a.out, err = of.scatter(false, func(p *Partition, row uint32) int { return int(a.g.Parts[p.Index].OutDegrees[row]) })
 	return err
 }
 
-// Rows reports which lists are made: those of in-edges always, those of out-edges of directed graphs in flat grids.
-func (a *Assembly) Rows() (in, out bool) { return true, a.out != nil }
-
-// Arcs adds arcs to the lists of in-edges or of out-edges: row << 32 | neighbour, the row's vertex one that is made here.
-// Weights are those of the arcs if the graph has any. Each worker of the team may call it at the same time.
+// Arcs adds arcs to the lists of in-edges or, of a directed graph, to those of out-edges: row << 32 | neighbour, the row's
+// vertex one that is made here. Weights are those of the arcs if the graph has any. Each worker of the team may call it at the same time.
 func (a *Assembly) Arcs(worker int, in bool, arcs []uint64, single []float32, double []float64) {
 	s := a.in
 	if !in {
@@ -126,6 +138,16 @@ func (a *Assembly) Close(ctx context.Context, exchange Exchange) error {
 	if err := a.join(ctx, exchange); err != nil {
 		return err
 	}
+	if a.back != nil {
+		for p := range a.g.here() {
+			turned := p.again(a.back.g)
+			turned.Out = a.back.g.Parts[p.Index].Out
+			a.back.g.Parts[p.Index] = turned
+		}
+		if err := a.back.reversed(ctx, a.g, exchange); err != nil {
+			return err
+		}
+	}
 	a.built = true
 	return nil
 }
@@ -136,6 +158,9 @@ func (a *Assembly) End() {
 		if s != nil {
 			s.tmp.Close()
 		}
+	}
+	if a.back != nil {
+		a.back.lists.Close()
 	}
 	a.end(a.built)
 }

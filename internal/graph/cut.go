@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -20,9 +21,11 @@ import (
 //	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
 type cutter struct {
 	a     *assembler
-	parts []*Partition // what is made; in Graph.Turn not the graph's own
+	parts []*Partition // what is made, nil elsewhere; of reversed arcs not the graph's own
 	lists []*pregel.Lists
 	tmp   *mem.Arena
+	// exchange reaches the partitions of other processes, if there are any.
+	exchange Exchange
 	// counts[q][c] are the lengths of the pieces for column c, by q's vertices, and next[q][c] where in their block's Adj
 	// the next piece goes.
 	counts [][][]uint32
@@ -36,7 +39,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	blocks := make([]*Block, n)
 	each := func(f func(i int)) error {
 		c.a.team.For(n, 1, func(_, lo, _ int) {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && c.parts[lo] != nil {
 				f(lo)
 			}
 		})
@@ -47,28 +50,37 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	}
 	sides := make([]func(*Partition) *Side, 0, 2)
 	sides = append(sides, func(p *Partition) *Side { return blocks[p.Index].Receivers }, func(p *Partition) *Side { return blocks[p.Index].Senders })
-	for _, step := range []func(i int){
-		func(i int) { c.count(ctx, c.parts[i]) },
-		func(i int) { blocks[i] = c.rows(c.parts[i]) },
-		func(i int) { c.deal(ctx, c.parts[i], blocks) },
+	for _, step := range []func() error{
+		func() error { return each(func(i int) { c.count(ctx, c.parts[i]) }) },
+		func() error { return c.tellCounts(ctx) },
+		func() error { return each(func(i int) { blocks[i] = c.rows(c.parts[i]) }) },
+		func() error { return each(func(i int) { c.deal(ctx, c.parts[i], blocks) }) },
+		func() error { return c.tellPieces(ctx, blocks) },
+		func() error { free(); return nil },
+		func() error { return each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
+		func() error { return c.a.share(ctx, c.exchange, c.parts, sides...) },
 	} {
-		if err := each(step); err != nil {
+		if err := step(); err != nil {
 			return nil, err
 		}
-	}
-	free()
-	if err := each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i]) }); err != nil {
-		return nil, err
-	}
-	if err := c.a.share(ctx, nil, c.parts, sides...); err != nil {
-		return nil, err
 	}
 	return blocks, each(func(i int) { blocks[i].BySender = c.parts[i].transpose(ctx, blocks[i].ByReceiver) })
 }
 
+// here yields the partitions that are made.
+func (c *cutter) here() iter.Seq[*Partition] {
+	return func(yield func(*Partition) bool) {
+		for _, p := range c.parts {
+			if p != nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // column returns the processor column of a vertex's owner.
 func (c *cutter) column(id uint32) uint32 {
-	g := c.parts[0].Grid
+	g := c.a.o.Grid
 	return id % uint32(g.Partitions()) / uint32(g.Rows)
 }
 
@@ -94,7 +106,7 @@ func (c *cutter) rows(p *Partition) *Block {
 	column := p.Grid.Column(p.Index)
 	seen := make([][]uint64, p.Of)
 	for _, q := range p.Row {
-		set := mem.Make[uint64](p.graph.arena, bitmap.Words(c.parts[q].Owned))
+		set := mem.Make[uint64](p.graph.arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
 		for v, n := range c.counts[q][column] {
 			if n > 0 {
 				bitmap.Set(set, uint32(v))
@@ -138,6 +150,9 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	next := make([]uint32, p.Grid.Columns)
 	for j := range to {
 		q := p.Grid.At(p.Grid.Row(p.Index), j)
+		if c.parts[q] == nil {
+			continue
+		}
 		to[j], next[j] = &blocks[q].ByReceiver.Lists, c.next[q][p.Index]
 	}
 	done := 0
@@ -147,6 +162,9 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 		}
 		for i, id := range some {
 			j := c.column(id)
+			if to[j] == nil {
+				continue
+			}
 			at := next[j]
 			next[j]++
 			to[j].Adj[at] = id
@@ -161,9 +179,10 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	}
 }
 
-// linkBlock makes the senders' side of a block, and turns its lists' ids into slots.
-func (p *Partition) linkBlock(ctx context.Context, b *Block) {
-	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, p.graph.arena), p.graph.arena)
+// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. What partitions elsewhere are to be
+// told is in tmp.
+func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) {
+	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp)
 	p.name(b.Receivers, b.Senders)
 	p.relabel(ctx, b.ByReceiver, b.Senders)
 	if ctx.Err() != nil {
@@ -206,9 +225,7 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	defer b.lists.Close()
 	degrees := mem.Make[uint32](b.tmp, g.N)
 	for _, p := range g.Parts {
-		b.g.Parts = append(b.g.Parts, &Partition{
-			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: b.g,
-		})
+		b.g.Parts = append(b.g.Parts, p.again(b.g))
 		for i := range p.Owned {
 			degrees[g.Order[p.Global(uint32(i))]] = p.OutDegrees[i]
 		}
@@ -216,17 +233,33 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	if err := b.adjacency(ctx, degrees, false); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
-	c := &cutter{a: &b.assembler, parts: b.g.Parts, tmp: b.tmp}
-	for _, p := range b.g.Parts {
-		c.lists = append(c.lists, &p.Out.Lists)
-	}
-	blocks, err := c.cut(ctx, b.lists.Close)
-	if err != nil {
+	if err := b.reversed(ctx, g, nil); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
-	for i, p := range b.g.Parts {
-		p.against = Blocks{blocks[i], blocks[i]}
-		g.Parts[i].turned = p
+	return nil
+}
+
+// again returns a partition with the same vertices and slots, for blocks of reversed arcs.
+func (p *Partition) again(g *Graph) *Partition {
+	return &Partition{
+		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: g,
+	}
+}
+
+// reversed cuts the out-lists of the assembler's own graph into blocks of reversed arcs, for the partitions of g.
+func (a *assembler) reversed(ctx context.Context, g *Graph, exchange Exchange) error {
+	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*pregel.Lists, len(a.g.Parts))}
+	for p := range a.g.here() {
+		c.lists[p.Index] = &p.Out.Lists
+	}
+	blocks, err := c.cut(ctx, a.lists.Close)
+	if err != nil {
+		return err
+	}
+	for p := range a.g.here() {
+		p.Out = nil
+		p.against = Blocks{blocks[p.Index], blocks[p.Index]}
+		g.Parts[p.Index].turned = p
 	}
 	g.turned = true
 	return nil

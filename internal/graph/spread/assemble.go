@@ -200,7 +200,6 @@ func (b *builder) sendArcs(ctx context.Context, a *graph.Assembly, o *owners, d 
 			}
 		}
 	}
-	_, outward := a.Rows()
 	ends := make([]endpoints, b.team.Size())
 	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/d.chunk, 1)
 	return b.run(ctx, &flow{
@@ -210,7 +209,7 @@ func (b *builder) sendArcs(ctx context.Context, a *graph.Assembly, o *owners, d 
 			next += len(some)
 			b.team.For(len(some), 8, func(worker, lo, hi int) {
 				for _, p := range some[lo:hi] {
-					b.translate(p, d.shift, there, outward, o, &ends[worker], out[worker])
+					b.translate(p, d.shift, there, o, &ends[worker], out[worker])
 				}
 			})
 			return next < len(all), nil
@@ -225,7 +224,7 @@ type endpoints struct{ row, other [mostChunk]uint32 }
 // translate puts a chunk's arcs into the parcels of those who make the lists that they belong to: of kind 0 are those of
 // in-edges, of kind 1 those of out-edges. It looks up all ids first: a loop that does little has more of its memory reads
 // under way at once.
-func (b *builder) translate(p piece, shift uint, there []uint32, outward bool, o *owners, ends *endpoints, out []parcel) {
+func (b *builder) translate(p piece, shift uint, there []uint32, o *owners, ends *endpoints, out []parcel) {
 	low := uint64(1)<<shift - 1
 	weighted, directed := b.o.Weights != edges.Unweighted, b.in.Directed
 	there = there[p.base:]
@@ -250,8 +249,6 @@ func (b *builder) translate(p piece, shift uint, there []uint32, outward bool, o
 				continue // a loop is stored once
 			}
 			kind = 0
-		} else if !outward {
-			continue
 		}
 		to = &out[o.of(u)]
 		to.words[kind] = append(to.words[kind], uint64(u)<<32|uint64(v))
@@ -272,7 +269,6 @@ func (b *builder) takeArcs(a *graph.Assembly, o *owners, from []parcel) error {
 			}
 		}
 	}
-	_, outward := a.Rows()
 	var once sync.Once
 	var err error
 	b.team.For(len(runs), 1, func(worker, i, _ int) {
@@ -280,7 +276,7 @@ func (b *builder) takeArcs(a *graph.Assembly, o *owners, from []parcel) error {
 		arcs, weights := from[r.rank].words[r.way][r.lo:r.hi], from[r.rank].weights[r.way].slice(r.lo, r.hi)
 		for _, arc := range arcs {
 			row, neighbor := uint32(arc>>32), uint32(arc)
-			if max(row, neighbor) >= uint32(b.n) || o.of(row) != b.rank || r.way == 1 && !outward {
+			if max(row, neighbor) >= uint32(b.n) || o.of(row) != b.rank || r.way == 1 && !b.in.Directed {
 				once.Do(func() { err = fmt.Errorf("from rank %d: %w: arc %d-%d", r.rank, collective.ErrMessage, neighbor, row) })
 				return
 			}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -16,7 +16,7 @@ import (
 func (b *builder) tell(ctx context.Context, step int, there *tally) error {
 	var data []byte
 	for _, counts := range there.columns() {
-		data = appendCounts(data, counts)
+		data = graph.AppendCounts(data, counts)
 	}
 	data, err := b.pass(ctx, step, data)
 	if err != nil {
@@ -25,7 +25,11 @@ func (b *builder) tell(ctx context.Context, step int, there *tally) error {
 	from := (b.rank - step + b.ranks) % b.ranks
 	wanted := mem.Make[uint64](b.tmp, bitmap.Words(b.sizes[b.rank]))
 	for _, counts := range b.rows.columns() {
-		if data, err = addCounts(data, counts, wanted); err != nil {
+		add := func(i int, n uint32) {
+			counts[i] += n
+			bitmap.Set(wanted, uint32(i))
+		}
+		if data, err = graph.ReadCounts(data, len(counts), add); err != nil {
 			return fmt.Errorf("counts from rank %d: %w", from, err)
 		}
 	}
@@ -34,47 +38,6 @@ func (b *builder) tell(ctx context.Context, step int, there *tally) error {
 	}
 	b.wanted[from] = wanted
 	return nil
-}
-
-// appendCounts encodes counts as varints, with runs of zeros as 0 and how many there are.
-func appendCounts(dst []byte, counts []uint32) []byte {
-	for i := 0; i < len(counts); {
-		if counts[i] > 0 {
-			dst = binary.AppendUvarint(dst, uint64(counts[i]))
-			i++
-			continue
-		}
-		run := i
-		for i < len(counts) && counts[i] == 0 {
-			i++
-		}
-		dst = binary.AppendUvarint(append(dst, 0), uint64(i-run))
-	}
-	return dst
-}
-
-// addCounts adds encoded counts to others, marks those that are not 0, and returns the bytes after them.
-func addCounts(data []byte, counts []uint32, marks []uint64) ([]byte, error) {
-	for i := 0; i < len(counts); {
-		x, n := binary.Uvarint(data)
-		if n <= 0 || x > math.MaxUint32 {
-			return nil, fmt.Errorf("%w: no count of vertex %d of %d", collective.ErrMessage, i, len(counts))
-		}
-		data = data[n:]
-		if x > 0 {
-			counts[i] += uint32(x)
-			bitmap.Set(marks, uint32(i))
-			i++
-			continue
-		}
-		x, n = binary.Uvarint(data)
-		if n <= 0 || x == 0 || x > uint64(len(counts)-i) {
-			return nil, fmt.Errorf("%w: zeros at vertex %d of %d", collective.ErrMessage, i, len(counts))
-		}
-		data = data[n:]
-		i += int(x)
-	}
-	return data, nil
 }
 
 // passed is how many bytes travel at a time between two ranks: a link may bound its messages.

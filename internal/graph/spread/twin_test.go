@@ -200,12 +200,21 @@ func TestTwin(t *testing.T) {
 				owner[i] = rng.IntN(ranks)
 			}
 		}
+		grid := graph.Of(len(owner))
+		if rng.IntN(2) == 0 {
+			grid = graph.Squarest(len(owner))
+		}
 		o := graph.Options{
-			Partitions: len(owner), Duplicates: graph.Duplicates(rng.IntN(5)), DropLoops: rng.IntN(2) == 0,
+			Partitions: len(owner), Grid: grid, Duplicates: graph.Duplicates(rng.IntN(5)), DropLoops: rng.IntN(2) == 0,
 			Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, TupleDegrees: rng.IntN(2) == 0,
 		}
 		text := fmt.Sprintf("seed %d, %d ranks, owners %v, %s, %+v", seed, ranks, owner, p.text, o)
 		want, wrong := graph.Build(t.Context(), p.whole, o)
+		if wrong == nil {
+			if err := want.Turn(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
 		threads := 1 + rng.IntN(3)
 		teams := make([]*parallel.Team, ranks)
 		got := spreadOver(t, t.Context(), p.shares, owner, func(rank int) graph.Options {

@@ -1,0 +1,209 @@
+package graph
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// What owners and blocks of a processor row tell each other that are in different processes: first how long the pieces of
+// lists are, then the pieces.
+
+// tellCounts tells the blocks of a row how long the pieces for them are.
+func (c *cutter) tellCounts(ctx context.Context) error {
+	if c.exchange == nil {
+		return nil
+	}
+	var data []byte
+	send := func(yield func(Letter) bool) {
+		for q := range c.here() {
+			for _, p := range q.Row {
+				if c.parts[p] == nil {
+					data = AppendCounts(data[:0], c.counts[q.Index][q.Grid.Column(p)])
+					if !yield(Letter{q.Index, p, data}) {
+						return
+					}
+				}
+			}
+		}
+	}
+	err := c.exchange(ctx, send, func(l Letter) error {
+		p, err := c.addressee(l)
+		if err != nil {
+			return err
+		}
+		if c.counts[l.From] == nil {
+			c.counts[l.From] = make([][]uint32, p.Grid.Columns)
+		}
+		counts := mem.Make[uint32](c.tmp, owned(c.a.g.N, l.From, p.Of))
+		rest, err := ReadCounts(l.Data, len(counts), func(i int, n uint32) { counts[i] = n })
+		if err != nil || len(rest) > 0 {
+			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", l.From, l.To, len(rest), err)
+		}
+		c.counts[l.From][p.Grid.Column(p.Index)] = counts
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for p := range c.here() {
+		for _, q := range p.Row {
+			if c.counts[q] == nil || c.counts[q][p.Grid.Column(p.Index)] == nil {
+				return fmt.Errorf("partition %d was told no lengths by %d: %w", p.Index, q, errLetter)
+			}
+		}
+	}
+	return nil
+}
+
+// addressee returns the partition here that a letter is for, whose sender must be in its row and elsewhere.
+func (c *cutter) addressee(l Letter) (*Partition, error) {
+	if l.To < 0 || l.To >= len(c.parts) || c.parts[l.To] == nil || !slices.Contains(c.parts[l.To].Row, l.From) || c.parts[l.From] != nil {
+		return nil, fmt.Errorf("a letter from partition %d to %d: %w", l.From, l.To, errLetter)
+	}
+	return c.parts[l.To], nil
+}
+
+// pieceArcs is how many arcs a letter has at most.
+const pieceArcs = 1 << 16
+
+// piece is arcs of an owner's lists that go to one block, one after the other.
+type piece struct {
+	first  uint32 // of all that go there
+	ids    []uint32
+	single []float32
+	double []float64
+}
+
+// tellPieces sends the pieces to the blocks that are elsewhere, as letters of many arcs.
+//
+//	| number of the first arc (4) | id (4) ... | weight ... |
+func (c *cutter) tellPieces(ctx context.Context, blocks []*Block) error {
+	if c.exchange == nil {
+		return nil
+	}
+	var data []byte
+	send := func(yield func(Letter) bool) {
+		for q := range c.here() {
+			if !c.eachPiece(ctx, q, func(p int, k *piece) bool {
+				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
+				data = append(append(append(data, wire.Bytes(k.ids)...), wire.Bytes(k.single)...), wire.Bytes(k.double)...)
+				return yield(Letter{q.Index, p, data})
+			}) {
+				return
+			}
+		}
+	}
+	came := map[[2]int]uint32{}
+	err := c.exchange(ctx, send, func(l Letter) error {
+		p, err := c.addressee(l)
+		if err != nil {
+			return err
+		}
+		n, err := c.place(l, &blocks[l.To].ByReceiver.Lists, c.next[l.To][l.From], c.length(p, l.From))
+		came[[2]int{l.From, l.To}] += n
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for p := range c.here() {
+		for _, q := range p.Row {
+			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != c.length(p, q) {
+				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w", got, q, p.Index, c.length(p, q), errLetter)
+			}
+		}
+	}
+	return nil
+}
+
+// length is how many arcs go from q's lists to a block.
+func (c *cutter) length(p *Partition, q int) uint32 {
+	sum := uint32(0)
+	for _, n := range c.counts[q][p.Grid.Column(p.Index)] {
+		sum += n
+	}
+	return sum
+}
+
+// eachPiece calls f with the arcs of an owner's lists that go elsewhere, some at a time, until it says no.
+func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *piece) bool) bool {
+	l := c.lists[q.Index]
+	pieces := make([]piece, q.Grid.Columns)
+	at := func(column int) int { return q.Grid.At(q.Grid.Row(q.Index), column) }
+	flush := func(column int) bool {
+		k := &pieces[column]
+		if len(k.ids) == 0 {
+			return true
+		}
+		ok := f(at(column), k)
+		k.first += uint32(len(k.ids))
+		k.ids, k.single, k.double = k.ids[:0], k.single[:0], k.double[:0]
+		return ok
+	}
+	for i, id := range l.Adj {
+		column := int(c.column(id))
+		if c.parts[at(column)] != nil {
+			continue
+		}
+		k := &pieces[column]
+		k.ids = append(k.ids, id)
+		if l.Weights32 != nil {
+			k.single = append(k.single, l.Weights32[i])
+		}
+		if l.Weights64 != nil {
+			k.double = append(k.double, l.Weights64[i])
+		}
+		if len(k.ids) == pieceArcs && (ctx.Err() != nil || !flush(column)) {
+			return false
+		}
+	}
+	for column := range pieces {
+		if !flush(column) {
+			return false
+		}
+	}
+	return true
+}
+
+// place writes a letter's arcs into a block's lists, from start on, where there is room for so many.
+func (c *cutter) place(l Letter, to *pregel.Lists, start, room uint32) (uint32, error) {
+	size := 4
+	switch {
+	case to.Weights32 != nil:
+		size = 8
+	case to.Weights64 != nil:
+		size = 12
+	}
+	wrong := fmt.Errorf("arcs from partition %d to %d: %w", l.From, l.To, errLetter)
+	if len(l.Data) < 4 || (len(l.Data)-4)%size != 0 {
+		return 0, wrong
+	}
+	first, n := binary.LittleEndian.Uint32(l.Data), uint32((len(l.Data)-4)/size)
+	if uint64(first)+uint64(n) > uint64(room) {
+		return 0, wrong
+	}
+	ids := wire.Slice[uint32](l.Data[4 : 4+4*n])
+	for _, id := range ids {
+		if int(id) >= c.a.g.N {
+			return 0, wrong
+		}
+	}
+	copy(to.Adj[start+first:], ids)
+	weights := l.Data[4+4*n:]
+	switch {
+	case to.Weights32 != nil:
+		copy(to.Weights32[start+first:], wire.Slice[float32](weights))
+	case to.Weights64 != nil:
+		copy(to.Weights64[start+first:], wire.Slice[float64](weights))
+	}
+	return n, nil
+}
