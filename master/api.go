@@ -138,8 +138,17 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		select { // those who watch need not be told of every superstep at once, and it would hold up the next
+		case <-time.After(watchPace):
+		case <-j.over:
+		case <-s.ctx.Done():
+		case <-ctx.Done():
+		}
 	}
 }
+
+// watchPace is how long what happens to a job waits for more, to be told together.
+const watchPace = 20 * time.Millisecond
 
 // GetResult streams what a job computed.
 func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
