@@ -113,7 +113,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	if j == nil {
 		return noJob(r.Msg.Id)
 	}
-	at := r.Msg.After
+	at, version := r.Msg.After, uint64(0)
 	for {
 		events, changed, more := j.after(at)
 		for _, e := range events {
@@ -124,6 +124,12 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		}
 		if !more || r.Msg.Past {
 			return nil
+		}
+		far, now := j.progress(version)
+		if version = now; far != nil {
+			if err := stream.Send(&control.JobEvent{Sequence: at, Body: &control.JobEvent_Progress{Progress: far}}); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-changed:
@@ -163,13 +169,15 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	var g *graph
 	var ended chan struct{}
 	err := s.event(func() error {
-		return s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+		err := s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+		g = s.cluster.graphs[r.Msg.Name]
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	g, ended = s.cluster.graphs[r.Msg.Name], s.loads[r.Msg.Name]
+	ended = s.loads[r.Msg.Name]
 	s.mu.Unlock()
 	if ended != nil {
 		select {
@@ -221,10 +229,16 @@ func (s *Server) InspectGraph(_ context.Context, r *connect.Request[control.Insp
 
 // DropGraph frees a graph.
 func (s *Server) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
-	var g *graph
-	err := s.event(func() (err error) { g, err = s.cluster.dropGraph(r.Msg.Name); return err })
+	var about *control.Graph
+	err := s.event(func() error {
+		g, err := s.cluster.dropGraph(r.Msg.Name)
+		if err == nil {
+			about = describeGraph(g)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(describeGraph(g)), nil
+	return connect.NewResponse(about), nil
 }

@@ -1,0 +1,45 @@
+package master
+
+import (
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestProgressOfWorkers adds up how far the workers are, stage by stage, until the job turns.
+func TestProgressOfWorkers(t *testing.T) {
+	j := newJournal()
+	found := func(since uint64, stage string, done, total uint64) uint64 {
+		t.Helper()
+		p, version := j.progress(since)
+		if p.GetStage() != stage || p.GetDone() != done || p.GetTotal() != total {
+			t.Errorf("found %v, expected %s %d of %d", p, stage, done, total)
+		}
+		return version
+	}
+	tell := func(worker, stage string, done, total uint64) {
+		j.tell(worker, &control.Progress{Job: "j", Stage: stage, Done: done, Total: total})
+	}
+	version := found(0, "", 0, 0)
+	_, changed, _ := j.after(0)
+	tell("a", "read", 1, 10)
+	<-changed
+	tell("b", "read", 2, 20)
+	version = found(version, "read", 3, 30)
+	found(version, "", 0, 0)
+	tell("a", "sort", 4, 5) // ahead: the stage is b's, and a has done its part of it
+	version = found(version, "read", 12, 30)
+	tell("a", "link", 1, 8)
+	version = found(version, "read", 12, 30)
+	tell("b", "read", 19, 20)
+	version = found(version, "read", 29, 30)
+	tell("b", "sort", 0, 5) // now a is ahead by a stage
+	version = found(version, "sort", 0, 5)
+	tell("b", "link", 2, 8)
+	version = found(version, "link", 3, 16)
+	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, false)
+	version = found(version, "", 0, 0)
+	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, true)
+	tell("b", "late", 1, 5)
+	found(version, "", 0, 0)
+}
