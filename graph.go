@@ -45,6 +45,9 @@ const (
 	Float32                  // as float32, which halves their memory: an input without weights is an error
 )
 
+// Grid is a layout of partitions in rows and columns.
+type Grid = graph.Grid
+
 // Duplicates says what becomes of parallel edges.
 type Duplicates = graph.Duplicates
 
@@ -64,6 +67,9 @@ type LoadOptions struct {
 	Kind   Kind
 	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
 	Partitions int
+	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above 1 each speaks with those
+	// of its row and column alone, and programs cannot call Edges.
+	Grid       Grid
 	Duplicates Duplicates
 	// DropSelfLoops leaves out edges from a vertex to itself.
 	DropSelfLoops bool
@@ -156,7 +162,7 @@ func build(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 		weights = edges.Unweighted
 	}
 	g, err := graph.Build(ctx, in, graph.Options{
-		Partitions: o.Partitions, Duplicates: o.Duplicates, DropLoops: o.DropSelfLoops,
+		Partitions: o.Partitions, Grid: o.Grid, Duplicates: o.Duplicates, DropLoops: o.DropSelfLoops,
 		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
 	})
 	if err != nil {
@@ -244,6 +250,9 @@ func (g *Graph) IsDirected() bool { return g.g.Directed }
 
 // Partitions returns the number of partitions.
 func (g *Graph) Partitions() int { return len(g.g.Parts) }
+
+// Grid returns how the partitions are laid out.
+func (g *Graph) Grid() Grid { return g.g.Options.Grid }
 
 // Close frees the graph; it is idempotent. It must not be called while a run uses the graph. A closed graph has no
 // vertices: Run and Repartition refuse it, and results can no longer name theirs. A graph that is forgotten frees itself.

@@ -112,6 +112,13 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
+	program, err := engine.Erase(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := program.Ready(ctx, g.g, team); err != nil {
+		return nil, err
+	}
 	job, err := engine.NewJob(g.g, p, eo)
 	if err != nil {
 		return nil, err

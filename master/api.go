@@ -113,7 +113,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	if j == nil {
 		return noJob(r.Msg.Id)
 	}
-	at := r.Msg.After
+	at, version := r.Msg.After, uint64(0)
 	for {
 		events, changed, more := j.after(at)
 		for _, e := range events {
@@ -124,6 +124,12 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		}
 		if !more || r.Msg.Past {
 			return nil
+		}
+		far, now := j.progress(version)
+		if version = now; far != nil {
+			if err := stream.Send(&control.JobEvent{Sequence: at, Body: &control.JobEvent_Progress{Progress: far}}); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-changed:

@@ -91,7 +91,7 @@ func (b *benchmark) build(ctx context.Context) error {
 	defer func() { b.set(func(a *control.Job) { a.LoadSeconds = time.Since(began).Seconds() }) }()
 	b.stage("generating", 0, 1, "")
 	reports, err := b.step(ctx, "generate", &control.BenchmarkStep{Step: &control.BenchmarkStep_Generate{
-		Generate: &control.Generate{Spec: b.spec, Placements: b.job.placements},
+		Generate: &control.Generate{Spec: b.spec, Placements: b.job.placements, Rows: b.job.rows, Columns: b.job.columns},
 	}})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	begin [lease=2.5s] [grace=25s] [keep=1m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
 //	at TIME                                   the clock, which also ticks
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=]
-//	attach | heard | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
+//	attach | heard | holds | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
 //	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC], running | writing | ended JOB [error], cancel JOB [reason]
 //	show                                      what there is
@@ -133,6 +133,9 @@ func (s *script) do(verb string, words []string) error {
 		if !c.heard(now, words[0], s.incarnation(words)) {
 			s.answer("not one of ours")
 		}
+	case "holds":
+		jobs, graphs := c.held(words[0], s.incarnation(words))
+		s.answer("jobs %q, graphs %q", jobs, graphs)
 	case "detach":
 		c.detach(now, words[0], s.incarnation(words))
 	case "leave":

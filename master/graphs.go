@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	layout "github.com/superstep-go/superstep/internal/graph"
 )
 
 // graph is an entry of the catalog: a graph that lies on workers, for many jobs.
@@ -29,8 +30,9 @@ func (g *graph) workers() []string { return workersOf(g.placements) }
 // maxPartitions bounds a grid.
 const maxPartitions = 1 << 12
 
-// place deals the partitions of a grid to the workers that are there, in turn; a grid of 0 is a partition each.
-func (c *cluster) place(rows, columns uint32) ([]*control.Placement, uint32, uint32, error) {
+// place deals the partitions of a grid to the workers that are there, in turn; a grid of 0 is a partition each, in the
+// grid that shape makes of their number.
+func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
 		if w := c.workers[name]; w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached {
@@ -41,7 +43,8 @@ func (c *cluster) place(rows, columns uint32) ([]*control.Placement, uint32, uin
 		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
 	}
 	if rows == 0 {
-		rows, columns = uint32(len(there)), 1
+		g := shape(len(there))
+		rows, columns = uint32(g.Rows), uint32(g.Columns)
 	}
 	var all []*control.Placement
 	for i := range rows * columns {
@@ -85,7 +88,7 @@ func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, colu
 	if err := checkGrid(rows, columns); err != nil {
 		return err
 	}
-	placements, rows, columns, err := c.place(rows, columns)
+	placements, rows, columns, err := c.place(rows, columns, layout.Of)
 	if err != nil {
 		return err
 	}

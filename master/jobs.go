@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	layout "github.com/superstep-go/superstep/internal/graph"
 )
 
 // job is a job and how far it is.
@@ -32,6 +33,14 @@ type job struct {
 // active reports whether a run of the job is under way.
 func (j *job) active() bool {
 	return j.state == control.JobState_JOB_STATE_LOADING || j.state == control.JobState_JOB_STATE_RUNNING || j.state == control.JobState_JOB_STATE_WRITING
+}
+
+// graph is the name that the job's graph has on the workers.
+func (j *job) graph() string {
+	if j.spec.Graph != "" {
+		return j.spec.Graph
+	}
+	return "job " + j.id // loaded for it alone
 }
 
 func (j *job) workers() []string { return workersOf(j.placements) }
@@ -116,7 +125,11 @@ func (c *cluster) schedule(now time.Duration) {
 // start begins a job's next attempt if what it needs is there, and reports whether it did.
 func (c *cluster) start(now time.Duration, j *job) bool {
 	if j.spec.Graph == "" {
-		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns)
+		shape := layout.Of
+		if j.spec.Graph500 != nil {
+			shape = layout.Squarest
+		}
+		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, shape)
 		if err != nil {
 			c.wait(j, "waits for a worker")
 			return false

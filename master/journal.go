@@ -21,6 +21,7 @@ type journal struct {
 	next    uint64        // sequence
 	ended   bool          // nothing follows
 	changed chan struct{} // closed at the next event
+	far     progress
 }
 
 func newJournal() *journal { return &journal{next: 1, changed: make(chan struct{})} }
@@ -34,6 +35,9 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	}
 	e.Sequence = j.next
 	j.next++
+	if e.GetJob() != nil {
+		j.far.clear()
+	}
 	j.events = append(j.events, e)
 	keep := keepEvents
 	if last {
@@ -42,6 +46,11 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	if len(j.events) > keep+keep/4 || last && len(j.events) > keep {
 		j.events = append([]*control.JobEvent(nil), j.events[len(j.events)-keep:]...)
 	}
+	j.wake()
+}
+
+// wake wakes who waits for something to happen. The lock is held.
+func (j *journal) wake() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }

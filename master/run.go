@@ -106,16 +106,6 @@ func (r *run) advance(state control.JobState) {
 	_ = s.event(func() error { s.cluster.advance(r.id, r.epoch, state); return nil })
 }
 
-// ownGraph is the name that a graph has on the workers that is loaded for the job alone.
-func (r *run) ownGraph() string { return "job " + r.id }
-
-func (r *run) graph() string {
-	if r.spec.Graph != "" {
-		return r.spec.Graph
-	}
-	return r.ownGraph()
-}
-
 func (r *run) phases(ctx context.Context) error {
 	if r.spec.Graph500 != nil {
 		return r.benchmark(ctx)
@@ -127,7 +117,7 @@ func (r *run) phases(ctx context.Context) error {
 			return err
 		}
 		report, err := s.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
-			Graph: r.ownGraph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
+			Graph: r.job.graph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
 		}, r.saw)
 		if err != nil {
 			return err
@@ -141,7 +131,7 @@ func (r *run) phases(ctx context.Context) error {
 		return err
 	}
 	prepared, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{
-		Graph: r.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
+		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
 		Vertices: vertices,
 	}}}, func(report *control.Report) bool { return report.GetPrepare() != nil })
 	if err != nil {
@@ -168,7 +158,7 @@ func (r *run) locate(ctx context.Context) ([]*control.Vertex, error) {
 	if err != nil || len(labels) == 0 {
 		return nil, err
 	}
-	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.graph(), Labels: labels}}},
+	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.job.graph(), Labels: labels}}},
 		func(report *control.Report) bool { return report.GetLocated() != nil })
 	if err != nil {
 		return nil, err
@@ -310,20 +300,29 @@ func (r *run) cleanUp(err error) {
 				return
 			}
 			var commands []*control.Command
+			var calls []*call
 			if err != nil {
 				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: err.Error()}}})
 			}
 			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 			if r.spec.Graph == "" {
-				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.ownGraph()}}})
+				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
 			}
 			for _, c := range commands {
 				c.Job, c.Epoch = r.id, r.epoch
-				report, err := w.do(ctx, c, func(*control.Report) error { return nil })
-				if err != nil {
-					return
+				k := w.begin(ctx, c)
+				defer w.forget(c)
+				select {
+				case w.out <- k.message:
+					calls = append(calls, k)
+				case <-w.ctx.Done():
+				case <-ctx.Done():
 				}
-				r.saw(i, report)
+			}
+			for _, k := range calls { // what takes longer is done all the same
+				if report, err := w.wait(ctx, k, func(*control.Report) error { return nil }); err == nil {
+					r.saw(i, report)
+				}
 			}
 		})
 	}

@@ -142,11 +142,12 @@ func (s *Server) Session(ctx context.Context, stream *connect.BidiStream[control
 	}
 	w := newSession(ctx, a.Name, first.Incarnation)
 	defer w.end(errSessionBroke)
-	if err := s.attach(w); err != nil {
+	attached, err := s.attach(w)
+	if err != nil {
 		return control.Wire(err)
 	}
 	defer s.detach(w)
-	if err := stream.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: &control.Attached{}}}); err != nil {
+	if err := stream.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}); err != nil {
 		return err
 	}
 	go func() {
@@ -175,8 +176,9 @@ func (s *Server) Session(ctx context.Context, stream *connect.BidiStream[control
 }
 
 // attach makes a session the worker's, and ends one it had before.
-func (s *Server) attach(w *session) error {
-	return s.event(func() error {
+func (s *Server) attach(w *session) (*control.Attached, error) {
+	attached := &control.Attached{}
+	err := s.event(func() error {
 		if err := s.cluster.attach(s.now(), w.name, w.incarnation); err != nil {
 			return err
 		}
@@ -184,9 +186,11 @@ func (s *Server) attach(w *session) error {
 			old.end(errors.New("it began another session"))
 		}
 		s.sessions[w.name] = w
+		attached.Jobs, attached.Graphs = s.cluster.held(w.name, w.incarnation)
 		s.log.Info("worker is there", "worker", w.name, "incarnation", w.incarnation)
 		return nil
 	})
+	return attached, err
 }
 
 func (s *Server) detach(w *session) {
@@ -231,6 +235,13 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	case *control.FromWorker_Report:
 		if !w.answered(body.Report) {
 			_ = s.event(func() error { s.stale++; return nil })
+		}
+	case *control.FromWorker_Progress:
+		s.mu.Lock()
+		j := s.journals[body.Progress.Job]
+		s.mu.Unlock()
+		if j != nil {
+			j.tell(w.name, body.Progress)
 		}
 	case *control.FromWorker_Log:
 		body.Log.Worker = w.name

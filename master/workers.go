@@ -136,6 +136,26 @@ func (c *cluster) attach(now time.Duration, name string, incarnation uint64) err
 	return nil
 }
 
+// held returns the jobs and graphs of which a worker has shares that are needed.
+func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) {
+	mine := func(placements []*control.Placement) bool {
+		return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == name && p.Incarnation == incarnation })
+	}
+	for _, id := range c.order {
+		if j := c.jobs[id]; j.active() && mine(j.placements) {
+			jobs = append(jobs, id)
+			graphs = append(graphs, j.graph())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
+		g := c.graphs[name]
+		if g.state != control.GraphState_GRAPH_STATE_FAILED && mine(g.placements) && !slices.Contains(graphs, name) {
+			graphs = append(graphs, name)
+		}
+	}
+	return jobs, graphs
+}
+
 // current returns the worker, if this is its incarnation and it is not gone.
 func (c *cluster) current(name string, incarnation uint64) *worker {
 	w := c.workers[name]

@@ -2,6 +2,7 @@ package pregel
 
 import (
 	"math"
+	"reflect"
 	"sync/atomic"
 )
 
@@ -115,6 +116,8 @@ type Aggregate interface {
 	Name() string
 	// Number is the handle's process-wide number.
 	Number() int
+	// Type is that of the values.
+	Type() reflect.Type
 	// Persistent reports whether the value is kept from superstep to superstep.
 	Persists() bool
 	// NewCell makes a cell at the identity. In a cell made with exact, sums of floats do not depend on their order.
@@ -126,6 +129,9 @@ func (a Aggregator[T]) Name() string { return a.name }
 
 // Number is the handle's process-wide number.
 func (a Aggregator[T]) Number() int { return a.number }
+
+// Type is that of the values.
+func (a Aggregator[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
 
 // Persists reports whether the value is kept from superstep to superstep.
 func (a Aggregator[T]) Persists() bool { return a.persistent }
@@ -149,9 +155,10 @@ type Cell interface {
 	Reset()
 	// Any returns the value.
 	Any() any
-	// Encode and Decode take the value from one process to another.
-	Encode() ([]byte, error)
-	Decode(data []byte) error
+	// Encode and Decode take the value from one process to another: little-endian if all values of the type are of one
+	// size, else as given. A sum that must be exact travels with all its parts.
+	Encode(pack func(value any) ([]byte, error)) ([]byte, error)
+	Decode(data []byte, unpack func(data []byte, value any) error) error
 }
 
 type cell[T any] struct {

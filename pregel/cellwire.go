@@ -2,14 +2,12 @@ package pregel
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"reflect"
 )
 
-// Encode returns the cell's value as bytes, for the coordinator in another process: little-endian if the type has a
-// fixed size, as JSON otherwise, of exported fields alone. A sum that must be exact travels with all its parts.
-func (c *cell[T]) Encode() ([]byte, error) {
+// Encode returns the cell's value as bytes, for the coordinator in another process.
+func (c *cell[T]) Encode(pack func(value any) ([]byte, error)) ([]byte, error) {
 	var exact []float64
 	if c.parts != nil {
 		exact = append([]float64{c.parts.special}, c.parts.parts...)
@@ -22,12 +20,12 @@ func (c *cell[T]) Encode() ([]byte, error) {
 	if c.size() >= 0 {
 		return binary.Append(data, binary.LittleEndian, c.value)
 	}
-	text, err := json.Marshal(&c.value)
-	return append(data, text...), err
+	packed, err := pack(&c.value)
+	return append(data, packed...), err
 }
 
 // Decode sets the cell to what Encode wrote.
-func (c *cell[T]) Decode(data []byte) error {
+func (c *cell[T]) Decode(data []byte, unpack func(data []byte, value any) error) error {
 	if len(data) < 4 {
 		return fmt.Errorf("an aggregate of %d bytes", len(data))
 	}
@@ -51,7 +49,7 @@ func (c *cell[T]) Decode(data []byte) error {
 		return err
 	}
 	var value T // not what the last one lies in, which others may read
-	if err := json.Unmarshal(data, &value); err != nil {
+	if err := unpack(data, &value); err != nil {
 		return err
 	}
 	c.value = value
@@ -60,7 +58,8 @@ func (c *cell[T]) Decode(data []byte) error {
 
 // size is how many bytes every value of the type takes, or -1 if that depends on the value.
 func (c *cell[T]) size() int {
-	if reflect.TypeFor[T]().Kind() == reflect.Slice {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Slice, reflect.Pointer:
 		return -1
 	}
 	return binary.Size(c.value)

@@ -36,6 +36,9 @@ type Executor interface {
 	Cancel(t Task, reason string)
 	// Drop frees a graph, or with no name what the job holds. What is not there is no error.
 	Drop(ctx context.Context, t Task, graph string) error
+	// Keep forgets all jobs and graphs but these, and returns what frees their memory, which may wait for a superstep to
+	// end.
+	Keep(jobs, graphs []string) (free func())
 	// Reset forgets all jobs and graphs: the cluster goes on without what this worker held. No command is under way.
 	Reset()
 }
@@ -47,6 +50,9 @@ type Task struct {
 	// Self is the incarnation of this worker, and Log takes lines for those who watch the job; it does not wait.
 	Self uint64
 	Log  func(line string)
+	// Progress takes how far the command is, for those who watch the job: done of total, which is 0 when it is not known. It
+	// does not wait, and may be called often and by several goroutines.
+	Progress func(stage string, done, total int64)
 }
 
 // ProgramError is an error that the user's program is to blame for.

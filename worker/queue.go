@@ -144,7 +144,14 @@ func (q *queue) end(error) {
 }
 
 func (q *queue) task(c *control.Command) Task {
-	return Task{Job: c.Job, Epoch: c.Epoch, Self: q.incarnation, Log: func(line string) { q.log(c.Job, line) }}
+	t := Task{Job: c.Job, Epoch: c.Epoch, Self: q.incarnation, Log: func(line string) { q.log(c.Job, line) }}
+	last := &lately{now: q.Now}
+	t.Progress = func(stage string, done, total int64) {
+		if c.Job != "" && last.due(stage) {
+			q.progress(&control.Progress{Job: c.Job, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
+		}
+	}
+	return t
 }
 
 // do has a command done. A panic is the worker's fault, and fails the command alone.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -136,6 +137,7 @@ func (s *session) read(ctx context.Context, stream *stream) error {
 		case *control.ToWorker_Attached:
 			s.Log.Info("session", "incarnation", s.incarnation)
 			s.Observe.Session(true)
+			s.commands.Go(s.Executor.Keep(body.Attached.Jobs, body.Attached.Graphs))
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)
 		case *control.ToWorker_Goodbye:
@@ -166,6 +168,38 @@ func (s *session) log(job, line string) {
 }
 
 const maxLine = 4 << 10
+
+// progress tells those who watch a job how far it is, unless too much waits to be sent.
+func (s *session) progress(p *control.Progress) {
+	if len(s.out) > cap(s.out)/2 {
+		return
+	}
+	select {
+	case s.out <- &control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}}:
+	default:
+	}
+}
+
+// lately bounds how often progress is told: a new stage at once, else every now and then.
+type lately struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	stage string
+	at    time.Time
+}
+
+const progressEvery = 200 * time.Millisecond
+
+func (l *lately) due(stage string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if stage == l.stage && now.Sub(l.at) < progressEvery {
+		return false
+	}
+	l.stage, l.at = stage, now
+	return true
+}
 
 // memoryUsed is what the process takes: the Go heap is the smaller part of it.
 func memoryUsed() uint64 {

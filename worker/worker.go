@@ -217,6 +217,8 @@ var errNobody = errors.New("this worker has nobody to do the work")
 
 func (nobody) Registered(uint64) error { return nil }
 
+func (nobody) Keep(_, _ []string) func() { return func() {} }
+
 func (nobody) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
 	return nil, errNobody
 }

@@ -49,21 +49,21 @@ func (f *clientFlags) definePatience(cmd *cobra.Command) {
 // callTimeout bounds the calls that answer at once.
 const callTimeout = 10 * time.Second
 
-// open prepares to talk to the master. What happens to the connection is said through log.
-func (f *clientFlags) open(log func(line string)) (*client.Client, error) {
+// open prepares to talk to the master. What happens to the connection is said through warn.
+func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	token, err := control.ReadToken(f.tokenFile)
 	if err != nil {
 		return nil, err
 	}
 	if f.patience < 0 {
-		return nil, usagef("--retry-for: found %v, expected a time such as 30s", f.patience)
+		return nil, usagef("--retry-for: found %v, expected a time, such as 30s", f.patience)
 	}
 	c, err := client.New(client.Options{
 		Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond),
 		Lost: func(err error, patience time.Duration) {
-			log(fmt.Sprintf("superstep: lost the connection: %v; trying again for %v", err, patience))
+			warn(fmt.Sprintf("lost the connection: %v; trying again for %v", err, patience))
 		},
-		Back: func() { log("superstep: connected again") },
+		Back: func() { warn("connected again") },
 	})
 	if err != nil {
 		return nil, usagef("--master: %w", err)

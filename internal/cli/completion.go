@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
@@ -18,7 +18,8 @@ func (a *app) completion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
 		Short: "Print a script that completes command lines in a shell",
-		Long: `Print a script that makes a shell complete commands, flags, algorithms and their parameters, generators and files.
+		Long: `Print a script that makes a shell complete commands, flags, algorithms and their parameters, generators and files, and
+the jobs and graphs of a cluster whose master answers within 0.3 s ($SUPERSTEP_MASTER, or --master before it).
 It works from the next shell on, where it is kept as the examples have it; bash needs the package bash-completion.`,
 		Example: `  source <(superstep completion bash)
   superstep completion bash > /etc/bash_completion.d/superstep
@@ -160,9 +161,8 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	for n := 1; n <= 16; n *= 2 {
-		all = append(all, fmt.Sprintf("%dx1", n))
-		if n > 1 {
-			all = append(all, fmt.Sprintf("1x%d", n))
+		for c := 1; c <= n; c *= 2 {
+			all = append(all, graph.Grid{Rows: n / c, Columns: c}.String())
 		}
 	}
 	return all, cobra.ShellCompDirectiveNoFileComp

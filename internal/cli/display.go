@@ -1,8 +1,6 @@
 package cli
 
-import (
-	"sync"
-)
+import "sync"
 
 // display is progress that can make room for a question. Its methods may be called by several goroutines.
 type display struct {
@@ -18,7 +16,10 @@ func (a *app) display() *display { return &display{app: a, progress: a.progress(
 func (d *display) stage(name string, done, total int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shown = step{name: name, done: done, total: total}
+	if name != d.shown.name {
+		d.shown = step{name: name, begun: d.now()}
+	}
+	d.shown.done, d.shown.total = done, total
 	d.progress.stage(name, done, total)
 }
 
@@ -33,6 +34,13 @@ func (d *display) log(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.progress.log(line)
+}
+
+// warn says above the display what a user should know.
+func (d *display) warn(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.progress.warn(line)
 }
 
 // hide takes the display away until show.
@@ -51,8 +59,7 @@ func (d *display) show() {
 	}
 	d.hidden = false
 	d.progress = d.app.progress()
-	d.progress.stage(d.shown.name, d.shown.done, d.shown.total)
-	d.progress.note(d.shown.note)
+	d.progress.set(d.shown)
 }
 
 // done removes the display. It is idempotent.

@@ -42,7 +42,7 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // expectations says in words what the values of flags are.
 var expectations = map[string]string{
-	"int": "a whole number", "uint64": "a whole number, not negative", "bool": "true or false",
+	"int": "a whole number", "uint64": "a whole number, not negative", "bool": "true or false", "duration": "a time, such as 30s",
 }
 
 // exactly refuses other numbers of arguments.

@@ -141,11 +141,11 @@ type runFlags struct {
 	flags *pflag.FlagSet
 }
 
-func (f *runFlags) define(cmd *cobra.Command) {
+func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	threadsFlag(cmd, &f.threads)
-	f.defineGrid(cmd)
+	f.defineGrid(cmd, shape)
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way",
-		"auto", "push", "naive", "mirrored", "pull", "beamer")
+		"auto", "push", "naive", "mirrored", "pull", "whole", "ring", "beamer")
 	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
@@ -153,11 +153,17 @@ func (f *runFlags) define(cmd *cobra.Command) {
 	f.seeFlags.define(cmd)
 }
 
-// defineGrid defines the flags that say how a graph is dealt to partitions.
-func (f *runFlags) defineGrid(cmd *cobra.Command) {
+// columnOf and squareOf say which grid a number of partitions means.
+const (
+	columnOf = "grid Nx1"
+	squareOf = "the squarest grid there is"
+)
+
+// defineGrid defines the flags that say how a graph is dealt to partitions, so many of them in a grid of the shape.
+func (f *runFlags) defineGrid(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
-	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, grid Nx1")
-	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions, of which one side is 1")
+	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, "+shape)
+	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions: edges by row and column")
 	nothing(cmd, "workers")
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
@@ -167,53 +173,35 @@ func threadsFlag(cmd *cobra.Command, threads *int) {
 	nothing(cmd, "threads")
 }
 
-// partitions returns the number of partitions asked for, and the grid as RxC.
-func (f *runFlags) partitions() (int, string, error) {
+// partitions returns the grid of partitions asked for: where only their number is given, the one that of makes of it.
+func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
 	if f.grid != "" && f.flags.Changed("workers") {
-		return 0, "", usagef("--workers and --grid say the same: give one of them")
+		return graph.Grid{}, usagef("--workers and --grid say the same: give one of them")
 	}
-	n := f.workers
-	if n < 1 {
-		return 0, "", usagef("--workers: found %d, expected 1 or more", n)
+	if f.workers < 1 {
+		return graph.Grid{}, usagef("--workers: found %d, expected 1 or more", f.workers)
 	}
-	grid := fmt.Sprintf("%dx1", n)
+	grid := of(f.workers)
 	if f.grid != "" {
-		r, c, err := parseGrid(f.grid)
-		if err != nil {
-			return 0, "", err
+		var err error
+		if grid, err = graph.ParseGrid(f.grid); err != nil {
+			return graph.Grid{}, usagef("--grid: %v", err)
 		}
-		n, grid = r*c, fmt.Sprintf("%dx%d", r, c)
 	}
-	if n > graph.MaxPartitions {
-		return 0, "", usagef("found %d partitions, expected at most %d in one process", n, graph.MaxPartitions)
+	if n := grid.Partitions(); n > graph.MaxPartitions {
+		return graph.Grid{}, usagef("found %d partitions, expected at most %d in one process", n, graph.MaxPartitions)
 	}
-	return n, grid, nil
+	return grid, nil
 }
 
-// clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
-func (f *runFlags) clusterGrid() (rows, columns uint32, err error) {
+// clusterGrid returns the grid asked for, as partitions does; 0 by 0 leaves it to the master, which has a partition for
+// each worker.
+func (f *runFlags) clusterGrid(of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	if f.grid == "" && !f.flags.Changed("workers") {
 		return 0, 0, nil
 	}
-	_, grid, err := f.partitions()
-	if err != nil {
-		return 0, 0, err
-	}
-	r, c, err := parseGrid(grid)
-	return uint32(r), uint32(c), err
-}
-
-func parseGrid(s string) (r, c int, err error) {
-	rows, columns, ok := strings.Cut(strings.ToLower(s), "x")
-	r, err1 := strconv.Atoi(rows)
-	c, err2 := strconv.Atoi(columns)
-	if !ok || err1 != nil || err2 != nil || r < 1 || c < 1 || r > 1<<20 || c > 1<<20 {
-		return 0, 0, usagef("--grid: found %q, expected RxC, such as 4x1", s)
-	}
-	if r > 1 && c > 1 {
-		return 0, 0, usagef("--grid %dx%d: grids with both sides above 1 are not there yet; --grid %dx1 has as many partitions", r, c, r*c)
-	}
-	return r, c, nil
+	grid, err := f.partitions(of)
+	return uint32(grid.Rows), uint32(grid.Columns), err
 }
 
 func (f *runFlags) team() (*parallel.Team, error) {

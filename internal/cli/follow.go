@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -31,8 +32,8 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
 		return nil, err
 	}
-	if f.missed > 0 && (f.whole || f.tell != nil) {
-		f.display.log(fmt.Sprintf("superstep: warning: the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
+	if f.missed > 0 && f.whole {
+		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
 	}
 	// The stack of a program that failed is in no event.
 	job, err := f.client.Job(ctx, f.id)
@@ -98,15 +99,16 @@ func (f *followed) show(j *control.Job) {
 	}
 }
 
-// traceJob returns what records a job for --trace, nil where nobody asked. The returned function finishes the file.
-func (f *runFlags) traceJob() (*jobtrace.Teller, func() error) {
-	if f.trace == "" {
-		return nil, func() error { return nil }
+// tellJob returns what sums a job up and, for --trace, records it. The returned function finishes the file.
+func (f *runFlags) tellJob(m *history.Meter) (*jobtrace.Teller, func() error) {
+	all := trace.Tee{m}
+	finish := func() error { return nil }
+	if f.trace != "" {
+		w := &lateFile{path: f.trace}
+		all = append(all, trace.NewWriter(w))
+		finish = func() error { return cmp.Or(w.err, w.Close()) } // the teller drops errors; the file remembers them
 	}
-	w := &lateFile{path: f.trace}
-	journal := trace.NewWriter(w)
-	// The teller drops errors; the file remembers them.
-	return &jobtrace.Teller{New: func() trace.Journal { return journal }}, func() error { return cmp.Or(w.err, w.Close()) }
+	return &jobtrace.Teller{New: func() trace.Journal { return all }}, finish
 }
 
 // graphOf names the graph of a job as --graph does.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 )
@@ -49,6 +50,7 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
   superstep graph500 --scale 22 --json result.json --trace supersteps.jsonl
   superstep graph500 --scale 18 --sssp --roots 16
   superstep graph500 --scale 18 --workers 4 --delivery pull
+  superstep graph500 --scale 18 --grid 3x2
   superstep graph500 --scale 24 --sssp --master 10.0.0.1:7700 --token-file token`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +68,7 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second `SEED`")
 	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "run kernel 3, single-source shortest paths, too")
 	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
-	g.run.define(cmd)
+	g.run.define(cmd, squareOf)
 	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
 	g.cluster.define(cmd)
 	g.cluster.definePatience(cmd)
@@ -89,14 +91,16 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if g.roots < 1 {
 		return usagef("--roots: found %d, expected 1 or more", g.roots)
 	}
+	if g.sssp && g.run.delivery.value == "ring" {
+		return usagef("--delivery ring: for kernel 3 one message is not as good as all: expected pull, or no --sssp")
+	}
 	if g.onCluster() {
 		return g.executeOnCluster(ctx, generator.(generate.Kronecker))
 	}
-	_, grid, err := g.run.partitions()
+	grid, err := g.run.partitions(graph.Squarest)
 	if err != nil {
 		return err
 	}
-	rows, columns, _ := parseGrid(grid)
 	team, err := g.run.team()
 	if err != nil {
 		return err
@@ -116,7 +120,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	o.Trace, progress.tell = seen, seen
 	report, err := graph500.Run(ctx, graph500.Config{
 		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Rows: rows, Columns: columns, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
+		Grid: grid, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
 	})
 	progress.done()
 	err = errors.Join(err, seen.finish())

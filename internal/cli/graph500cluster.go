@@ -11,7 +11,9 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // onCluster reports whether the command line means a cluster.
@@ -52,7 +54,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 		},
 	}
 	var err error
-	if spec.Rows, spec.Columns, err = g.run.clusterGrid(); err != nil {
+	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {
 		return err
 	}
 	if err := writable(g.run.json, g.run.trace); err != nil {
@@ -60,7 +62,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 	}
 	d := g.app.display()
 	defer d.done()
-	c, err := g.cluster.open(d.log)
+	c, err := g.cluster.open(d.warn)
 	if err != nil {
 		return err
 	}
@@ -84,8 +86,9 @@ func (g *graph500Command) together(ctx context.Context, w *waiting, c *client.Cl
 		_, err := fmt.Fprintln(g.app.out, job.Id)
 		return err
 	}
-	tell, finish := g.run.traceJob()
-	job, err = (&followed{client: c, display: w.display, id: job.Id, tell: tell}).follow(ctx)
+	var meter history.Meter
+	tell, finish := g.run.tellJob(&meter)
+	job, err = (&followed{client: c, display: w.display, id: job.Id, tell: tell, whole: g.run.trace != ""}).follow(ctx)
 	if finished := finish(); err == nil {
 		err = finished
 	}

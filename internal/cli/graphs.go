@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/graph"
 )
 
 // graphs is `superstep graphs`.
@@ -20,8 +21,9 @@ it is dropped or a worker that holds a share of it is gone, and many jobs can ru
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs list
   superstep run wcc --graph catalog:web`,
-		Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+		Args:                       noCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph())
 	return cmd
@@ -60,7 +62,7 @@ says which. An interrupt ends the loading.`,
 	l.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
 	l.input.define(cmd)
 	l.store.define(cmd)
-	l.run.defineGrid(cmd)
+	l.run.defineGrid(cmd, columnOf)
 	l.client.define(cmd)
 	l.client.defineJSON(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
@@ -79,12 +81,12 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 		source.Weights = ""
 	}
 	request := &control.LoadGraphRequest{Name: name, Source: source}
-	if request.Rows, request.Columns, err = l.run.clusterGrid(); err != nil {
+	if request.Rows, request.Columns, err = l.run.clusterGrid(graph.Of); err != nil {
 		return err
 	}
 	d := l.app.display()
 	defer d.done()
-	c, err := l.client.open(d.log)
+	c, err := l.client.open(d.warn)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ func (a *app) master() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "master",
 		Short: "Lead a cluster",
-		Long: `Lead a cluster: keep the workers that register, and answer superstep status, jobs and cancel, all on one port.
+		Long: `Lead a cluster: keep the workers that register, run jobs on them, and answer superstep run --master, graph500 --master,
+graphs, status, jobs, watch, logs, result and cancel, all on one port.
 curl http://ADDR/debug/status shows how the cluster is. Prometheus finds metrics at /metrics, and where the workers have theirs
 at /metrics/targets; /healthz and /readyz are for what starts processes. An interrupt stops it.`,
 		Example: `  superstep master

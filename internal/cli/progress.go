@@ -95,6 +95,13 @@ func (p *progress) note(text string) {
 	p.mu.Unlock()
 }
 
+// set shows a step as it is.
+func (p *progress) set(s step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = s
+}
+
 // log writes a line of the program's above the display.
 func (p *progress) log(line string) {
 	if p.bars != nil {
@@ -107,9 +114,13 @@ func (p *progress) log(line string) {
 	}
 }
 
-// warn is log for what a user should know, once the display is gone.
+// warn is log for what a user should know.
 func (p *progress) warn(line string) {
-	p.logs.say(slog.LevelWarn, line)
+	if p.bars != nil {
+		p.logs.to(p.bars).say(slog.LevelWarn, line)
+	} else {
+		p.logs.say(slog.LevelWarn, line)
+	}
 	if p.tell != nil {
 		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: "warn", Text: line})
 	}

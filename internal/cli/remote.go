@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // catalogPrefix is what --graph of a graph of the cluster begins with.
@@ -92,7 +93,7 @@ func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
 	}
 	d := r.app.display()
 	defer d.done()
-	c, err := r.cluster.open(d.log)
+	c, err := r.cluster.open(d.warn)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	if spec.Source, err = graphSource(r.graph, &r.input, r.store.options()); err != nil {
 		return nil, err
 	}
-	spec.Rows, spec.Columns, err = r.run.clusterGrid()
+	spec.Rows, spec.Columns, err = r.run.clusterGrid(graph.Of)
 	return spec, err
 }
 
@@ -183,7 +184,8 @@ func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec)
 		_, err := fmt.Fprintln(j.app.out, job.Id)
 		return err
 	}
-	tell, finish := j.run.traceJob()
+	var meter history.Meter
+	tell, finish := j.run.tellJob(&meter)
 	j.followed.id, j.followed.tell = job.Id, tell
 	job, err = j.followed.follow(ctx)
 	if finished := finish(); err == nil {
@@ -206,7 +208,7 @@ func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec)
 	}
 	j.report.WriteTime += time.Since(began).Seconds()
 	j.display.done()
-	return j.finish(j.report, nil)
+	return j.finish(j.report, &meter)
 }
 
 // of takes the figures of a job.

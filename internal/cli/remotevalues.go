@@ -82,11 +82,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
 func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) error {
-	e, err := j.app.entry(j.name)
-	if err != nil {
-		return err
-	}
-	if e.certificate == nil {
+	if e, err := j.app.entry(j.name); err != nil || e.certificate == nil {
 		return noCertificate(j.name)
 	}
 	j.source = spec.Source
@@ -135,7 +131,7 @@ func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.
 		here.input.maxExpand = fmt.Sprint(s.GetMaxExpand())
 	}
 	local := &runJob{
-		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.display, report: &runReport{}, parts: 1,
+		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.display, report: &runReport{}, grid: graph.Of(1), seen: &sight{},
 		stored: graph.Options{Duplicates: d, DropLoops: s.GetDropLoops(), UnitWeights: s.GetUnitWeights()},
 	}
 	if s.GetWeights() == "float32" {
@@ -204,19 +200,23 @@ func valuesOf[V any](f *fetched) func(id pregel.VertexID) V {
 	return func(id pregel.VertexID) (value V) {
 		text := f.texts[f.graph.Order[id]]
 		var err error
+		expected := "" // of the types there are
 		switch v := any(&value).(type) {
 		case *pregel.VertexID:
 			*v, err = f.vertex(text)
+			expected = "the id of a vertex, or -1"
 		case *int64:
 			*v, err = strconv.ParseInt(text, 10, 64)
+			expected = "a whole number"
 		case *float64:
 			*v, err = strconv.ParseFloat(text, 64)
+			expected = "a number"
 		default:
 			err = errors.ErrUnsupported
 		}
 		if err != nil {
 			f.once.Do(func() {
-				f.err = fmt.Errorf("found the value %.80q of vertex %d, expected a %T", text, f.graph.Label(id), value)
+				f.err = fmt.Errorf("found the value %.80q of vertex %d, expected %s", text, f.graph.Label(id), expected)
 			})
 		}
 		return value

@@ -80,7 +80,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
 	r.input.define(cmd)
 	r.store.define(cmd)
-	r.run.define(cmd)
+	r.run.define(cmd, columnOf)
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	nothing(cmd, "max-supersteps")
 	r.cluster.define(cmd)
@@ -117,7 +117,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
-	parts, grid, err := r.run.partitions()
+	grid, err := r.run.partitions(graph.Of)
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,11 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	defer seen.close()
 	progress.tell = seen
 	report := &runReport{
-		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: parts, Grid: grid, Delivery: r.run.delivery.value,
-		partitions: parts,
+		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: grid.Partitions(), Grid: grid.String(), Delivery: r.run.delivery.value,
+		partitions: grid.Partitions(),
 	}
 	j := &runJob{
-		runCommand: r, entry: e, values: values, team: team, progress: progress, seen: seen, report: report, parts: parts,
+		runCommand: r, entry: e, values: values, team: team, progress: progress, seen: seen, report: report, grid: grid,
 		stored: r.store.options(),
 	}
 	defer j.close()
@@ -165,15 +165,13 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	return nil
 }
 
-// finish writes the report: to standard output, unless the values went there. m has the summary of a local run.
+// finish writes the report: to standard output, unless the values went there.
 func (r *runCommand) finish(report *runReport, m *history.Meter) error {
 	r.app.warnUnconverged(report)
 	w := r.app.text(r.output, r.run.json)
 	report.text(w)
-	if m != nil {
-		for _, line := range m.Lines() {
-			fmt.Fprintln(w, line)
-		}
+	for _, line := range m.Lines() {
+		fmt.Fprintln(w, line)
 	}
 	return r.app.writeJSON(r.run.json, report)
 }
@@ -187,7 +185,7 @@ type runJob struct {
 	progress stages
 	seen     *sight
 	report   *runReport
-	parts    int
+	grid     graph.Grid
 	stored   graph.Options
 
 	in    *edges.Input
@@ -256,7 +254,7 @@ func (j *runJob) rehearse(ctx context.Context) error {
 	}
 	none := edges.NewPacked(1, 0, program.Weights())
 	defer none.Close()
-	g, err := graph.Build(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
+	g, err := graph.Build(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: j.grid})
 	if err != nil {
 		return err
 	}
@@ -286,6 +284,7 @@ func (j *runJob) load(ctx context.Context) error {
 		return err
 	}
 	o := j.stored
+	o.Grid = j.grid
 	o.Weights, request.IfAny = weightsFor(j.entry, program.Weights(), o.UnitWeights)
 	if j.stored.Weights == edges.Float32 && o.Weights != edges.Unweighted {
 		o.Weights = edges.Float32
@@ -305,8 +304,11 @@ func (j *runJob) load(ctx context.Context) error {
 	if request.IfAny && !j.in.Edges.Weighted() {
 		o.Weights = edges.Unweighted
 	}
-	o.Partitions, o.Team, o.Progress = j.parts, j.team, j.progress.stage
+	o.Team, o.Progress = j.team, j.progress.stage
 	if j.graph, err = graph.Build(ctx, j.in, o); err != nil {
+		return err
+	}
+	if err := program.Ready(ctx, j.graph, j.team); err != nil {
 		return err
 	}
 	if !j.verify {

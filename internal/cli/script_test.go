@@ -30,15 +30,20 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command line as a user does.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+func runScripts(t *testing.T, dir string) {
 	examples, err := filepath.Abs("../graphio/testdata/graphalytics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
+			c := &processes{env: e.Vars, dir: e.WorkDir, running: map[string]*member{}}
+			e.Values[clusterKey{}] = c
+			e.Defer(func() { c.end(t) })
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -49,6 +54,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut,
+			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "crash": crashProcess, "restart": restartMaster, "until": untilJob,
 		},
 	})
 }

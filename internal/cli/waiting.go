@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type waiting struct {
 	over     bool   // it has ended
 	wanted   bool   // to be cancelled as soon as it is taken
 	stopping bool   // it was told to end
+	asking   bool   // what to do
 	calls    sync.WaitGroup
 }
 
@@ -72,11 +74,11 @@ func (w *waiting) outcome(err, cause error) error {
 	case err == nil:
 		return nil
 	case errors.Is(cause, errDetached):
-		text := fmt.Sprintf("superstep: job %s goes on: superstep watch %s shows it", w.id, w.id)
+		text := fmt.Sprintf("job %s goes on: superstep watch %s shows it", w.id, w.id)
 		if w.kept {
 			text += fmt.Sprintf(", superstep result %s has what it computes", w.id)
 		}
-		fmt.Fprintln(w.app.err, text)
+		w.app.notices().say(slog.LevelInfo, "superstep: "+text)
 		return nil
 	case w.stopping && errors.As(err, &ended) && ended.cancelled():
 		return fmt.Errorf("interrupted: job %s is cancelled", w.id)
@@ -109,6 +111,9 @@ func (w *waiting) ended(job *control.Job) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
+	if w.asked() {
+		w.display.show()
+	}
 	if w.stopping && job.State == control.JobState_JOB_STATE_DONE {
 		w.stop(errGaveUp)
 		return errGaveUp
@@ -126,30 +131,15 @@ func (w *waiting) told() bool {
 // listen hears interrupts and answers until done.
 func (w *waiting) listen(signals <-chan os.Signal, done <-chan struct{}) {
 	var answers <-chan string
-	asking := false
 	for {
 		select {
 		case s := <-signals:
-			ask := s == os.Interrupt && !asking && w.interactive()
-			if asking {
-				fmt.Fprintln(w.app.err)
-				asking = false
-			}
-			if w.interrupt(ask) {
-				asking = true
-				if answers == nil {
-					answers = w.answers()
-				}
-				w.ask()
+			if w.interrupt(s == os.Interrupt && w.interactive()) && answers == nil {
+				answers = w.answers()
 			}
 		case text := <-answers:
-			if asking {
-				asking = !w.answer(text)
-			}
+			w.answer(text)
 		case <-done:
-			if asking {
-				fmt.Fprintln(w.app.err)
-			}
 			return
 		}
 	}
@@ -161,17 +151,19 @@ func (w *waiting) interactive() bool {
 	return ok && too && terminal(in) && terminal(out)
 }
 
-// interrupt does what an interrupt does now, and reports whether to ask what that is.
+// interrupt does what an interrupt does now, and reports whether it asks what that is.
 func (w *waiting) interrupt(ask bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	again := w.asked()
 	switch {
 	case w.over, w.stopping, w.id == "" && w.wanted:
 		w.stop(errGaveUp)
 	case w.id == "":
 		w.wanted = true
-		w.display.stage("interrupted: waiting for the master's answer", 0, 0)
-	case ask:
+		w.display.warn("interrupted: waiting for the master's answer")
+	case ask && !again:
+		w.ask()
 		return true
 	default:
 		w.cancel()
@@ -195,7 +187,19 @@ func (w *waiting) cancel() {
 	time.AfterFunc(endTime, func() { w.stop(fmt.Errorf("waited %v for it", endTime)) })
 }
 
+// asked ends the question, and reports whether there was one. The lock is held.
+func (w *waiting) asked() bool {
+	if !w.asking {
+		return false
+	}
+	w.asking = false
+	fmt.Fprintln(w.app.err)
+	return true
+}
+
+// ask asks what to do. The lock is held.
 func (w *waiting) ask() {
+	w.asking = true
 	w.display.hide()
 	fmt.Fprintf(w.app.err, "job %s: d detaches from it, c cancels it, Enter goes on waiting [d/c] ", w.id)
 }
@@ -219,20 +223,22 @@ func (w *waiting) answers() <-chan string {
 	return lines
 }
 
-// answer takes an answer and reports whether it was one.
-func (w *waiting) answer(text string) bool {
+// answer takes a line, which is an answer if there was a question.
+func (w *waiting) answer(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.asking {
+		return
+	}
+	w.asking = false
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "d", "detach":
 		w.stop(errDetached)
 	case "c", "cancel":
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		w.cancel()
 	case "":
 		w.display.show()
 	default:
 		w.ask()
-		return false
 	}
-	return true
 }

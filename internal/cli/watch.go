@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // aJob is what commands for one job want.
@@ -32,7 +34,7 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d := a.display()
 			defer d.done()
-			c, err := f.open(d.log)
+			c, err := f.open(d.warn)
 			if err != nil {
 				return err
 			}
@@ -53,8 +55,9 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 				}
 				return outcome(last, false)
 			}
-			tell, finish := run.traceJob()
-			w := &followed{client: c, display: d, id: args[0], tell: tell}
+			var meter history.Meter
+			tell, finish := run.tellJob(&meter)
+			w := &followed{client: c, display: d, id: args[0], tell: tell, whole: run.trace != ""}
 			job, err := w.follow(cmd.Context())
 			if finished := finish(); err == nil {
 				err = finished
@@ -74,6 +77,9 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 			fmt.Fprintf(a.out, "job %s is done\n", job.Id)
 			a.warnUnconverged(report)
 			report.text(a.out)
+			for _, line := range meter.Lines() {
+				fmt.Fprintln(a.out, line)
+			}
 			return nil
 		},
 	}
@@ -113,7 +119,7 @@ func (a *app) result() *cobra.Command {
 			}
 			d := a.display()
 			defer d.done()
-			c, err := f.open(d.log)
+			c, err := f.open(d.warn)
 			if err != nil {
 				return err
 			}
@@ -146,7 +152,7 @@ master keeps the last two thousand events of a job that runs, and two hundred of
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.open(func(line string) { fmt.Fprintln(a.err, line) })
+			c, err := f.open(func(line string) { a.notices().say(slog.LevelWarn, line) })
 			if err != nil {
 				return err
 			}

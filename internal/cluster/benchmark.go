@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -23,6 +24,7 @@ import (
 type benchmark struct {
 	epoch      uint32
 	placements []*control.Placement
+	grid       graph.Grid
 	roots      int
 	team       *parallel.Team
 	session    *mesh.Session
@@ -85,7 +87,7 @@ func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Gener
 	if err != nil {
 		return nil, err
 	}
-	b := &benchmark{epoch: t.Epoch, placements: g.Placements, roots: int(g.Spec.GetRoots()), team: x.team()}
+	b := &benchmark{epoch: t.Epoch, placements: g.Placements, grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, roots: int(g.Spec.GetRoots()), team: x.team()}
 	if err := x.take(ctx, t, b, generator, g.Spec); err != nil {
 		b.close()
 		return nil, lost(x.options.Name, err)
@@ -111,7 +113,7 @@ func (x *Executor) take(ctx context.Context, t worker.Task, b *benchmark, genera
 		return err
 	}
 	b.share = graph500.NewShare(group, 0, graph500.ShareConfig{
-		Generator: generator, SSSP: spec.Sssp, Validate: spec.Validate, Owner: layoutOf(b.placements).Owner,
+		Generator: generator, SSSP: spec.Sssp, Validate: spec.Validate, Owner: layoutOf(b.placements).Owner, Grid: b.grid,
 		Build: buildShare, Team: b.team, Spoil: x.options.Spoil,
 	})
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,20 +100,44 @@ func (x *Executor) Close() {
 }
 
 // Reset forgets all jobs and graphs.
-func (x *Executor) Reset() {
+func (x *Executor) Reset() { x.Keep(nil, nil)() }
+
+// Keep forgets all jobs and graphs but these.
+func (x *Executor) Keep(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
-	jobs, graphs, benchmarks := x.jobs, x.graphs, x.benchmarks
-	x.jobs, x.graphs, x.benchmarks = map[string]*job{}, map[string]*loaded{}, map[string]*benchmark{}
-	x.mu.Unlock()
-	for _, j := range jobs {
-		j.close()
-		x.leave(j.graph)
+	defer x.mu.Unlock()
+	var oldJobs []*job
+	for id, j := range x.jobs {
+		if !slices.Contains(jobs, id) {
+			delete(x.jobs, id)
+			oldJobs = append(oldJobs, j)
+		}
 	}
-	for _, b := range benchmarks {
-		b.close()
+	var oldGraphs []*loaded
+	for name, g := range x.graphs {
+		if !slices.Contains(graphs, name) {
+			delete(x.graphs, name)
+			oldGraphs = append(oldGraphs, g)
+		}
 	}
-	for _, g := range graphs {
-		x.drop(g)
+	var oldBenchmarks []*benchmark
+	for id, b := range x.benchmarks {
+		if !slices.Contains(jobs, id) {
+			delete(x.benchmarks, id)
+			oldBenchmarks = append(oldBenchmarks, b)
+		}
+	}
+	return func() {
+		for _, b := range oldBenchmarks {
+			b.close()
+		}
+		for _, j := range oldJobs {
+			j.close()
+			x.leave(j.graph)
+		}
+		for _, g := range oldGraphs {
+			x.drop(g)
+		}
 	}
 }
 
@@ -137,23 +162,29 @@ func own(placements []*control.Placement, name string) []int {
 }
 
 // Load loads this worker's partitions of a graph.
-func (x *Executor) Load(ctx context.Context, _ worker.Task, l *control.Load) (*control.LoadReport, error) {
+func (x *Executor) Load(ctx context.Context, t worker.Task, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
-	if l.Rows > 1 && l.Columns > 1 {
-		return nil, fmt.Errorf("a grid of %dx%d: grids with both sides above 1 are not there yet; %dx1 has as many partitions", l.Rows, l.Columns, l.Rows*l.Columns)
-	}
 	team := x.team()
 	defer team.Close()
-	s, err := loadShare(ctx, l, own(l.Placements, x.options.Name), team)
+	s, err := loadShare(ctx, l, own(l.Placements, x.options.Name), team, t.Progress)
 	if err != nil {
 		return nil, err
 	}
+	g := &loaded{share: s}
 	x.mu.Lock()
 	old := x.graphs[l.Graph]
-	x.graphs[l.Graph] = &loaded{share: s}
+	stopped := context.Cause(ctx)
+	if stopped != nil {
+		old = g
+	} else {
+		x.graphs[l.Graph] = g
+	}
 	x.mu.Unlock()
 	if old != nil {
 		x.drop(old)
+	}
+	if stopped != nil {
+		return nil, stopped
 	}
 	return &control.LoadReport{
 		Vertices: uint64(s.N), Edges: uint64(s.edges), Bytes: uint64(s.Bytes()), Directed: s.Directed,
@@ -252,8 +283,15 @@ func (x *Executor) Prepare(ctx context.Context, t worker.Task, p *control.Prepar
 		return nil, err
 	}
 	x.mu.Lock()
-	x.jobs[t.Job] = j
+	if err = context.Cause(ctx); err == nil {
+		x.jobs[t.Job] = j
+	}
 	x.mu.Unlock()
+	if err != nil {
+		j.close()
+		x.leave(g)
+		return nil, err
+	}
 	facts, err := j.facts()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -61,6 +62,7 @@ func (x *Executor) begin(ctx context.Context, t worker.Task, name string, progra
 		}
 	}()
 	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
+	o.Alpha, o.Beta = collective.Unmeasured.Alpha, collective.Unmeasured.Gap
 	if run.GetTrace() {
 		o.Trace = told{}
 	}

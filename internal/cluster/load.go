@@ -55,12 +55,13 @@ type share struct {
 }
 
 // loadShare loads this worker's partitions of a graph. Every worker makes the whole graph, and uses its partitions.
-func loadShare(ctx context.Context, l *control.Load, own []int, team *parallel.Team) (*share, error) {
+func loadShare(ctx context.Context, l *control.Load, own []int, team *parallel.Team, progress func(stage string, done, total int64)) (*share, error) {
 	s, err := sourceOf(l.Source)
 	if err != nil {
 		return nil, err
 	}
-	s.store.Partitions, s.store.Team, s.request.Team = len(l.Placements), team, team
+	s.store.Grid, s.store.Team, s.request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, team, team
+	s.store.Progress, s.request.Progress = progress, progress
 	s.request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
 		return graph.LeastBytes(vertices, tuples, directed, s.store)
 	}

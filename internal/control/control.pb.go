@@ -1049,8 +1049,11 @@ func (*ToWorker_Command) isToWorker_Body() {}
 
 func (*ToWorker_Goodbye) isToWorker_Body() {}
 
+// Attached begins a session. The worker forgets what it holds of other jobs and graphs: they ended while it was not there.
 type Attached struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Jobs          []string               `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Graphs        []string               `protobuf:"bytes,2,rep,name=graphs,proto3" json:"graphs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1083,6 +1086,20 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Attached) GetJobs() []string {
+	if x != nil {
+		return x.Jobs
+	}
+	return nil
+}
+
+func (x *Attached) GetGraphs() []string {
+	if x != nil {
+		return x.Graphs
+	}
+	return nil
 }
 
 // Beat answers a heartbeat.
@@ -3055,6 +3072,8 @@ type Generate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *Graph500              `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
+	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
+	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3101,6 +3120,20 @@ func (x *Generate) GetPlacements() []*Placement {
 		return x.Placements
 	}
 	return nil
+}
+
+func (x *Generate) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Generate) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
 }
 
 // Construct is kernel 1.
@@ -5868,9 +5901,10 @@ const file_control_proto_rawDesc = "" +
 	"\x04beat\x18\x02 \x01(\v2\x1a.superstep.control.v1.BeatH\x00R\x04beat\x129\n" +
 	"\acommand\x18\x03 \x01(\v2\x1d.superstep.control.v1.CommandH\x00R\acommand\x129\n" +
 	"\agoodbye\x18\x04 \x01(\v2\x1d.superstep.control.v1.GoodbyeH\x00R\agoodbyeB\x06\n" +
-	"\x04body\"\n" +
-	"\n" +
-	"\bAttached\"\x06\n" +
+	"\x04body\"6\n" +
+	"\bAttached\x12\x12\n" +
+	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
+	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
 	"\aGoodbye\"\x96\x04\n" +
 	"\aCommand\x12\x0e\n" +
@@ -6043,12 +6077,14 @@ const file_control_proto_rawDesc = "" +
 	"\x05roots\x18\x03 \x01(\v2\x1f.superstep.control.v1.FindRootsH\x00R\x05roots\x126\n" +
 	"\x06search\x18\x04 \x01(\v2\x1c.superstep.control.v1.SearchH\x00R\x06search\x123\n" +
 	"\x05judge\x18\x05 \x01(\v2\x1b.superstep.control.v1.JudgeH\x00R\x05judgeB\x06\n" +
-	"\x04step\"\x7f\n" +
+	"\x04step\"\xad\x01\n" +
 	"\bGenerate\x122\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1e.superstep.control.v1.Graph500R\x04spec\x12?\n" +
 	"\n" +
 	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\v\n" +
+	"placements\x12\x12\n" +
+	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\v\n" +
 	"\tConstruct\"\v\n" +
 	"\tFindRoots\"\x8e\x01\n" +
 	"\x06Search\x12\x16\n" +

@@ -35,10 +35,10 @@ type Share struct {
 	Repeated func(ctx context.Context, place int, id uint64) error
 }
 
-// Span is a part of a file, in bytes of its content, and what it is a part of: each begins where that of the rank before
-// ends.
+// Span is a part of a file's content, in bytes: each begins where that of the rank before ends. Size is the file's, in
+// bytes, the same everywhere.
 type Span struct {
-	From, To, Of int64
+	From, To, Size int64
 }
 
 // Whole returns an input as the only share.

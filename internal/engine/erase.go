@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -22,12 +23,15 @@ type Program interface {
 	Name() string
 	// Weights is the type of weights its combiner wants, or Unweighted.
 	Weights() edges.Weights
+	// Ready makes what of a graph the program needs and loading it did not make.
+	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
 	// Bind makes a job of it.
 	Bind(g *graph.Graph, o Options) (Bound, error)
 	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
 	Share(g *graph.Graph, o Options) (Share, error)
 	Lead(o Options, facts []*Facts) (Lead, error)
-	// Codec encodes its messages between processes: nil if they travel as they lie in memory, an error if they cannot.
+	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
+	// what aggregators hold, cannot travel.
 	Codec() (transport.Codec, error)
 }
 
@@ -74,6 +78,13 @@ func (e *erased[V, M]) Weights() edges.Weights {
 	}
 }
 
+func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
+	if e.methods.direction == pregel.Out {
+		return nil
+	}
+	return g.Turn(ctx, team)
+}
+
 func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
 	j, err := NewJob(g, e.program, o)
 	if err != nil {
@@ -91,6 +102,11 @@ func (e *erased[V, M]) Share(g *graph.Graph, o Options) (Share, error) {
 }
 
 func (e *erased[V, M]) Codec() (transport.Codec, error) {
+	for _, a := range e.methods.aggregates {
+		if err := pack.Carried(a.Type()); err != nil {
+			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", e.Name(), a.Name(), a.Type(), err)
+		}
+	}
 	if mem.PointerFree[M]() {
 		return nil, nil
 	}

@@ -34,6 +34,9 @@ func (j *Job[V, M]) facts() *Facts {
 		},
 		Rates: r.measure(),
 	}
+	if j.options.Alpha > 0 {
+		f.Rates.Alpha, f.Rates.Beta = j.options.Alpha, j.options.Beta
+	}
 	for _, r := range j.runners {
 		f.Load.Arcs += r.outEdges
 		for _, ways := range r.layout.Blocks {

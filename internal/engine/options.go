@@ -21,6 +21,8 @@ type Options struct {
 	Uncombined bool
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
+	// Alpha and Beta are the seconds it takes to carry a byte, and a frame, to a partition of another process; 0 within one.
+	Alpha, Beta float64
 	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
 	MaxSupersteps int
 	// Trace gets a record of every superstep of every partition, or is nil. Messages that turn out to reach nobody have

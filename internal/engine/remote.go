@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -143,7 +144,7 @@ func (s *share[V, M]) Superstep(ctx context.Context, given *Command) ([]*Report,
 // it encodes to.
 func encodeCells(out []byte, aggregates []pregel.Aggregate, cells []pregel.Cell) ([]byte, error) {
 	for _, a := range aggregates {
-		data, err := cells[a.Number()].Encode()
+		data, err := cells[a.Number()].Encode(pack.Value)
 		if err != nil {
 			return nil, fmt.Errorf("aggregator %s: %w", a.Name(), err)
 		}
@@ -162,7 +163,7 @@ func decodeCells(aggregates []pregel.Aggregate, data []byte, into []pregel.Cell)
 		if data = data[4:]; n > len(data) {
 			return fmt.Errorf("aggregator %s: %d bytes of %d came", a.Name(), len(data), n)
 		}
-		if err := into[a.Number()].Decode(data[:n]); err != nil {
+		if err := into[a.Number()].Decode(data[:n], pack.IntoValue); err != nil {
 			return fmt.Errorf("aggregator %s: %w", a.Name(), err)
 		}
 		data = data[n:]

@@ -125,7 +125,7 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	}
 	var wrong []string
 	if n := g.Vertices(); n > maxVertices {
-		wrong = append(wrong, fmt.Sprintf("%d vertices are too many, at most %d (2^32) can be loaded", n, uint64(maxVertices)))
+		wrong = append(wrong, tooManyVertices(n))
 	}
 	if need > available {
 		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available", g.Edges(), mem.Text(need), mem.Text(available)))
@@ -134,6 +134,18 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 		return nil
 	}
 	return fmt.Errorf("generator %s: %s", g.Name(), strings.Join(wrong, "; "))
+}
+
+func tooManyVertices(n uint64) string {
+	return fmt.Sprintf("%d vertices are too many, at most %d (2^32) can be loaded", n, uint64(maxVertices))
+}
+
+// vertexLimit refuses graphs of more vertices than can be loaded.
+func vertexLimit(g Generator) error {
+	if n := g.Vertices(); n > maxVertices {
+		return fmt.Errorf("generator %s: %s", g.Name(), tooManyVertices(n))
+	}
+	return nil
 }
 
 // packedBytes returns the size of the list that holds the graph.

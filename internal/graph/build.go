@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// maxVertices keeps slots, padding included, in 32 bits.
-const maxVertices = 1<<32 - 1<<20
+// MaxVertices is the largest number of vertices: it keeps slots, padding included, in 32 bits.
+const MaxVertices = 1<<32 - 1<<20
 
 // MaxPartitions is the largest number of partitions in one process.
 const MaxPartitions = 4096
@@ -23,21 +21,15 @@ const MaxPartitions = 4096
 // builder carries a graph from pass to pass. What is in tmp is given back as soon as it is not needed, so that the edge
 // list and one copy of the adjacency is all that is large at any time.
 type builder struct {
-	g        *Graph
-	o        Options
-	list     edges.List
-	labels   edges.Labels
-	n        int
-	directed bool
-	team     *parallel.Team
-	tmp      *mem.Arena
-	lists    *mem.Arena // of what scatter makes: the graph's, if it is to stay
+	assembler
+	list   edges.List
+	labels edges.Labels
 
 	uniqueArena mem.Arena
 	raw, unique degrees // with and without duplicates
 	loops       int
 	dropped     atomic.Int64
-	duplicate   atomic.Pointer[[2]uint64] // one that was found
+	duplicate   atomic.Pointer[[2]uint64] // the least that was found
 }
 
 // Build makes a graph of an input. The input's tuples are read in several passes, and left as they are: to find the
@@ -50,34 +42,18 @@ func Build(ctx context.Context, in *edges.Input, o Options) (*Graph, error) {
 	if err := o.validate(in); err != nil {
 		return nil, err
 	}
-	team := o.Team
-	if team == nil {
-		team = parallel.NewTeam(1, false)
-	}
-	g := &Graph{
-		Name: in.Name, Directed: in.Directed, Weights: o.Weights, Options: o, Labels: in.Labels,
-		Tuples: in.Edges.Len(), arena: new(mem.Arena),
-	}
-	g.Options.Team, g.Options.Progress = nil, nil
-	b := &builder{g: g, o: o, list: in.Edges, labels: in.Labels, n: in.Vertices, directed: in.Directed, team: team, tmp: new(mem.Arena), lists: g.arena}
-	if !o.Grid.Flat() {
-		b.lists = new(mem.Arena)
-		defer b.lists.Close()
-	}
+	g := &Graph{Name: in.Name, N: in.Vertices, Directed: in.Directed, Labels: in.Labels, Tuples: in.Edges.Len()}
+	b := &builder{assembler: newAssembler(g, o), list: in.Edges, labels: in.Labels}
+	b.uniqueArena.Meter = o.Meter
 	built := false
 	defer func() {
-		b.tmp.Close()
 		b.uniqueArena.Close()
-		if !built { // an error, or a panic for want of memory
-			g.Close()
-		}
+		b.end(built)
 	}()
 	if err := b.build(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	built = true
-	// A graph that is forgotten rather than closed gives its memory back too.
-	runtime.AddCleanup(g, func(a *mem.Arena) { a.Close() }, g.arena)
 	return g, nil
 }
 
@@ -101,8 +77,8 @@ func (o Options) validate(in *edges.Input) error {
 	if o.Partitions > MaxPartitions {
 		errs = append(errs, fmt.Errorf("%d partitions: at most %d in one process", o.Partitions, MaxPartitions))
 	}
-	if in.Vertices > maxVertices {
-		errs = append(errs, fmt.Errorf("%s: %d vertices: at most %d in one process", in.Name, in.Vertices, maxVertices))
+	if in.Vertices > MaxVertices {
+		errs = append(errs, fmt.Errorf("%s: %w", in.Name, TooManyVertices(uint64(in.Vertices))))
 	}
 	if o.Weights != edges.Unweighted && !in.Edges.Weighted() && !o.UnitWeights {
 		errs = append(errs, fmt.Errorf("%s: the edges have no weights", in.Name))
@@ -115,8 +91,8 @@ func (b *builder) build(ctx context.Context) error {
 	if err := b.discover(ctx); err != nil {
 		return err
 	}
-	if b.n > maxVertices {
-		return fmt.Errorf("%d vertices: at most %d in one process", b.n, maxVertices)
+	if b.g.N > MaxVertices {
+		return TooManyVertices(uint64(b.g.N))
 	}
 	if err := b.fits(); err != nil {
 		return err
@@ -124,7 +100,7 @@ func (b *builder) build(ctx context.Context) error {
 	if err := b.count(ctx); err != nil {
 		return err
 	}
-	g.N, g.Loops = b.n, b.loops
+	g.Loops = b.loops
 	b.unique = b.raw
 	if b.o.Duplicates != KeepDuplicates {
 		if err := b.distinct(ctx); err != nil {
@@ -136,9 +112,8 @@ func (b *builder) build(ctx context.Context) error {
 	if b.o.TupleDegrees {
 		b.keepTupleDegrees()
 	}
-	g.Parts = make([]*Partition, b.o.Partitions)
 	for i := range g.Parts {
-		g.Parts[i] = &Partition{Index: i, Of: len(g.Parts), Owned: owned(b.n, i, len(g.Parts)), graph: g}
+		b.own(i)
 	}
 	b.storeDegrees()
 	if b.o.Duplicates != KeepDuplicates {
@@ -147,59 +122,66 @@ func (b *builder) build(ctx context.Context) error {
 	}
 	out := b.raw.out
 	in := out
-	if b.directed {
+	if b.g.Directed {
 		in = b.raw.in
 	}
 	if err := b.adjacency(ctx, in, true); err != nil {
 		return err
 	}
-	for _, p := range g.Parts {
-		g.Arcs += uint64(len(p.In.Adj))
-	}
-	if !b.o.Grid.Flat() {
-		return b.blocks(ctx)
-	}
-	if b.directed {
+	if g.Directed && b.o.Grid.Flat() {
 		if err := b.adjacency(ctx, out, false); err != nil {
 			return err
 		}
 	}
-	for _, p := range g.Parts {
-		if !b.directed {
-			p.Out = p.In
-		}
-	}
-	return b.link(ctx)
+	return b.join(ctx, nil)
 }
 
-// blocks cuts the lists of in-edges into the blocks of a grid that is not flat.
-func (b *builder) blocks(ctx context.Context) error {
-	c := &cutter{g: b.g, team: b.team, parts: b.g.Parts, tmp: b.tmp}
-	for _, p := range b.g.Parts {
-		p.begin(b.o.Grid)
-		c.lists = append(c.lists, &p.In.Lists)
-	}
-	made, err := c.cut(ctx, b.lists.Close)
+// adjacency builds every partition's lists in one direction: of receivers (In) or senders (Out). raw are the rows'
+// lengths, duplicates included, by input vertex.
+func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
+	s, err := b.scatter(in, func(p *Partition, row uint32) int { return int(raw[b.g.Order[p.Global(row)]]) })
 	if err != nil {
 		return err
 	}
-	for i, p := range b.g.Parts {
-		p.In, p.along = nil, Blocks{made[i], made[i]}
+	defer s.tmp.Close()
+	if err := b.deal(ctx, s); err != nil {
+		return err
 	}
-	b.g.leastWeight()
-	return nil
+	return s.finish(ctx)
+}
+
+// deal reads the tuples and writes every arc into its bucket.
+func (b *builder) deal(ctx context.Context, s *scatter) error {
+	name, scan := "building the in-edges", b.scan
+	if !s.in {
+		name = "building the out-edges"
+	}
+	if b.o.Ordered() {
+		scan = b.scanInOrder
+	}
+	err := scan(ctx, name, func(worker int, block *edges.Block) error {
+		s.dealBlock(s.stage(worker), block)
+		return nil
+	})
+	if err == nil {
+		s.flushAll()
+	}
+	return err
 }
 
 // keepTupleDegrees keeps what the degrees were with duplicates, loops apart.
 func (b *builder) keepTupleDegrees() {
-	if b.o.DropLoops && !b.directed {
+	if b.o.DropLoops && !b.g.Directed {
 		b.g.TupleDegrees = b.raw.out // made in the graph's arena
 		return
 	}
-	b.g.TupleDegrees = mem.Make[uint32](b.g.arena, b.n)
+	b.g.TupleDegrees = mem.Make[uint32](b.g.arena, b.g.N)
 	copy(b.g.TupleDegrees, b.raw.out)
 	for i, d := range b.raw.in {
 		b.g.TupleDegrees[i] += d
+	}
+	if b.o.DropLoops {
+		return // they were not counted
 	}
 	var block edges.Block
 	for i := range edges.Blocks(b.list) {
@@ -208,7 +190,7 @@ func (b *builder) keepTupleDegrees() {
 		}
 		for j, u := range block.U[:block.N] {
 			if u == block.V[j] {
-				b.g.TupleDegrees[u] -= 1 + uint32(b2i(b.directed))
+				b.g.TupleDegrees[u] -= 1 + uint32(b2i(b.g.Directed))
 			}
 		}
 	}
@@ -220,14 +202,14 @@ func (b *builder) storeDegrees() {
 		size := (p.Owned + 63) &^ 63
 		p.OutDegrees = mem.Make[uint32](b.g.arena, size)
 		p.InDegrees = p.OutDegrees
-		if b.directed {
+		if b.g.Directed {
 			p.InDegrees = mem.Make[uint32](b.g.arena, size)
 		}
 		b.team.For(p.Owned, 1<<14, func(_, lo, hi int) {
 			for i := lo; i < hi; i++ {
 				v := b.g.Order[p.Global(uint32(i))]
 				p.OutDegrees[i] = b.unique.out[v]
-				if b.directed {
+				if b.g.Directed {
 					p.InDegrees[i] = b.unique.in[v]
 				}
 			}
@@ -292,28 +274,16 @@ func (b *builder) scanInOrder(ctx context.Context, stage string, f func(worker i
 	return nil
 }
 
-func (b *builder) progress(stage string, done, total int64) {
-	if b.o.Progress != nil {
-		b.o.Progress(stage, min(done, total), total)
-	}
-}
-
-// weight returns what the builder stores for a tuple's weight.
-func (b *builder) weight(w float64) float64 {
-	if b.o.UnitWeights {
-		return 1
-	}
-	if b.o.Weights == edges.Float32 {
-		return float64(float32(w))
-	}
-	return w
-}
-
 func b2i(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
+}
+
+// TooManyVertices says that a graph has more than MaxVertices.
+func TooManyVertices(n uint64) error {
+	return fmt.Errorf("%d vertices: at most %d in one process", n, MaxVertices)
 }
 
 // tooMany says that a partition's lists need more than 32-bit offsets.

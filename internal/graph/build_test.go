@@ -303,6 +303,13 @@ func TestTupleDegrees(t *testing.T) {
 		if g.Loops != 2 || g.Dropped != 1 || g.Connected != 3 {
 			t.Errorf("%d loops, %d dropped, %d connected", g.Loops, g.Dropped, g.Connected)
 		}
+		in.Directed = true
+		if g, err = Build(context.Background(), in, Options{TupleDegrees: true, DropLoops: drop}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []uint32{2, 3, 1, 0}; !slices.Equal(g.TupleDegrees, want) {
+			t.Errorf("directed, drop loops %t: %v, want %v", drop, g.TupleDegrees, want)
+		}
 	}
 }
 

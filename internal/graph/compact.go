@@ -22,7 +22,7 @@ func (s *scatter) compact() {
 		k.at = at
 		at += k.kept
 	}
-	arena := s.b.lists
+	arena := s.a.lists
 	s.low = mem.Trim(arena, s.low, at)
 	if s.w32 != nil {
 		s.w32 = mem.Trim(arena, s.w32, at)
@@ -34,14 +34,13 @@ func (s *scatter) compact() {
 
 // lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths by partition.
 func (s *scatter) lists(counts [][]uint32) {
-	b := s.b
 	at, k := 0, 0
-	for i, p := range b.g.Parts {
+	for p := range s.a.g.here() {
 		end := at
-		for ; k < len(s.buckets) && s.buckets[k].part == i; k++ {
+		for ; k < len(s.buckets) && s.buckets[k].part == p.Index; k++ {
 			end = s.buckets[k].at + s.buckets[k].kept
 		}
-		a := &Adjacency{Lists: bcsr(b.lists, counts[i], s.low[at:end:end])}
+		a := &Adjacency{Lists: bcsr(s.a.lists, counts[p.Index], s.low[at:end:end])}
 		if s.w32 != nil {
 			a.Weights32 = s.w32[at:end:end]
 		}

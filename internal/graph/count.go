@@ -21,12 +21,12 @@ func (b *builder) count(ctx context.Context) error {
 	}
 	b.raw = b.newDegrees(arena)
 	private := []degrees{b.raw}
-	tmp := new(mem.Arena)
+	tmp := &mem.Arena{Meter: b.o.Meter}
 	defer tmp.Close()
 	// Counters of their own spare threads the atomics, where the memory for them is small beside the edges.
-	shared := b.team.Size() > 1 && b.team.Size()*b.n > b.list.Len()
+	shared := b.team.Size() > 1 && b.team.Size()*b.g.N > b.list.Len()
 	for i := 1; i < b.team.Size() && !shared; i++ {
-		private = append(private, degrees{mem.Make[uint32](tmp, b.n), mem.Make[uint32](tmp, len(b.raw.in))})
+		private = append(private, degrees{mem.Make[uint32](tmp, b.g.N), mem.Make[uint32](tmp, len(b.raw.in))})
 	}
 	var loops atomic.Int64
 	err := b.scan(ctx, "counting degrees", func(worker int, block *edges.Block) error {
@@ -42,7 +42,7 @@ func (b *builder) count(ctx context.Context) error {
 		return err
 	}
 	b.loops = int(loops.Load())
-	b.team.For(b.n, 1<<14, func(_, lo, hi int) {
+	b.team.For(b.g.N, 1<<14, func(_, lo, hi int) {
 		for _, d := range private[1:] {
 			for i := lo; i < hi; i++ {
 				b.raw.out[i] += d.out[i]
@@ -56,19 +56,19 @@ func (b *builder) count(ctx context.Context) error {
 }
 
 func (b *builder) newDegrees(arena *mem.Arena) degrees {
-	d := degrees{out: mem.Make[uint32](arena, b.n)}
-	if b.directed {
-		d.in = mem.Make[uint32](arena, b.n)
+	d := degrees{out: mem.Make[uint32](arena, b.g.N)}
+	if b.g.Directed {
+		d.in = mem.Make[uint32](arena, b.g.N)
 	}
 	return d
 }
 
 func (b *builder) countBlock(block *edges.Block, d degrees, shared bool) (loops int, err error) {
 	second := d.out
-	if b.directed {
+	if b.g.Directed {
 		second = d.in
 	}
-	n := uint64(b.n)
+	n := uint64(b.g.N)
 	for i, u := range block.U[:block.N] {
 		v := block.V[i]
 		if u >= n || v >= n {
@@ -79,7 +79,7 @@ func (b *builder) countBlock(block *edges.Block, d degrees, shared bool) (loops 
 			if b.o.DropLoops {
 				continue
 			}
-			if !b.directed { // stored once
+			if !b.g.Directed { // stored once
 				add(d.out, u, shared)
 				continue
 			}
@@ -100,7 +100,7 @@ func add(d []uint32, i uint64, shared bool) {
 
 // discover sets n to one more than the largest endpoint when the input does not say how many vertices there are.
 func (b *builder) discover(ctx context.Context) error {
-	if b.n > 0 {
+	if b.g.N > 0 {
 		return nil
 	}
 	largest := make([]uint64, b.team.Size())
@@ -113,7 +113,7 @@ func (b *builder) discover(ctx context.Context) error {
 		return nil
 	})
 	for _, m := range largest {
-		b.n = max(b.n, int(m))
+		b.g.N = max(b.g.N, int(m))
 	}
 	return err
 }
@@ -133,11 +133,11 @@ func (b *builder) distinct(ctx context.Context) error {
 	b.unique = b.newDegrees(&b.uniqueArena)
 	copy(b.unique.out, b.raw.out)
 	copy(b.unique.in, b.raw.in)
-	width := uint(bits.Len64(uint64(max(b.n-1, 1))))
+	width := uint(bits.Len64(uint64(max(b.g.N-1, 1))))
 	shift := uint(64 - min(max(bits.Len(uint(b.list.Len()>>15)), 0), 11))
 	buckets := 1 << (64 - shift)
 
-	tmp := new(mem.Arena)
+	tmp := &mem.Arena{Meter: b.o.Meter}
 	defer tmp.Close()
 	threads := b.team.Size()
 	chunks := b.list.Len()/(chunkKeys-1) + threads*buckets + 1
@@ -153,7 +153,7 @@ func (b *builder) distinct(ctx context.Context) error {
 			if u == v && b.o.DropLoops {
 				continue
 			}
-			if v < u && !b.directed {
+			if v < u && !b.g.Directed {
 				u, v = v, u
 			}
 			key := u<<width | v
@@ -225,12 +225,14 @@ func (b *builder) searchBucket(pool *keyPool, heads [][]cursor, bucket int, widt
 }
 
 func (b *builder) drop(u, v uint64) {
-	if b.duplicate.Load() == nil {
-		b.duplicate.Store(&[2]uint64{u, v})
+	for least := b.duplicate.Load(); least == nil || u < least[0] || u == least[0] && v < least[1]; least = b.duplicate.Load() {
+		if b.duplicate.CompareAndSwap(least, &[2]uint64{u, v}) {
+			break
+		}
 	}
 	atomic.AddUint32(&b.unique.out[u], ^uint32(0))
 	switch {
-	case b.directed:
+	case b.g.Directed:
 		atomic.AddUint32(&b.unique.in[v], ^uint32(0))
 	case u != v:
 		atomic.AddUint32(&b.unique.out[v], ^uint32(0))

@@ -19,8 +19,7 @@ import (
 //	                         |      |      |
 //	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
 type cutter struct {
-	g     *Graph
-	team  *parallel.Team
+	a     *assembler
 	parts []*Partition // what is made; in Graph.Turn not the graph's own
 	lists []*pregel.Lists
 	tmp   *mem.Arena
@@ -36,7 +35,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
 	blocks := make([]*Block, n)
 	each := func(f func(i int)) error {
-		c.team.For(n, 1, func(_, lo, _ int) {
+		c.a.team.For(n, 1, func(_, lo, _ int) {
 			if ctx.Err() == nil {
 				f(lo)
 			}
@@ -61,10 +60,8 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	if err := each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i]) }); err != nil {
 		return nil, err
 	}
-	for _, p := range c.parts {
-		for _, side := range sides {
-			p.share(c.parts, side)
-		}
+	if err := c.a.share(ctx, nil, c.parts, sides...); err != nil {
+		return nil, err
 	}
 	return blocks, each(func(i int) { blocks[i].BySender = c.parts[i].transpose(ctx, blocks[i].ByReceiver) })
 }
@@ -105,7 +102,7 @@ func (c *cutter) rows(p *Partition) *Block {
 		}
 		seen[q] = set
 	}
-	b := &Block{Receivers: p.side(p.Row, seen)}
+	b := &Block{Receivers: p.side(p.Row, seen, p.graph.arena)}
 	b.Receivers.Ghosts = slices.Clone(b.Receivers.Peers)
 	lengths := mem.Make[uint32](c.tmp, p.Slots)
 	total := uint32(0)
@@ -166,7 +163,7 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 
 // linkBlock makes the senders' side of a block, and turns its lists' ids into slots.
 func (p *Partition) linkBlock(ctx context.Context, b *Block) {
-	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column))
+	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, p.graph.arena), p.graph.arena)
 	p.name(b.Receivers, b.Senders)
 	p.relabel(ctx, b.ByReceiver, b.Senders)
 	if ctx.Err() != nil {
@@ -182,6 +179,9 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	defer mem.Recover(&err)
 	if !g.Directed || g.Options.Grid.Flat() {
 		return nil
+	}
+	if g.whole != nil {
+		return g.whole.Turn(ctx, team)
 	}
 	g.turning.Lock()
 	defer g.turning.Unlock()
@@ -199,9 +199,9 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	o := g.Options
 	o.Duplicates, o.DropLoops, o.UnitWeights = KeepDuplicates, false, false
 	// The lists of out-edges, which lie with the senders' owners: of the reversed arcs they are the receivers.
-	b := &builder{g: &Graph{
+	b := &builder{assembler: assembler{g: &Graph{
 		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: o, Connected: g.Connected, Order: g.Order, IDs: g.IDs, arena: g.arena,
-	}, o: o, list: in.Edges, n: g.N, directed: true, team: team, tmp: new(mem.Arena), lists: new(mem.Arena)}
+	}, o: o, team: team, tmp: new(mem.Arena), lists: new(mem.Arena)}, list: in.Edges}
 	defer b.tmp.Close()
 	defer b.lists.Close()
 	degrees := mem.Make[uint32](b.tmp, g.N)
@@ -216,7 +216,7 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	if err := b.adjacency(ctx, degrees, false); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
-	c := &cutter{g: b.g, team: team, parts: b.g.Parts, tmp: b.tmp}
+	c := &cutter{a: &b.assembler, parts: b.g.Parts, tmp: b.tmp}
 	for _, p := range b.g.Parts {
 		c.lists = append(c.lists, &p.Out.Lists)
 	}

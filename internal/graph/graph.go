@@ -59,6 +59,13 @@ type Options struct {
 	Team *parallel.Team
 	// Progress, if not nil, is told now and then what is being done and how much of it is done.
 	Progress func(stage string, done, total int64)
+	// Meter, if not nil, counts the memory of large arrays.
+	Meter *mem.Meter
+}
+
+// Ordered reports whether the order of the input matters: which duplicate is the first, and how sums are rounded.
+func (o Options) Ordered() bool {
+	return o.Duplicates == FirstDuplicate || o.Duplicates == SumDuplicates
 }
 
 // Graph is a loaded graph: its partitions, and the maps between handles and the input.
@@ -77,7 +84,8 @@ type Graph struct {
 	// Connected is the number of vertices with an edge: they have the ids below it.
 	Connected int
 
-	// Order maps handles to input vertices, and IDs the other way.
+	// Order maps handles to input vertices, and IDs the other way. Of a graph of which nobody has the whole they are nil, and
+	// so is TupleDegrees: its partitions have their own.
 	Order, IDs []uint32
 	Labels     edges.Labels
 	// TupleDegrees, by input vertex, if Options asked for it.
@@ -85,19 +93,31 @@ type Graph struct {
 
 	Parts []*Partition
 
+	whole   *Graph // that this is a share of
 	turning sync.Mutex
 	turned  bool
 	arena   *mem.Arena
 	close   sync.Once
 }
 
-// Label returns the input id of a vertex.
-func (g *Graph) Label(id pregel.VertexID) uint64 { return g.Labels.Of(uint64(g.Order[id])) }
+// Label returns the input id of a vertex; in the share of a graph of which nobody has the whole, of one that belongs to a
+// partition here.
+func (g *Graph) Label(id pregel.VertexID) uint64 {
+	if g.Order != nil {
+		return g.Labels.Of(uint64(g.Order[id]))
+	}
+	n := pregel.VertexID(len(g.Parts))
+	p := g.Parts[id%n]
+	if p.labels != nil {
+		return p.labels[id/n]
+	}
+	return g.Labels.Of(uint64(p.Inputs[id/n]))
+}
 
-// Find returns the vertex whose input id is given.
+// Find returns the vertex whose input id is given. It needs the maps of the whole graph: without them it finds none.
 func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
 	i, ok := g.Labels.Find(label, g.N)
-	if !ok {
+	if !ok || g.IDs == nil {
 		return pregel.None, false
 	}
 	return pregel.VertexID(g.IDs[i]), true
@@ -132,9 +152,13 @@ type Partition struct {
 	Slots int
 	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
+	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for them, where Graph has no
+	// maps. Inputs is nil, too, if input ids need more than 32 bits.
+	Inputs, TupleDegrees []uint32
 
-	graph *Graph
-	slots pregel.Slots
+	graph  *Graph
+	slots  pregel.Slots
+	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
 	// The blocks of messages that go along the arcs, and against them; in a grid that is not flat those against are
 	// turned's, which Graph.Turn makes, and the slots are a continuation of these.
 	along, against Blocks
@@ -142,18 +166,14 @@ type Partition struct {
 	transposing    sync.Mutex
 }
 
-// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is; the
-// blocks of reversed arcs are in it if Turn made them before.
+// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
 func (g *Graph) Share(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
 		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
-		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
+		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena), whole: g,
 	}
-	g.turning.Lock()
-	s.turned = g.turned
-	g.turning.Unlock()
 	for _, i := range partitions {
 		s.Parts[i] = g.Parts[i]
 	}

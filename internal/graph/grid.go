@@ -49,7 +49,7 @@ func (g Grid) Partitions() int { return g.Rows * g.Columns }
 
 // Flat reports whether one side is 1. All flat grids of as many partitions are stored alike: each partition has both its
 // block of the 1 x P grid and that of the P x 1 grid.
-func (g Grid) Flat() bool { return g.Rows == 1 || g.Columns == 1 }
+func (g Grid) Flat() bool { return g.Rows <= 1 || g.Columns <= 1 }
 
 // Row and Column say where a partition is, and At which one is there.
 func (g Grid) Row(partition int) int    { return partition % g.Rows }

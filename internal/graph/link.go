@@ -14,21 +14,23 @@ import (
 const linkGrain = 1 << 20
 
 // link turns neighbours' ids into slots, and agrees between partitions on the lists that columns run over.
-func (b *builder) link(ctx context.Context) error {
-	g := b.g
-	b.team.For(len(g.Parts), 1, func(_, lo, _ int) {
-		p := g.Parts[lo]
-		p.begin(Of(p.Of))
-		p.linkFlat(ctx)
+func (a *assembler) link(ctx context.Context, exchange Exchange) error {
+	g := a.g
+	a.team.For(len(g.Parts), 1, func(_, lo, _ int) {
+		if p := g.Parts[lo]; p != nil {
+			p.begin(Of(p.Of))
+			p.linkFlat(ctx, a.tmp)
+		}
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
 	}
-	for _, p := range g.Parts {
-		p.share(g.Parts, func(q *Partition) *Side { return q.along.Pull.Senders })
-		if g.Directed {
-			p.share(g.Parts, func(q *Partition) *Side { return q.along.Push.Receivers })
-		}
+	sides := []func(*Partition) *Side{func(q *Partition) *Side { return q.along.Pull.Senders }}
+	if g.Directed {
+		sides = append(sides, func(q *Partition) *Side { return q.along.Push.Receivers })
+	}
+	if err := a.share(ctx, exchange, g.Parts, sides...); err != nil {
+		return err
 	}
 	g.leastWeight()
 	return nil
@@ -44,14 +46,14 @@ func (p *Partition) begin(g Grid) {
 }
 
 // linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
-// with those of out-edges.
-func (p *Partition) linkFlat(ctx context.Context) {
-	owned := p.side(nil, nil)
-	from := p.side(p.Column, p.seen(ctx, p.In, p.Column))
+// with those of out-edges. What partitions elsewhere are to be told is in tmp.
+func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
+	owned := p.side(nil, nil, tmp)
+	from := p.side(p.Column, p.seen(ctx, p.In, p.Column, tmp), tmp)
 	to := from
 	p.relabel(ctx, p.In, from)
 	if p.Out != p.In {
-		to = p.side(p.Column, p.seen(ctx, p.Out, p.Column))
+		to = p.side(p.Column, p.seen(ctx, p.Out, p.Column, tmp), tmp)
 		p.relabel(ctx, p.Out, to)
 	}
 	if ctx.Err() != nil {
@@ -77,15 +79,23 @@ func (p *Partition) linkFlat(ctx context.Context) {
 	p.against = Blocks{Push: p.along.Pull.turned(), Pull: p.along.Push.turned()}
 }
 
+// arena returns where lists of q's vertices lie: in away, if q is in another process.
+func (p *Partition) arena(q int, away *mem.Arena) *mem.Arena {
+	if p.graph.Parts[q] == nil {
+		return away
+	}
+	return p.graph.arena
+}
+
 // seen returns, for each partition of a line, which of its vertices are in the lists. It stops half-way when ctx ends.
-func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int) [][]uint64 {
+func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, away *mem.Arena) [][]uint64 {
 	if len(line) == 0 {
 		return nil
 	}
-	g, parts := p.graph, uint32(p.Of)
+	parts := uint32(p.Of)
 	seen := make([][]uint64, parts)
 	for _, q := range line {
-		seen[q] = mem.Make[uint64](g.arena, bitmap.Words(g.Parts[q].Owned))
+		seen[q] = mem.Make[uint64](p.arena(q, away), bitmap.Words(owned(p.graph.N, q, p.Of)))
 	}
 	for some := range slices.Chunk(a.Adj, linkGrain) {
 		if ctx.Err() != nil {
@@ -101,7 +111,7 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int) [][]uint
 }
 
 // side makes a side whose ghosts are those seen of each partition of a line, and gives them slots.
-func (p *Partition) side(line []int, seen [][]uint64) *Side {
+func (p *Partition) side(line []int, seen [][]uint64, away *mem.Arena) *Side {
 	s := &Side{Line: line, Groups: make([]Group, p.Of)}
 	if len(line) == 0 {
 		return s
@@ -111,7 +121,7 @@ func (p *Partition) side(line []int, seen [][]uint64) *Side {
 		if set == nil {
 			continue
 		}
-		s.Peers[q] = bitmap.Rank(set, mem.Make[uint32](p.graph.arena, len(set)+1))
+		s.Peers[q] = bitmap.Rank(set, mem.Make[uint32](p.arena(q, away), len(set)+1))
 		s.Groups[q] = Group{uint32(p.Slots), uint32(s.Peers[q].Count())}
 		p.Slots += (s.Peers[q].Count() + 63) &^ 63
 	}
@@ -157,21 +167,10 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) {
 	}
 }
 
-// share runs for every partition after all have the side: what p knows of q's vertices becomes q's list for p.
-func (p *Partition) share(parts []*Partition, side func(*Partition) *Side) {
-	s := side(p)
-	for _, q := range s.Line {
-		if q > p.Index {
-			other := side(parts[q])
-			s.Peers[q], other.Peers[p.Index] = other.Peers[p.Index], s.Peers[q]
-		}
-	}
-}
-
 // leastWeight finds the least weight.
 func (g *Graph) leastWeight() {
 	least := 0.0
-	for _, p := range g.Parts {
+	for p := range g.here() {
 		l := p.along.Pull.ByReceiver
 		for _, w := range l.Weights32 {
 			least = min(least, float64(w))

@@ -25,15 +25,19 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	if directed && o.Duplicates != KeepDuplicates {
 		arcs = float64(tuples) // of the other direction only those that are left
 	}
+	if !directed && o.Duplicates == KeepDuplicates && !o.Grid.Flat() {
+		arcs *= 2 // by receiver and by sender
+	}
 	return int64(min(arc*arcs+vertex*float64(vertices), math.MaxInt64/4))
 }
 
 // fits refuses a graph that the memory left is too small for: the system would kill the process in the middle.
 func (b *builder) fits() error {
-	return enough("the graph", float64(LeastBytes(uint64(b.n), b.list.Len(), b.directed, b.o)))
+	return Enough("the graph", float64(LeastBytes(uint64(b.g.N), b.list.Len(), b.g.Directed, b.o)))
 }
 
-func enough(what string, need float64) error {
+// Enough refuses what takes more memory than is available.
+func Enough(what string, need float64) error {
 	if free := mem.Available(); free > 0 && need > float64(free) {
 		return fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.Text(free))
 	}

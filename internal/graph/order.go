@@ -13,36 +13,45 @@ const radixBits = 11
 // vertices get small handles, so that the bits and values looked at most lie together (Nakao20, 3.2).
 func (b *builder) order() {
 	g := b.g
-	g.Order = mem.Make[uint32](g.arena, b.n)
-	g.IDs = mem.Make[uint32](g.arena, b.n)
-	total := func(i uint32) uint32 {
-		if b.directed {
-			return b.unique.out[i] + b.unique.in[i]
+	g.Order = mem.Make[uint32](g.arena, g.N)
+	g.IDs = mem.Make[uint32](g.arena, g.N)
+	degree := func(v uint32) uint32 {
+		if g.Directed {
+			return b.unique.out[v] + b.unique.in[v]
 		}
-		return b.unique.out[i]
+		return b.unique.out[v]
 	}
-	largest := uint32(0)
-	for i := range uint32(b.n) {
-		d := total(i)
-		largest = max(largest, d)
-		if d > 0 {
+	for v := range uint32(g.N) {
+		g.Order[v] = v
+		if degree(v) > 0 {
 			g.Connected++
 		}
 	}
-	// Least significant digit first, each pass stable, from the array that makes the last one end in Order.
+	if ByFallingDegree(g.Order, g.IDs, degree) {
+		g.Order, g.IDs = g.IDs, g.Order
+	}
+	b.team.For(g.N, 1<<14, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			g.IDs[g.Order[i]] = uint32(i)
+		}
+	})
+}
+
+// ByFallingDegree sorts vertices by falling degree, stably, with the help of as much memory: it reports whether they are
+// in there afterwards.
+func ByFallingDegree(vertices, spare []uint32, degree func(v uint32) uint32) bool {
+	largest := uint32(0)
+	for _, v := range vertices {
+		largest = max(largest, degree(v))
+	}
+	// Least significant digit first, each pass stable.
 	passes := (bits.Len32(largest) + radixBits - 1) / radixBits
-	from, to := g.IDs, g.Order
-	if passes%2 == 0 {
-		from, to = to, from
-	}
-	for i := range from {
-		from[i] = uint32(i)
-	}
+	from, to := vertices, spare
 	for pass := range passes {
 		shift := uint(pass * radixBits)
 		var next [1 << radixBits]uint32
 		for _, v := range from {
-			next[^(total(v)>>shift)&(1<<radixBits-1)]++
+			next[^(degree(v)>>shift)&(1<<radixBits-1)]++
 		}
 		at := uint32(0)
 		for i, c := range next {
@@ -50,15 +59,11 @@ func (b *builder) order() {
 			at += c
 		}
 		for _, v := range from {
-			digit := ^(total(v) >> shift) & (1<<radixBits - 1)
+			digit := ^(degree(v) >> shift) & (1<<radixBits - 1)
 			to[next[digit]] = v
 			next[digit]++
 		}
 		from, to = to, from
 	}
-	b.team.For(b.n, 1<<14, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			g.IDs[g.Order[i]] = uint32(i)
-		}
-	})
+	return passes%2 == 1
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -30,12 +31,15 @@ const (
 //
 //	bits of an arc:  | row in bucket | neighbour's id |
 type scatter struct {
-	b       *builder
-	in      bool // rows are receivers
+	a       *assembler
+	in      bool       // rows are receivers
+	tmp     *mem.Arena // of what is needed until the buckets are sorted
 	idBits  uint
 	arcBits uint
 	buckets []bucket
 	parts   []places
+
+	stages []*stage
 
 	low  []uint32 // the array of neighbours
 	high []uint8  // the arcs' other bits, if arcBits is wideBits
@@ -60,46 +64,59 @@ type bucket struct {
 	next      atomic.Int64
 }
 
-// adjacency builds every partition's lists in one direction: of receivers (In) or senders (Out). raw are the rows'
-// lengths, duplicates included, by input vertex.
-func (b *builder) adjacency(ctx context.Context, raw []uint32, in bool) error {
-	s := &scatter{b: b, in: in, idBits: uint(max(bits.Len(uint(b.n-1)), 1)), arcBits: narrowBits}
+// scatter makes empty buckets for the partitions' lists in one direction. size tells how many arcs a row is to get,
+// duplicates included.
+func (a *assembler) scatter(in bool, size func(p *Partition, row uint32) int) (*scatter, error) {
+	s := &scatter{
+		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
+		idBits: uint(max(bits.Len(uint(a.g.N-1)), 1)), arcBits: narrowBits,
+	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
 		s.arcBits = wideBits
 	}
-	if err := s.plan(raw); err != nil {
-		return err
+	if err := s.plan(size); err != nil {
+		return nil, err
 	}
 	if s.arcBits == narrowBits && len(s.buckets) > narrowBuckets {
 		s.arcBits = wideBits
-		if err := s.plan(raw); err != nil {
-			return err
+		if err := s.plan(size); err != nil {
+			return nil, err
 		}
 	}
-	tmp := new(mem.Arena)
-	defer tmp.Close()
 	total := 0
 	if n := len(s.buckets); n > 0 {
 		total = s.buckets[n-1].at + s.buckets[n-1].size
 	}
-	s.low = mem.Make[uint32](b.lists, total)
+	s.low = mem.Make[uint32](a.lists, total)
 	if s.arcBits == wideBits {
-		s.high = mem.Make[uint8](tmp, total)
+		s.high = mem.Make[uint8](s.tmp, total)
 	}
-	switch b.o.Weights {
+	switch a.o.Weights {
 	case edges.Float32:
-		s.w32 = mem.Make[float32](b.lists, total)
+		s.w32 = mem.Make[float32](a.lists, total)
 	case edges.Float64:
-		s.w64 = mem.Make[float64](b.lists, total)
+		s.w64 = mem.Make[float64](a.lists, total)
 	}
-	if err := s.deal(ctx, tmp); err != nil {
-		return err
+	return s, nil
+}
+
+// full fails unless as many arcs came for each bucket as it has room for.
+func (s *scatter) full() error {
+	for i := range s.buckets {
+		if k := &s.buckets[i]; int(k.next.Load()) != k.at+k.size {
+			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", int(k.next.Load())-k.at, k.row, k.row+k.rows-1, k.part, k.size)
+		}
 	}
+	return nil
+}
+
+// finish sorts the buckets and makes lists of them.
+func (s *scatter) finish(ctx context.Context) error {
 	counts, err := s.sort(ctx)
 	if err != nil {
 		return err
 	}
-	tmp.Close()
+	s.tmp.Close()
 	s.compact()
 	s.lists(counts)
 	return nil
@@ -112,14 +129,14 @@ const wordBits = 6
 func rowBits(arcBits, idBits uint) uint { return min(arcBits-idBits, 24) }
 
 // plan cuts the rows that have arcs into buckets.
-func (s *scatter) plan(raw []uint32) error {
-	b := s.b
-	s.buckets, s.parts = nil, nil
+func (s *scatter) plan(length func(p *Partition, row uint32) int) error {
+	g := s.a.g
+	s.buckets, s.parts = nil, make([]places, len(g.Parts))
 	maxRows := uint32(1) << rowBits(s.arcBits, s.idBits)
 	at := 0
-	for i, p := range b.g.Parts {
+	for p := range g.here() {
 		begin, open := at, -1
-		connected := uint32(owned(b.g.Connected, i, len(b.g.Parts)))
+		connected := uint32(owned(g.Connected, p.Index, len(g.Parts)))
 		find := make([]uint64, place(uint32(p.Owned))+1) // of rows without arcs but dropped loops, it is never used
 		for row := uint32(0); row < connected; {
 			last := row + 1
@@ -128,11 +145,11 @@ func (s *scatter) plan(raw []uint32) error {
 			}
 			size := 0
 			for l := row; l < last; l++ {
-				size += int(raw[b.g.Order[p.Global(l)]])
+				size += length(p, l)
 			}
 			if k := open; k < 0 || s.buckets[k].size+size > bucketArcs || last-s.buckets[k].row > maxRows {
 				open = len(s.buckets)
-				s.buckets = append(s.buckets, bucket{part: i, row: row, at: at})
+				s.buckets = append(s.buckets, bucket{part: p.Index, row: row, at: at})
 			}
 			k := &s.buckets[open]
 			k.rows = last - k.row
@@ -141,7 +158,7 @@ func (s *scatter) plan(raw []uint32) error {
 			find[place(row)] = uint64(open)<<32 | uint64(k.row)
 			row = last
 		}
-		s.parts = append(s.parts, places{find})
+		s.parts[p.Index] = places{find}
 		if at-begin > math.MaxUint32 {
 			return tooMany(at - begin)
 		}
@@ -159,41 +176,33 @@ type stage struct {
 	w    []float64
 	n    []uint8
 
+	block *edges.Block // of the weights of arcs from elsewhere
+
 	// A block's tuples, step by step: handles, rows, and where these belong.
 	a, z       [edges.BlockSize]uint32
 	rowA, rowZ [edges.BlockSize]uint32
 	inA, inZ   [edges.BlockSize]uint64
 }
 
-// deal reads the tuples and writes every arc into its bucket.
-func (s *scatter) deal(ctx context.Context, tmp *mem.Arena) error {
-	b := s.b
-	stages := make([]*stage, b.team.Size())
-	run := func(worker int, block *edges.Block) error {
-		if stages[worker] == nil {
-			n := len(s.buckets) * staged
-			stages[worker] = &stage{low: mem.Make[uint32](tmp, n), n: make([]uint8, len(s.buckets))}
-			if s.high != nil {
-				stages[worker].high = mem.Make[uint8](tmp, n)
-			}
-			if b.o.Weights != edges.Unweighted {
-				stages[worker].w = mem.Make[float64](tmp, n)
-			}
+// stage returns a worker's stage.
+func (s *scatter) stage(worker int) *stage {
+	if s.stages[worker] == nil {
+		n := len(s.buckets) * staged
+		st := &stage{low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets))}
+		if s.high != nil {
+			st.high = mem.Make[uint8](s.tmp, n)
 		}
-		s.dealBlock(stages[worker], block)
-		return nil
+		if s.a.o.Weights != edges.Unweighted {
+			st.w = mem.Make[float64](s.tmp, n)
+		}
+		s.stages[worker] = st
 	}
-	name, scan := "building the in-edges", b.scan
-	if !s.in {
-		name = "building the out-edges"
-	}
-	if b.ordered() {
-		scan = b.scanInOrder
-	}
-	if err := scan(ctx, name, run); err != nil {
-		return err
-	}
-	for _, st := range stages {
+	return s.stages[worker]
+}
+
+// flushAll writes what the workers still have into the buckets.
+func (s *scatter) flushAll() {
+	for _, st := range s.stages {
 		if st == nil {
 			continue
 		}
@@ -201,20 +210,19 @@ func (s *scatter) deal(ctx context.Context, tmp *mem.Arena) error {
 			s.flush(st, uint32(k))
 		}
 	}
-	return nil
 }
 
 // dealBlock takes a block's tuples to the buckets, one step at a time for all of them: a loop that does little has more
 // of its memory reads under way at once.
 func (s *scatter) dealBlock(st *stage, block *edges.Block) {
-	ids, n := s.b.g.IDs, block.N
+	ids, n := s.a.g.IDs, block.N
 	for i, u := range block.U[:n] {
 		st.a[i] = ids[u]
 	}
 	for i, v := range block.V[:n] {
 		st.z[i] = ids[v]
 	}
-	undirected := !s.b.directed
+	undirected := !s.a.g.Directed
 	if s.in || undirected {
 		s.locate(st.z[:n], &st.rowZ, &st.inZ)
 	}
@@ -222,22 +230,17 @@ func (s *scatter) dealBlock(st *stage, block *edges.Block) {
 		s.locate(st.a[:n], &st.rowA, &st.inA)
 	}
 	step := n
-	if undirected && s.b.ordered() {
+	if undirected && s.a.o.Ordered() {
 		step = 1 // both ends of a tuple before the next
 	}
 	for lo := 0; lo < n; lo += step {
 		if s.in || undirected {
-			s.put(st, block, lo, lo+step, &st.rowZ, &st.inZ, &st.a, false)
+			s.put(st, block, lo, lo+step, &st.rowZ, &st.inZ, &st.a, s.a.o.DropLoops)
 		}
 		if !s.in || undirected {
-			s.put(st, block, lo, lo+step, &st.rowA, &st.inA, &st.z, undirected)
+			s.put(st, block, lo, lo+step, &st.rowA, &st.inA, &st.z, s.a.o.DropLoops || undirected)
 		}
 	}
-}
-
-// ordered reports whether the order of the input matters: which duplicate is the first, and how sums are rounded.
-func (b *builder) ordered() bool {
-	return b.o.Duplicates == FirstDuplicate || b.o.Duplicates == SumDuplicates
 }
 
 // locate finds the rows of vertices, and their buckets.
@@ -258,9 +261,34 @@ func (s *scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[
 	}
 }
 
-// put stages the arcs of tuples [lo, hi) from rows to neighbours; loops are left out if they are dropped, or were put already.
-func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, twice bool) {
-	noLoops := s.b.o.DropLoops || twice
+// dealArcs takes arcs from elsewhere to the buckets: row << 32 | neighbour, by handles, with weights if there are any.
+func (s *scatter) dealArcs(st *stage, arcs []uint64, single []float32, double []float64) {
+	if st.block == nil {
+		st.block = new(edges.Block)
+	}
+	for len(arcs) > 0 {
+		n := min(len(arcs), edges.BlockSize)
+		for i, arc := range arcs[:n] {
+			st.z[i], st.a[i] = uint32(arc>>32), uint32(arc)
+		}
+		arcs = arcs[n:]
+		if single != nil {
+			for i, w := range single[:n] {
+				st.block.W[i] = float64(w)
+			}
+			single = single[n:]
+		}
+		if double != nil {
+			copy(st.block.W[:n], double)
+			double = double[n:]
+		}
+		s.locate(st.z[:n], &st.rowZ, &st.inZ)
+		s.put(st, st.block, 0, n, &st.rowZ, &st.inZ, &st.a, false)
+	}
+}
+
+// put stages the arcs of tuples [lo, hi) from rows to neighbours, loops if they are wanted.
+func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, noLoops bool) {
 	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {
 			continue
@@ -274,7 +302,7 @@ func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 			st.high[at] = uint8(arc >> 32)
 		}
 		if st.w != nil {
-			st.w[at] = s.b.weight(block.W[i])
+			st.w[at] = s.a.weight(block.W[i])
 		}
 		st.n[k] = n + 1
 		if n+1 == staged {

@@ -29,17 +29,17 @@ type arc struct {
 
 // sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by partition.
 func (s *scatter) sort(ctx context.Context) ([][]uint32, error) {
-	b := s.b
-	counts := make([][]uint32, len(b.g.Parts))
-	for i, p := range b.g.Parts {
-		counts[i] = mem.Make[uint32](b.tmp, p.Owned)
+	a := s.a
+	counts := make([][]uint32, len(a.g.Parts))
+	for p := range a.g.here() {
+		counts[p.Index] = mem.Make[uint32](a.tmp, p.Owned)
 	}
-	sorters := make([]sorter, b.team.Size())
-	b.team.For(len(s.buckets), 4, func(worker, lo, hi int) {
+	sorters := make([]sorter, a.team.Size())
+	a.team.For(len(s.buckets), 4, func(worker, lo, hi int) {
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
 			at := &s.buckets[k]
 			s.sortBucket(&sorters[worker], at, counts[at.part][at.row:])
-			b.progress("sorting the lists", int64(k), int64(len(s.buckets)))
+			a.progress("sorting the lists", int64(k), int64(len(s.buckets)))
 		}
 	})
 	if ctx.Err() != nil {
@@ -67,7 +67,7 @@ func (s *scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 	}
 	keys := t.byNeighbor(s.idBits, 0)
 	keys = t.byRow(keys, s.idBits, int(b.rows))
-	keep := s.b.o.Duplicates == KeepDuplicates
+	keep := s.a.o.Duplicates == KeepDuplicates
 	mask := uint64(1)<<s.idBits - 1
 	kept, last := 0, ^uint64(0)
 	for _, key := range keys {
@@ -179,7 +179,7 @@ func (s *scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 // byWeight reports whether parallel edges are ordered by weight, where all are kept or the least is: the order in which
 // threads dealt them must not show. Where the first counts or all are added, they stay in the order of the input.
 func (s *scatter) byWeight() bool {
-	d := s.b.o.Duplicates
+	d := s.a.o.Duplicates
 	return d == KeepDuplicates || d == LeastDuplicate
 }
 
@@ -202,8 +202,8 @@ type merger struct {
 
 func (m *merger) put(key uint64, weight float64) {
 	s := m.s
-	if key == m.last && s.b.o.Duplicates != KeepDuplicates {
-		if s.b.o.Duplicates == SumDuplicates {
+	if key == m.last && s.a.o.Duplicates != KeepDuplicates {
+		if s.a.o.Duplicates == SumDuplicates {
 			m.sum += weight
 			m.store(m.kept-1, m.sum)
 		}
@@ -217,7 +217,7 @@ func (m *merger) put(key uint64, weight float64) {
 }
 
 func (m *merger) store(i int, weight float64) {
-	if m.s.b.o.Weights == edges.Float32 {
+	if m.s.a.o.Weights == edges.Float32 {
 		m.s.w32[m.b.at+i] = float32(weight)
 	} else {
 		m.s.w64[m.b.at+i] = weight

@@ -51,8 +51,8 @@ func TestBuildEnds(t *testing.T) {
 				t.Errorf("senders' view: error %v", err)
 			}
 		}
-		b := &builder{g: g}
-		if err := b.link(ctx); !errors.Is(err, context.Canceled) {
+		b := &assembler{g: g, tmp: new(mem.Arena)}
+		if err := b.link(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("linking %d partitions: error %v", p, err)
 		}
 		g.Close()
@@ -81,10 +81,10 @@ func TestLeastBytes(t *testing.T) {
 	if mem.Available() == 0 {
 		t.Skip("nobody knows how much memory there is")
 	}
-	if err := enough("it", 1e18); err == nil || !strings.HasPrefix(err.Error(), "it needs 888.2 PiB of memory, ") {
+	if err := Enough("it", 1e18); err == nil || !strings.HasPrefix(err.Error(), "it needs 888.2 PiB of memory, ") {
 		t.Errorf("error %v", err)
 	}
-	if err := enough("it", 1); err != nil {
+	if err := Enough("it", 1); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -31,20 +30,17 @@ type Survey struct {
 
 // Inspect surveys an input.
 func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey, error) {
-	if team == nil {
-		team = parallel.NewTeam(1, false)
-	}
 	b := &builder{
-		o: Options{Duplicates: LeastDuplicate}, list: in.Edges, labels: in.Labels, n: in.Vertices, directed: in.Directed,
-		team: team, tmp: new(mem.Arena),
+		assembler: newAssembler(&Graph{N: in.Vertices, Directed: in.Directed}, Options{Duplicates: LeastDuplicate, Team: team}),
+		list:      in.Edges, labels: in.Labels,
 	}
-	defer b.tmp.Close()
+	defer b.end(false)
 	defer b.uniqueArena.Close()
 	if err := b.discover(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	// Degrees, twice, and a word for each tuple.
-	if err := enough("counting its edges", 8*float64(b.n)+8*float64(b.list.Len())); err != nil {
+	if err := Enough("counting its edges", 8*float64(b.g.N)+8*float64(b.list.Len())); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	if err := b.count(ctx); err != nil {
@@ -54,7 +50,7 @@ func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	s := &Survey{
-		Vertices: b.n, Tuples: b.list.Len(), Loops: b.loops, Duplicates: int(b.dropped.Load()), Directed: in.Directed, Weighted: b.list.Weighted(),
+		Vertices: b.g.N, Tuples: b.list.Len(), Loops: b.loops, Duplicates: int(b.dropped.Load()), Directed: in.Directed, Weighted: b.list.Weighted(),
 	}
 	s.degrees(b)
 	s.memory(b)
@@ -62,11 +58,11 @@ func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey
 }
 
 func (s *Survey) degrees(b *builder) {
-	all := make([]uint32, 0, b.n)
+	all := make([]uint32, 0, b.g.N)
 	sum := 0
-	for i := range b.n {
+	for i := range b.g.N {
 		d := b.raw.out[i]
-		if b.directed {
+		if b.g.Directed {
 			d += b.raw.in[i]
 		}
 		if d == 0 {

@@ -22,13 +22,13 @@ import (
 
 // Config says what to run.
 type Config struct {
-	Generator     generate.Kronecker
-	Roots         int
-	SSSP          bool // kernel 3 too
-	Validate      bool
-	Rows, Columns int // of the grid of partitions
-	Team          *parallel.Team
-	Engine        engine.Options
+	Generator generate.Kronecker
+	Roots     int
+	SSSP      bool // kernel 3 too
+	Validate  bool
+	Grid      graph.Grid // of the partitions
+	Team      *parallel.Team
+	Engine    engine.Options
 	// Spoil, if not nil, changes what a search found before it is judged, for tests of the judging; dist is nil in BFS.
 	Spoil func(parent []uint32, dist []float32)
 	// Progress is told what is being done and how much of it; Note adds a few words. Either may be nil.
@@ -60,7 +60,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	}
 	r := &run{Config: c, arena: new(mem.Arena), report: &Report{
 		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor, Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2},
-		Processes: 1, Threads: c.Team.Size(), Workers: c.Rows * c.Columns, Rows: c.Rows, Columns: c.Columns,
+		Processes: 1, Threads: c.Team.Size(), Workers: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
 	}}
 	defer r.close()
 	err := r.all(ctx)
@@ -137,7 +137,7 @@ func (r *run) construct(ctx context.Context) (err error) {
 // build is how kernel 1 stores the graph.
 func (r *run) build() graph.Options {
 	o := graph.Options{
-		Partitions: r.Rows * r.Columns, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true,
+		Grid: r.Grid, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true,
 		Team: r.Team, Progress: r.Progress,
 	}
 	if r.SSSP {

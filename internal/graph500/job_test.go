@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -16,20 +17,20 @@ func config(t *testing.T) Config {
 	t.Cleanup(team.Close)
 	return Config{
 		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 8, SSSP: true, Validate: true,
-		Rows: 1, Columns: 1, Team: team,
+		Grid: graph.Of(1), Team: team,
 	}
 }
 
 func TestRunIsValid(t *testing.T) {
-	for _, rows := range []int{1, 3} {
+	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 1, Columns: 7}} {
 		c := config(t)
-		c.Rows = rows
+		c.Grid = grid
 		r, err := Run(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Valid == nil || !*r.Valid || len(r.Roots) != 8 || len(r.BFS.Time) != 8 || len(r.SSSP.Validate) != 8 || !slices.Equal(r.BFS.Nedge, r.SSSP.Nedge) {
-			t.Errorf("%d partitions: report %+v", rows, r)
+			t.Errorf("grid %v: report %+v", grid, r)
 		}
 	}
 }

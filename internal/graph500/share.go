@@ -36,8 +36,9 @@ type ShareConfig struct {
 	Generator generate.Kronecker
 	SSSP      bool // there will be kernel 3, too
 	Validate  bool
-	// Owner is the rank of each partition.
+	// Owner is the rank of each partition, and Grid how these are laid out.
 	Owner []int
+	Grid  graph.Grid
 	Build Builder
 	Team  *parallel.Team
 	// Spoil, if not nil, changes what a search found of the vertices from the given one on before it is judged, for tests
@@ -150,7 +151,7 @@ func (g portion) Fill(first int, b *edges.Block, weights bool) {
 
 func (s *Share) options() graph.Options {
 	o := graph.Options{
-		Partitions: len(s.Owner), Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
+		Partitions: len(s.Owner), Grid: s.Grid, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
 	}
 	if s.SSSP {
 		o.Weights = edges.Float32

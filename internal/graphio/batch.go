@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -40,6 +41,7 @@ type table struct {
 	max      uint64
 	lines    int
 	remarks  int
+	span     edges.Span // of the file
 	slabs    slabs
 }
 

@@ -23,10 +23,7 @@ const (
 
 // readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names.
 func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.Input, error) {
-	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, layout: pairs}
-	if format == WEL {
-		g.columns, g.layout = 3, triples
-	}
+	g := r.listGrammar(format == WEL, pairs)
 	t, err := r.readTable(ctx, f, start{}, g)
 	if err != nil {
 		return nil, err
@@ -41,9 +38,19 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		return nil, err
 	}
 	in := r.input(f.path, list, x, r.directed(true))
-	name := map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}[format]
-	in.Account = []string{account(f, name, t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
+	in.Account = []string{account(f, listNames[format], t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
 	return in, nil
+}
+
+var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}
+
+// listGrammar is that of an edge list with or, as layout says in words, without weights.
+func (r *reader) listGrammar(weighted bool, layout string) grammar {
+	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, layout: layout}
+	if weighted {
+		g.columns, g.layout = 3, triples
+	}
+	return g
 }
 
 // input makes an Input of a list in memory.

@@ -97,56 +97,71 @@ func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error)
 	return newReader(o, pieceSize).read(ctx, path)
 }
 
-// reader is one call of Read.
+// reader is one call of Read or ReadShare.
 type reader struct {
 	ReadOptions
-	piece    int
-	progress progress
+	piece       int
+	rank, ranks int // whose part is read, of how many; all that is read is part 0 of 1
+	progress    progress
 }
 
 func newReader(o ReadOptions, piece int) *reader {
-	return &reader{ReadOptions: o, piece: piece, progress: progress{report: o.Progress}}
+	return &reader{ReadOptions: o, piece: piece, ranks: 1, progress: progress{report: o.Progress}}
 }
 
 func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
+	return within(ctx, r, path, formats[*edges.Input]{r.readEdgeList, r.readMatrixMarket, r.readLDBC, r.readGraph500})
+}
+
+// formats are the ways to read the formats into a T: edge lists are given the one they have.
+type formats[T any] struct {
+	list   func(ctx context.Context, f *file, format Format) (T, error)
+	matrix func(ctx context.Context, f *file) (T, error)
+	ldbc   func(ctx context.Context, path string) (T, error)
+	packed func(ctx context.Context, path string) (T, error)
+}
+
+// within reads a file by its format, and returns why ctx ended if it did.
+func within[T interface{ Close() }](ctx context.Context, r *reader, path string, by formats[T]) (in T, err error) {
 	if r.Format != "" {
 		if _, err := ParseFormat(string(r.Format)); err != nil {
-			return nil, err
+			return in, err
 		}
 	}
-	in, err := r.dispatch(ctx, path)
+	in, err = dispatch(ctx, r, path, by)
 	if ctx.Err() != nil {
-		if in != nil {
+		if err == nil {
 			in.Close()
 		}
-		return nil, fmt.Errorf("reading %s: %w", path, context.Cause(ctx))
+		var none T
+		return none, fmt.Errorf("reading %s: %w", path, context.Cause(ctx))
 	}
 	return in, err
 }
 
-func (r *reader) dispatch(ctx context.Context, path string) (*edges.Input, error) {
+func dispatch[T any](ctx context.Context, r *reader, path string, by formats[T]) (in T, err error) {
 	format := r.Format
 	if format == "" {
 		format = formatOfName(path)
 	}
 	if format == LDBC || (format == "" && isLDBCBase(path)) {
-		return r.readLDBC(ctx, path)
+		return by.ldbc(ctx, path)
 	}
 	if format == Graph500 {
-		return r.readGraph500(ctx, path)
+		return by.packed(ctx, path)
 	}
 	f, err := r.open(ctx, path)
 	if err != nil {
-		return nil, err
+		return in, err
 	}
 	defer f.Close()
 	if r.Format == "" {
 		format = formatOfContent(format, f.head())
 	}
 	if format == MatrixMarket {
-		return r.readMatrixMarket(ctx, f)
+		return by.matrix(ctx, f)
 	}
-	return r.readEdgeList(ctx, f, format)
+	return by.list(ctx, f, format)
 }
 
 // directed returns what the caller says of the edges' direction, or else what the format or the file says.

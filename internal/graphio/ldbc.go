@@ -42,6 +42,11 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 	return files, nil
 }
 
+// ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v.
+const ldbcPairs = `2: "u v"`
+
+var vertexGrammar = grammar{columns: 1, marks: listMarks, high: maxID, layout: "1: a vertex id"}
+
 // readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v.
 func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Input, error) {
 	files, err := ldbcFilesOf(path)
@@ -113,7 +118,7 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 
 // readVertices reads a list of ids, each of them once.
 func (r *reader) readVertices(ctx context.Context, f *file) (*numbering, error) {
-	t, err := r.readTable(ctx, f, start{}, grammar{columns: 1, marks: listMarks, high: maxID, layout: "1: a vertex id"})
+	t, err := r.readTable(ctx, f, start{}, vertexGrammar)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +131,11 @@ func (r *reader) readVertices(ctx context.Context, f *file) (*numbering, error) 
 		return x, nil
 	}
 	k, id := repeated(t, x)
-	line, err := lineOf(f, k, listMarks)
+	line, err := lineOf(f, 0, k, listMarks)
 	if err != nil {
 		return nil, err
 	}
-	return nil, &fault{f.path, line, fmt.Sprintf("vertex %d again", id), "every vertex once"}
+	return nil, vertexAgain(f.path, line, id)
 }
 
 // repeated returns the first id of t that has come before, and its place.
@@ -152,11 +157,7 @@ func repeated(t *table, x *numbering) (int, uint64) {
 
 // readEdges reads edges between the vertices in x, which come from the file called vertices.
 func (r *reader) readEdges(ctx context.Context, f *file, vertices string, x *numbering, weighted bool) (*edges.Packed, int, error) {
-	g := grammar{columns: 2, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, layout: `2: "u v"`}
-	if weighted {
-		g.columns, g.layout = 3, triples
-	}
-	t, err := r.readTable(ctx, f, start{}, g)
+	t, err := r.readTable(ctx, f, start{}, r.listGrammar(weighted, ldbcPairs))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -168,11 +169,20 @@ func (r *reader) readEdges(ctx context.Context, f *file, vertices string, x *num
 	if stranger < 0 {
 		return list, t.remarks, nil
 	}
-	line, err := lineOf(f, stranger, listMarks)
+	line, err := lineOf(f, 0, stranger, listMarks)
 	if err != nil {
 		return nil, 0, err
 	}
-	return nil, 0, &fault{f.path, line, fmt.Sprintf("vertex %d", t.strangerIn(stranger, x)), "one of the vertices in " + vertices}
+	return nil, 0, strangerAt(f.path, line, t.strangerIn(stranger, x), vertices)
+}
+
+// strangerAt is the fault of an edge's end that is no vertex, and vertexAgain of a vertex that was listed before.
+func strangerAt(path string, line int, id uint64, vertices string) *fault {
+	return &fault{path, line, fmt.Sprintf("vertex %d", id), "one of the vertices in " + vertices}
+}
+
+func vertexAgain(path string, line int, id uint64) *fault {
+	return &fault{path, line, fmt.Sprintf("vertex %d again", id), "every vertex once"}
 }
 
 // strangerIn returns the first endpoint of tuple i that has no number; one of them has none.

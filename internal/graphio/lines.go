@@ -56,11 +56,13 @@ func (l *lineReader) at(f *fault) error {
 	return f
 }
 
-// lineOf returns the line of the k-th line of data, from 0, of a file whose comments begin with one of marks.
-func lineOf(f *file, k int, marks string) (int, error) {
+// lineOf returns the line of the k-th line of data, from 0, of those that begin at offset from or after it, in a file
+// whose comments begin with one of marks.
+func lineOf(f *file, from int64, k int, marks string) (int, error) {
 	f.restart()
 	l := lineReader{r: f.content}
 	for {
+		at := l.offset
 		line, err := l.next()
 		if err == io.EOF {
 			return 0, f.changed("fewer lines")
@@ -69,7 +71,7 @@ func lineOf(f *file, k int, marks string) (int, error) {
 			return 0, err
 		}
 		text := trimLine(line)
-		if len(text) == 0 || strings.IndexByte(marks, text[0]) >= 0 {
+		if at < from || len(text) == 0 || strings.IndexByte(marks, text[0]) >= 0 {
 			continue
 		}
 		if k == 0 {

@@ -36,19 +36,10 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Input, e
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	if h.symmetric && r.directed(false) {
-		return nil, &fault{
-			f.path, 1, "a symmetric matrix to be read as directed",
-			"a general one (an undirected graph is walked both ways already)",
-		}
+	if err := h.allows(r, f.path); err != nil {
+		return nil, err
 	}
-	g := grammar{
-		columns: 3, marks: "%", low: 1, high: h.rows, single: r.Weights == edges.Float32,
-		layout: `3: "row column value"`,
-	}
-	if h.field == "pattern" {
-		g.columns, g.layout = 2, `2: "row column"`
-	}
+	g := h.grammar(r.Weights == edges.Float32)
 	t, err := r.readTable(ctx, f, start{lines.offset, lines.line}, g)
 	if err != nil {
 		return nil, err
@@ -63,12 +54,36 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Input, e
 		return nil, err
 	}
 	in := r.input(f.path, list, x, r.directed(!h.symmetric))
-	what := "Matrix Market, " + h.field + " general"
-	if h.symmetric {
-		what = "Matrix Market, " + h.field + " symmetric"
-	}
-	in.Account = []string{account(f, what, h.remarks+t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
+	in.Account = []string{account(f, h.what(), h.remarks+t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
 	return in, nil
+}
+
+// allows refuses a direction that the matrix does not have.
+func (h *mtxHeader) allows(r *reader, path string) error {
+	if h.symmetric && r.directed(false) {
+		return &fault{
+			path, 1, "a symmetric matrix to be read as directed",
+			"a general one (an undirected graph is walked both ways already)",
+		}
+	}
+	return nil
+}
+
+// grammar is that of the entries.
+func (h *mtxHeader) grammar(single bool) grammar {
+	g := grammar{columns: 3, marks: "%", low: 1, high: h.rows, single: single, layout: `3: "row column value"`}
+	if h.field == "pattern" {
+		g.columns, g.layout = 2, `2: "row column"`
+	}
+	return g
+}
+
+// what says what kind of matrix it is.
+func (h *mtxHeader) what() string {
+	if h.symmetric {
+		return "Matrix Market, " + h.field + " symmetric"
+	}
+	return "Matrix Market, " + h.field + " general"
 }
 
 // check compares the header with the n entries there are. Vertices cost memory that no entry pays for, so a header

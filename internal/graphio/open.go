@@ -34,6 +34,7 @@ type file struct {
 	progress *progress
 
 	rawRead int64         // bytes taken through raw that count as read and may have to be read again
+	rawAt   int64         // bytes taken through raw since its beginning
 	raw     *bufio.Reader // the bytes of the file
 	expand  *expander     // nil for a plain file
 	content *bufio.Reader // the bytes decoded
@@ -46,7 +47,7 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.progress.expect(f.size())
+	r.progress.expect(f.size() / int64(r.ranks))
 	head, err := f.raw.Peek(4)
 	if err != nil && err != io.EOF {
 		_ = f.Close()
@@ -97,6 +98,7 @@ func (f *file) restart() {
 		from = io.NewSectionReader(f.f, 0, f.size())
 	}
 	f.uncount()
+	f.rawAt = 0
 	f.raw = bufio.NewReaderSize(&rawReader{f, from}, headSize)
 	f.decode()
 }
@@ -116,6 +118,10 @@ func (f *file) decode() {
 		f.content = bufio.NewReaderSize(f.expand, headSize)
 	}
 }
+
+// consumed returns how many bytes of the file went into what of the content has been read or looked at: the same for all
+// who read the file the same way.
+func (f *file) consumed() int64 { return f.rawAt - int64(f.raw.Buffered()) }
 
 func (f *file) closeExpander() {
 	if f.expand != nil {
@@ -189,6 +195,7 @@ type rawReader struct {
 func (r *rawReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.f.rawRead += int64(n)
+	r.f.rawAt += int64(n)
 	r.f.progress.add(int64(n))
 	if err != nil && err != io.EOF {
 		err = &readError{err}

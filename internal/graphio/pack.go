@@ -13,13 +13,17 @@ import (
 // packRound is how many blocks are packed between two releases of what has been packed.
 const packRound = 4096
 
-// pack makes the list of the tuples in t, in their order, with endpoints numbered by x, and frees what it has
-// packed. When an endpoint has no number it returns the first tuple that has such a one, still in t; else -1.
+// pack makes the list of the tuples in t, in their order, with endpoints numbered by x or, if that is nil, as they are, and
+// frees what it has packed. When an endpoint has no number it returns the first tuple that has such a one, still in t; else -1.
 func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind edges.Weights) (*edges.Packed, int, error) {
 	if !t.weighted {
 		kind = edges.Unweighted
 	}
-	list := edges.NewPacked(uint64(x.n), t.n, kind)
+	vertices := t.max + 1
+	if x != nil {
+		vertices = uint64(x.n)
+	}
+	list := edges.NewPacked(vertices, t.n, kind)
 	var mu sync.Mutex
 	stranger := math.MaxInt
 	blocks := make([]edges.Block, team.Size())
@@ -84,6 +88,9 @@ func (t *table) block(i int, b *edges.Block, x *numbering) int {
 			}
 		}
 		j += n
+	}
+	if x == nil {
+		return -1
 	}
 	u, v := x.translate(b.U[:b.N]), x.translate(b.V[:b.N])
 	if u < 0 && v < 0 {

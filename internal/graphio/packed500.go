@@ -48,35 +48,58 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Input, e
 	if w != nil {
 		defer w.Close()
 	}
-	n, last, err := r.scanTuples(ctx, f)
+	n, last, err := r.scanTuples(ctx, f, all)
 	if err != nil {
 		return nil, err
 	}
-	if w != nil && w.codec == plain && w.size() != int64(n)*singleSize {
-		return nil, &fault{w.path, 0, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), path)}
-	}
 	x := consecutive(0, 0)
 	if n > 0 {
-		if last >= maxVertices {
-			return nil, &fault{path, 0, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: files name all vertices up to the largest", maxVertices-1)}
+		if err := largestTuple(path, last); err != nil {
+			return nil, err
 		}
 		x = consecutive(0, int(last)+1)
 	}
-	kind := r.Weights
-	if w == nil {
-		kind = edges.Unweighted
-	}
-	list := edges.NewPacked(uint64(x.n), n, kind)
-	if err = r.loadTuples(ctx, f, list, uint64(x.n)); err == nil && kind != edges.Unweighted {
-		err = r.loadWeights(ctx, w, list)
-	}
+	list, err := r.load(ctx, f, w, n, extent{0, n}, uint64(x.n))
 	if err != nil {
-		list.Close()
 		return nil, err
 	}
 	in := r.input(path, list, x, r.directed(false))
 	in.Account = []string{account(f, "Graph500 packed edges", 0, in, weightsAccount(w != nil, r.Weights))}
 	return in, nil
+}
+
+// largestTuple refuses vertices that a graph cannot have.
+func largestTuple(path string, last uint64) error {
+	if last < maxVertices {
+		return nil
+	}
+	return &fault{path, 0, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: files name all vertices up to the largest", maxVertices-1)}
+}
+
+// load makes the list of some of n tuples, whose endpoints are below vertices, with weights if they are wanted and w is not nil.
+func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, vertices uint64) (*edges.Packed, error) {
+	if w != nil && w.codec == plain && w.size() != int64(n)*singleSize {
+		return nil, &fault{w.path, 0, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path)}
+	}
+	kind := r.Weights
+	if w == nil {
+		kind = edges.Unweighted
+	}
+	if kind != edges.Unweighted && part != (extent{0, n}) {
+		if err := r.countWeights(ctx, w, n); err != nil {
+			return nil, err
+		}
+	}
+	list := edges.NewPacked(vertices, part.to-part.from, kind)
+	err := r.loadTuples(ctx, f, part, list, vertices)
+	if err == nil && kind != edges.Unweighted {
+		err = r.loadWeights(ctx, w, n, part, list)
+	}
+	if err != nil {
+		list.Close()
+		return nil, err
+	}
+	return list, nil
 }
 
 // openRecords opens a binary file to be read the number of times given. Its name says whether it is compressed: its first
@@ -117,17 +140,35 @@ func (r *reader) openWeights(ctx context.Context, f *file) (*file, error) {
 	return r.openRecords(ctx, path, 1)
 }
 
-// records calls do with runs of the records of f, of the size given, that begin at multiples of a block of a list.
-// first is the number of the first record in data.
-func (r *reader) records(ctx context.Context, f *file, size int, do func(worker, first int, data []byte) error) error {
+// extent is some of the records of a file: from the first, a multiple of a block of a list, to before the last.
+type extent struct{ from, to int }
+
+// all is every record, however many there are.
+var all = extent{0, math.MaxInt}
+
+// records calls do with runs of those records of f, of the size given, that are in part. The runs begin at multiples of a
+// block of a list; first is the number of the first record in data, counted from that of part.
+func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
 	f.restart()
 	block := size * edges.BlockSize
-	_, err := r.pieces(ctx, f.source(0, max(r.piece/block, 1)*block, true), func(worker int, p *piece) error {
+	src := f.source(0, max(r.piece/block, 1)*block, true)
+	if plain, ok := src.(*fileSource); ok {
+		plain.lo = int64(part.from * size)
+		if part.to < int(plain.hi)/size { // else there is an end of the file to be looked at
+			plain.hi = int64(part.to * size)
+		}
+	}
+	_, err := r.pieces(ctx, src, func(worker int, p *piece) error {
 		if extra := len(p.data) % size; extra != 0 {
 			total := p.at + int64(len(p.data))
 			return &fault{f.path, 0, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size)}
 		}
-		return do(worker, int(p.at)/size, p.data)
+		first := int(p.at) / size
+		lo, hi := max(first, part.from), min(first+len(p.data)/size, part.to)
+		if lo >= hi {
+			return nil
+		}
+		return do(worker, lo-part.from, p.data[(lo-first)*size:(hi-first)*size])
 	})
 	f.rawRead = 0 // one of the times is over
 	if err == nil {
@@ -136,10 +177,10 @@ func (r *reader) records(ctx context.Context, f *file, size int, do func(worker,
 	return err
 }
 
-// scanTuples returns the number of tuples and the largest endpoint.
-func (r *reader) scanTuples(ctx context.Context, f *file) (n int, last uint64, err error) {
+// scanTuples returns the number of tuples in part, and the largest endpoint.
+func (r *reader) scanTuples(ctx context.Context, f *file, part extent) (n int, last uint64, err error) {
 	var mu sync.Mutex
-	err = r.records(ctx, f, packedSize, func(_, first int, data []byte) error {
+	err = r.records(ctx, f, packedSize, part, func(_, first int, data []byte) error {
 		most := uint64(0)
 		for i := 0; i < len(data); i += packedSize {
 			u, v := unpackEdge(data[i:])
@@ -154,9 +195,9 @@ func (r *reader) scanTuples(ctx context.Context, f *file) (n int, last uint64, e
 }
 
 // loadTuples stores the tuples, whose endpoints are below vertices unless the file has changed.
-func (r *reader) loadTuples(ctx context.Context, f *file, list *edges.Packed, vertices uint64) error {
+func (r *reader) loadTuples(ctx context.Context, f *file, part extent, list *edges.Packed, vertices uint64) error {
 	blocks := make([]edges.Block, r.Team.Size())
-	return r.records(ctx, f, packedSize, func(worker, first int, data []byte) error {
+	return r.records(ctx, f, packedSize, part, func(worker, first int, data []byte) error {
 		return eachBlock(f, list, &blocks[worker], first, data, packedSize, func(i int, b *edges.Block, data []byte) error {
 			for j := range b.N {
 				b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
@@ -170,14 +211,17 @@ func (r *reader) loadTuples(ctx context.Context, f *file, list *edges.Packed, ve
 	})
 }
 
-// loadWeights adds the weights to the tuples.
-func (r *reader) loadWeights(ctx context.Context, f *file, list *edges.Packed) error {
+// loadWeights adds the weights to the tuples in part, of n.
+func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, list *edges.Packed) error {
 	blocks := make([]edges.Block, r.Team.Size())
 	var mu sync.Mutex
-	n := 0
-	err := r.records(ctx, f, singleSize, func(worker, first int, data []byte) error {
+	found := part.from
+	if part.to == n {
+		part.to = math.MaxInt // more would be an error
+	}
+	err := r.records(ctx, f, singleSize, part, func(worker, first int, data []byte) error {
 		mu.Lock()
-		n = max(n, first+len(data)/singleSize)
+		found = max(found, part.from+first+len(data)/singleSize)
 		mu.Unlock()
 		return eachBlock(f, list, &blocks[worker], first, data, singleSize, func(i int, b *edges.Block, data []byte) error {
 			if err := list.Read(i, b); err != nil {
@@ -186,17 +230,40 @@ func (r *reader) loadWeights(ctx context.Context, f *file, list *edges.Packed) e
 			for j := range b.N {
 				b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
 				if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
-					return &fault{f.path, 0, fmt.Sprintf("the weight %v of tuple %d", b.W[j], i*edges.BlockSize+j), "a finite number"}
+					return &fault{f.path, 0, fmt.Sprintf("the weight %v of tuple %d", b.W[j], part.from+i*edges.BlockSize+j), "a finite number"}
 				}
 			}
 			list.Write(i, b)
 			return nil
 		})
 	})
-	if err == nil && n != list.Len() {
-		err = &fault{f.path, 0, counted(n, "record", "records"), thousands(list.Len()) + ", one a tuple"}
+	if err == nil && found != part.from+list.Len() {
+		err = &fault{f.path, 0, counted(found, "record", "records"), thousands(n) + ", one a tuple"}
 	}
 	return err
+}
+
+// countWeights checks that there are n weights, which the size of a compressed file does not tell.
+func (r *reader) countWeights(ctx context.Context, f *file, n int) error {
+	if f.codec == plain {
+		return nil
+	}
+	var mu sync.Mutex
+	found := 0
+	err := r.records(ctx, f, singleSize, all, func(_, first int, data []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		found = max(found, first+len(data)/singleSize)
+		return nil
+	})
+	switch {
+	case err != nil || found == n:
+		return err
+	case found > n:
+		return &fault{f.path, 0, "more than " + counted(n, "record", "records"), thousands(n) + ", one a tuple"}
+	default:
+		return &fault{f.path, 0, counted(found, "record", "records"), thousands(n) + ", one a tuple"}
+	}
 }
 
 // eachBlock calls do for every block of list that the records in data make up, beginning with record first. b, with the

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"sync"
+
+	"github.com/superstep-go/superstep/internal/edges"
 )
 
 // piece is a run of whole lines, or of whole records, of an input. Pieces are numbered in the order of the input.
@@ -19,23 +21,35 @@ type piece struct {
 // are handed out in order, also to calls that fail; after the last piece next returns io.EOF.
 type source interface {
 	next(ctx context.Context, p *piece) error
+	// span returns what part of the content the pieces are, when all have been handed out.
+	span() edges.Span
+	// before returns how many lines begin before that part.
+	before() (int, error)
 }
 
 // source returns the content of f in pieces of about size bytes: lines, or records whose length divides size. The
 // pieces begin at offset from, which for anything but a plain regular file is how much of the content has been read.
 func (f *file) source(from int64, size int, records bool) source {
+	return f.part(from, size, records, 0, 1)
+}
+
+// part is source of one of several parts of the content, which are about equal: of a plain file in bytes, of others in
+// what they are of the compressed file.
+func (f *file) part(from int64, size int, records bool, rank, ranks int) source {
 	if f.regular && f.codec == plain {
 		f.uncount()
-		return &fileSource{f: f, from: from, size: int64(size), records: records}
+		lo, hi := edges.Part(int(max(f.size()-from, 0)), rank, ranks)
+		return &fileSource{f: f, from: from, lo: from + int64(lo), hi: from + int64(hi), size: int64(size), records: records}
 	}
-	return &streamSource{r: f.content, offset: from, size: size, records: records}
+	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1}
 }
 
 // fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not map the file into
 // memory: a mapped file that shrinks kills the process that reads it.
 type fileSource struct {
 	f       *file
-	from    int64
+	from    int64 // where the first part begins
+	lo, hi  int64 // where this one begins and ends
 	size    int64
 	records bool
 
@@ -46,8 +60,8 @@ type fileSource struct {
 func (s *fileSource) next(ctx context.Context, p *piece) error {
 	s.mu.Lock()
 	p.index = s.index
-	lo := s.from + int64(p.index)*s.size
-	end := s.f.size()
+	lo := s.lo + int64(p.index)*s.size
+	end := s.hi
 	if lo >= end {
 		s.mu.Unlock()
 		return io.EOF
@@ -92,6 +106,27 @@ func (s *fileSource) read(p *piece, lo, hi int64) error {
 	return s.finish(p, hi)
 }
 
+func (s *fileSource) span() edges.Span { return edges.Span{From: s.lo, To: s.hi, Size: s.f.size()} }
+
+// before counts the newlines that begin lines between from and lo.
+func (s *fileSource) before() (int, error) {
+	if s.lo == s.from {
+		return 0, nil
+	}
+	lines := 1
+	buf := make([]byte, pieceSize)
+	for at := s.from; at < s.lo-1; at += int64(len(buf)) {
+		buf = buf[:min(int64(cap(buf)), s.lo-1-at)]
+		if err := s.f.readAt(buf, at); err != nil {
+			return 0, err
+		}
+		lines += bytes.Count(buf, newline)
+	}
+	return lines, nil
+}
+
+var newline = []byte{'\n'}
+
 // finish completes the last line of p, which goes on after hi. A line that is too long is left cut: the parser refuses it.
 func (s *fileSource) finish(p *piece, hi int64) error {
 	const step = 4 << 10
@@ -117,27 +152,67 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 	return nil
 }
 
-// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they have.
+// streamSource reads pieces of a stream, one goroutine at a time, while the others parse what they have. Of several parts
+// a piece belongs to the one that has the place in the compressed file at which reading the piece begins. Who reads a part
+// decodes those before it.
 type streamSource struct {
-	size    int
-	records bool
+	f           *file
+	size        int
+	records     bool
+	rank, ranks int
 
-	mu     sync.Mutex
-	r      io.Reader
-	offset int64
-	index  int
-	rest   []byte // the beginning of the next piece
-	done   bool
+	mu      sync.Mutex
+	offset  int64
+	index   int
+	rest    []byte // the beginning of the next piece
+	done    bool
+	first   int64 // where the part begins; -1 before that
+	skipped int   // lines before the part
 }
 
 func (s *streamSource) next(ctx context.Context, p *piece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.index = s.index
-	if s.done {
-		return io.EOF
+	for !s.done {
+		owner := s.owner()
+		if owner > s.rank {
+			s.done = true
+			break
+		}
+		if owner == s.rank && s.first < 0 {
+			s.first = s.offset
+		}
+		err := s.read(ctx, p)
+		if err != nil || owner == s.rank {
+			s.index++
+			return err
+		}
+		s.skipped += bytes.Count(p.data, newline)
 	}
-	s.index++
+	return io.EOF
+}
+
+// owner returns whose part the next piece belongs to.
+func (s *streamSource) owner() int {
+	if s.ranks == 1 || s.f.size() == 0 {
+		return s.rank
+	}
+	return min(int(s.f.consumed()*int64(s.ranks)/s.f.size()), s.ranks-1)
+}
+
+func (s *streamSource) span() edges.Span {
+	first := s.first
+	if first < 0 {
+		first = s.offset
+	}
+	return edges.Span{From: first, To: s.offset, Size: s.f.size()}
+}
+
+func (s *streamSource) before() (int, error) { return s.skipped, nil }
+
+// read reads the next piece.
+func (s *streamSource) read(ctx context.Context, p *piece) error {
 	p.data = append(p.buf[:0], s.rest...)
 	s.rest = s.rest[:0]
 	for want := s.size; ; want += s.size {
@@ -168,7 +243,7 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 func (s *streamSource) fill(p *piece, want int) error {
 	have := len(p.data)
 	p.data = append(p.data, make([]byte, max(want-have, 0))...)
-	n, err := io.ReadFull(s.r, p.data[have:])
+	n, err := io.ReadFull(s.f.content, p.data[have:])
 	p.data = p.data[:have+n]
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		s.done = true

@@ -15,7 +15,8 @@ type start struct {
 	lines  int
 }
 
-// readTable parses the lines of f from the start given. Of several faults it returns the one that comes first.
+// readTable parses the lines of this rank's part of f from the start given. Of several faults it returns the one that comes
+// first.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
 	t := &table{columns: min(g.columns, 2), weighted: g.columns == 3 && r.Weights != edges.Unweighted}
 	t.slabs.using = make([]*slab, r.Team.Size())
@@ -29,7 +30,8 @@ func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) 
 		t.batches[index] = b
 	}
 	parsers := make([]parser, r.Team.Size())
-	index, err := r.pieces(ctx, f.source(from.offset, r.piece, false), func(worker int, p *piece) error {
+	src := f.part(from.offset, r.piece, false, r.rank, r.ranks)
+	index, err := r.pieces(ctx, src, func(worker int, p *piece) error {
 		q := &parsers[worker]
 		q.grammar = g
 		q.reset()
@@ -56,7 +58,11 @@ func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) 
 	if err != nil {
 		t.slabs.close()
 		if bad, ok := err.(*fault); ok && bad.file == "" {
-			bad.file, bad.line = f.path, from.lines
+			before, wrong := src.before()
+			if wrong != nil {
+				return nil, wrong
+			}
+			bad.file, bad.line = f.path, from.lines+before
 			for _, b := range t.batches[:index+1] {
 				bad.line += b.lines
 			}
@@ -64,6 +70,7 @@ func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) 
 		return nil, err
 	}
 	t.seal()
+	t.span = src.span()
 	return t, nil
 }
 

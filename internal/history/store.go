@@ -36,9 +36,10 @@ type Store struct {
 	log    []trace.Log
 	ring   ring
 
-	details []kept // oldest first
-	rows    int    // in details
-	pairs   int
+	mostRows int    // maxRows
+	details  []kept // oldest first
+	rows     int    // in details
+	pairs    int
 }
 
 // kept is a superstep that details are kept of.
@@ -52,7 +53,7 @@ type kept struct {
 func NewStore() *Store {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
-	return &Store{epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+	return &Store{mostRows: maxRows, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
 // Begin begins a run.
@@ -124,7 +125,7 @@ func (s *Store) keep(j *job, d *Detail) {
 	s.details = append(s.details, k)
 	s.count(k, 1)
 	drop := 0
-	for s.rows > maxRows || s.pairs > maxPairs {
+	for s.rows > s.mostRows || s.pairs > maxPairs {
 		old := s.details[drop]
 		if drop++; old.job.details[old.superstep] == old.detail {
 			delete(old.job.details, old.superstep)

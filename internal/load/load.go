@@ -37,32 +37,60 @@ func Open(ctx context.Context, r Request) (*edges.Input, error) {
 	if generate.IsGenerator(r.Name) {
 		return r.generate(ctx)
 	}
-	in, err := graphio.Read(ctx, r.Name, graphio.ReadOptions{
-		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand, Progress: r.stage("reading " + r.Name), Weights: r.Weights,
-	})
+	in, err := graphio.Read(ctx, r.Name, r.options())
 	if err != nil {
 		return nil, err
 	}
-	if r.Weights != edges.Unweighted && !r.IfAny && !in.Edges.Weighted() {
-		in.Close()
-		return nil, fmt.Errorf("%s: the edges have no weights: give a weighted graph, or --unit-weights to make every weight 1", r.Name)
+	if err := r.weighted(in); err != nil {
+		return nil, err
 	}
 	return in, nil
 }
 
-func (r Request) generate(ctx context.Context) (*edges.Input, error) {
-	if r.Format != "" {
-		return nil, fmt.Errorf("%s: a generator has no format: --format %s is of files", r.Name, r.Format)
+// OpenShare reads or generates the part of the tuples that the given one of several ranks has. Generated ones are made as
+// they are read. The caller closes the share.
+func OpenShare(ctx context.Context, r Request, rank, ranks int) (*edges.Share, error) {
+	if generate.IsGenerator(r.Name) {
+		g, o, err := r.generator()
+		if err != nil {
+			return nil, err
+		}
+		s, err := generate.Share(ctx, g, rank, ranks, true, o)
+		if err == nil && r.Directed != nil {
+			s.Directed = *r.Directed
+		}
+		return s, err
 	}
-	g, err := generate.Parse(r.Name)
+	s, err := graphio.ReadShare(ctx, r.Name, rank, ranks, r.options())
 	if err != nil {
 		return nil, err
 	}
-	weights := r.Weights
-	if r.IfAny {
-		weights = edges.Unweighted
+	if err := r.weighted(&s.Input); err != nil {
+		return nil, err
 	}
-	o := generate.Options{Weights: weights, Team: r.Team, Progress: r.stage("generating " + r.Name)}
+	return s, nil
+}
+
+func (r Request) options() graphio.ReadOptions {
+	return graphio.ReadOptions{
+		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand, Progress: r.stage("reading " + r.Name), Weights: r.Weights,
+	}
+}
+
+// weighted closes and refuses an input without the weights that are wanted.
+func (r Request) weighted(in *edges.Input) error {
+	if r.Weights != edges.Unweighted && !r.IfAny && !in.Edges.Weighted() {
+		in.Close()
+		return fmt.Errorf("%s: the edges have no weights: give a weighted graph, or --unit-weights to make every weight 1", r.Name)
+	}
+	return nil
+}
+
+func (r Request) generate(ctx context.Context) (*edges.Input, error) {
+	g, o, err := r.generator()
+	if err != nil {
+		return nil, err
+	}
 	if r.Beside != nil {
 		directed := g.Directed()
 		if r.Directed != nil {
@@ -78,6 +106,19 @@ func (r Request) generate(ctx context.Context) (*edges.Input, error) {
 		in.Directed = *r.Directed
 	}
 	return in, nil
+}
+
+// generator returns the generator that the name means, and how to use it.
+func (r Request) generator() (generate.Generator, generate.Options, error) {
+	if r.Format != "" {
+		return nil, generate.Options{}, fmt.Errorf("%s: a generator has no format: --format %s is of files", r.Name, r.Format)
+	}
+	g, err := generate.Parse(r.Name)
+	weights := r.Weights
+	if r.IfAny {
+		weights = edges.Unweighted
+	}
+	return g, generate.Options{Weights: weights, Team: r.Team, Progress: r.stage("generating " + r.Name)}, err
 }
 
 func (r Request) stage(name string) func(done, total int64) {

@@ -211,3 +211,32 @@ func TestWorkerAfterAnotherMaster(t *testing.T) {
 		return true
 	})
 }
+
+// TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the worker is back with all
+// that it held but the job, and works on.
+func TestSessionBreaks(t *testing.T) {
+	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c.load(t, "web", small(), 0, 0)
+	j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
+	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
+		if strings.HasSuffix(e.GetLog().GetText(), "here") {
+			c.Break("w1")
+		}
+	})
+	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "worker w1: its session broke" {
+		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
+	}
+	c.Await(3)
+	j, _ = c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 {
+		t.Errorf("the next job: %v on %v: %s", j.State.Word(), j.Workers, j.Reason)
+	}
+	c.Until("the workers to hold the one graph", func() bool {
+		for _, p := range c.workers {
+			if jobs, graphs := p.executor.Holds(); jobs != 0 || graphs != 1 {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/master"
 )
@@ -76,7 +77,7 @@ func (c *Cluster) graph500(t testing.TB, spec *control.Graph500, o *control.RunO
 func TestGraph500(t *testing.T) {
 	spec := scale(10)
 	config := graph500.Config{
-		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 6, SSSP: true, Validate: true, Rows: 1, Columns: 1,
+		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 6, SSSP: true, Validate: true, Grid: graph.Of(1),
 	}
 	alone := searches{n: 1 << 10}
 	config.Spoil = func(parent []uint32, dist []float32) { alone.take(0, parent, dist) }
@@ -89,7 +90,7 @@ func TestGraph500(t *testing.T) {
 		for _, way := range []struct {
 			rows, columns uint32
 			delivery      string
-		}{{0, 0, ""}, {1, 3, "pull"}, {5, 1, "push"}} {
+		}{{0, 0, ""}, {1, 3, "pull"}, {5, 1, "push"}, {2, 2, ""}, {3, 2, "whole"}} {
 			together := searches{n: len(alone.all[0].parent)}
 			spoil := together.take
 			c.Spoil.Store(&spoil)

@@ -3,7 +3,6 @@ package testcluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -246,21 +245,5 @@ func TestWithoutAnEngine(t *testing.T) {
 	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "toy"}}))
 	if connect.CodeOf(err) != connect.CodeUnimplemented || !strings.Contains(err.Error(), "runs nothing") {
 		t.Errorf("found %v", err)
-	}
-}
-
-// BenchmarkEmptySuperstep is what a superstep costs in which four workers have nothing to do.
-func BenchmarkEmptySuperstep(b *testing.B) {
-	const supersteps = 500
-	c, _ := startToy(b, 4)
-	for b.Loop() {
-		var seconds []float64
-		c.watch(b, c.submit(b, "file", "supersteps", fmt.Sprint(supersteps)).Id, func(e *control.JobEvent) {
-			if r := e.GetRecord(); r != nil {
-				seconds = append(seconds, r.Seconds)
-			}
-		})
-		slices.Sort(seconds)
-		b.ReportMetric(1e6*seconds[len(seconds)/2], "us/superstep")
 	}
 }

@@ -186,6 +186,9 @@ func (c *Cluster) spoil(first int, parent []uint32, dist []float32) {
 // Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.
 func (c *Cluster) Freeze(name string) { c.workers[name].wires.cut(false) }
 
+// Break closes a worker's connections; it makes new ones.
+func (c *Cluster) Break(name string) { c.workers[name].wires.close() }
+
 // Kill ends a worker's connections, as the end of its process does.
 func (c *Cluster) Kill(name string) { c.workers[name].wires.cut(true) }
 
@@ -295,6 +298,16 @@ func (w *wires) cut(closed bool) {
 			_ = x.Conn.Close()
 		}
 	}
+}
+
+// close closes all connections.
+func (w *wires) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.all {
+		_ = x.Conn.Close()
+	}
+	w.all = nil
 }
 
 // wiredListener lets connections in as wires.

@@ -146,6 +146,8 @@ func (x *toyWorkers) Superstep(ctx context.Context, t worker.Task, s *control.Su
 
 func (x *toyWorkers) Registered(uint64) error { return nil }
 
+func (x *toyWorkers) Keep(_, _ []string) func() { return func() {} }
+
 func (x *toyWorkers) Locate(_ context.Context, _ worker.Task, l *control.Locate) (*control.Located, error) {
 	return &control.Located{}, nil
 }

@@ -46,10 +46,9 @@ export function Compare({ a, b }: { a: string; b: string }) {
     from: both[0]?.superstep ?? 0, to: last, selected: shown, width: every,
     onHover: (i: number | undefined) => setShown(i === undefined ? undefined : times[0]![i]),
   };
-  const c = colors();
   const names: [string, string, "line"][] = [
-    [`A: ${jobA?.job ?? a}`, c.pull, "line"],
-    [`B: ${jobB?.job ?? b}`, c.push, "line"],
+    [`A: ${jobA?.job ?? a}`, "pull", "line"],
+    [`B: ${jobB?.job ?? b}`, "push", "line"],
   ];
   const row = both.find((r) => r.superstep === shown);
   return (

@@ -2,12 +2,15 @@
 
 import type { Step } from "./api";
 import * as format from "./format";
-import { schemeColor } from "./theme";
+import { named, schemeColor } from "./theme";
 
 export function Decision({ step, pinned }: { step: Step; pinned: boolean }) {
   const costs = Object.entries(step.predicted ?? {}).sort((a, b) => a[1] - b[1]);
-  const most = Math.max(...costs.map(([, s]) => s), step.actual ?? 0);
-  const width = (s: number) => `${Math.max((100 * s) / most, 0.5)}%`;
+  // A scheme that is out of the question must not make the others too short to compare: its bar is cut.
+  const least = costs[0]?.[1] ?? 0;
+  const most = Math.min(Math.max(...costs.map(([, s]) => s), step.actual ?? 0), 8 * Math.max(least, step.actual ?? 0));
+  const width = (s: number) => `${Math.min(Math.max((100 * s) / most, 0.5), 100)}%`;
+  const over = (s: number) => (s > most * 1.001 ? "over" : "");
   const other = costs.find(([name]) => name !== step.scheme);
   return (
     <section class={`decision ${step.delivery}`} aria-label="Why it was chosen">
@@ -27,7 +30,7 @@ export function Decision({ step, pinned }: { step: Step; pinned: boolean }) {
               {name === step.scheme && " ✓"}
             </span>
             <span class="bar">
-              <i style={{ width: width(s), background: schemeColor(name) }} />
+              <i class={over(s)} style={{ width: width(s), background: named(schemeColor(name)) }} />
             </span>
             <span class="number">{format.seconds(s)}</span>
           </div>

@@ -7,7 +7,7 @@ const units = (x: number, step: number, names: string[]): string => {
     i++;
   }
   const digits = i === 0 || Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : 2;
-  return `${x.toFixed(digits)}${names[i]}`;
+  return `${Number(x.toFixed(digits))}${names[i]}`;
 };
 
 export const count = (x: number): string => (Math.abs(x) < 10_000 ? String(x) : units(x, 1000, ["", " k", " M", " G", " T"]));

@@ -143,7 +143,7 @@ export function JobPage({ id }: { id: string }) {
       </section>
       <section class="panel" aria-label="Timeline">
         <h2>Timeline</h2>
-        <Timeline steps={live.job === id ? live.steps : []} version={live.version} selected={selected} onSelect={setSelected} />
+        <Timeline steps={live.job === id ? live.steps : []} version={live.version} running={job.state === "running"} selected={selected} onSelect={setSelected} />
       </section>
       <Partitions job={id} steps={live.steps} version={live.version} running={job.state === "running" && live.link === "live"} selected={selected} onSelect={setSelected} />
     </>

@@ -140,7 +140,7 @@ function Bars({ bars }: { bars: Bar[] }) {
         )}
       </p>
       <div class="row">
-        <Legend items={phases.map((p) => [p, colors().phase[p], "box"])} />
+        <Legend items={phases.map((p) => [p, p, "box"])} />
         {bars.length > 1 && (
           <label>
             <input type="checkbox" checked={bySpeed} onChange={(e) => setBySpeed(e.currentTarget.checked)} /> slowest first

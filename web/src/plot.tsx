@@ -21,10 +21,15 @@ export interface PlotProps {
   to: number;
   selected: number | undefined;
   width: number; // of a column on the x axis
+  /** colours the ground behind each column by what was chosen */
+  tint?: { x: number[]; delivery: string[] };
   onHover?: (index: number | undefined) => void;
   onPick?: (index: number) => void;
   onZoom?: (from: number, to: number) => void;
 }
+
+/** Supersteps are whole. */
+const steps = [1, 2, 5].flatMap((n) => [n, n * 10, n * 100, n * 1000, n * 1e4, n * 1e5, n * 1e6]).sort((a, b) => a - b);
 
 export const axis = (values?: (v: number) => string): uPlot.Axis => {
   const c = colors();
@@ -33,9 +38,26 @@ export const axis = (values?: (v: number) => string): uPlot.Axis => {
     grid: { stroke: c.grid, width: 1 },
     ticks: { stroke: c.grid, width: 1, size: 4 },
     font: "11px system-ui, sans-serif",
-    ...(values ? { size: left, values: (_u: uPlot, at: number[]) => at.map((v) => (v === null ? "" : values(v))) } : { size: 26 }),
+    ...(values
+      ? { size: left, values: (_u: uPlot, at: number[]) => at.map((v) => (v === null ? "" : values(v))) }
+      : { size: 26, incrs: steps, values: (_u: uPlot, at: number[]) => at.map((v) => (v === null || v < 0 ? "" : String(v))) }),
   };
 };
+
+/** ground lays a faint colour behind columns. */
+function ground(u: uPlot, tint: { x: number[]; delivery: string[] }, width: number) {
+  const c = colors();
+  u.ctx.save();
+  u.ctx.globalAlpha = 0.12;
+  tint.x.forEach((x, i) => {
+    const kind = tint.delivery[i];
+    if (kind !== "push" && kind !== "pull") return;
+    u.ctx.fillStyle = c[kind];
+    const from = u.valToPos(x - width / 2, "x", true);
+    u.ctx.fillRect(from, u.bbox.top, u.valToPos(x + width / 2, "x", true) - from, u.bbox.height);
+  });
+  u.ctx.restore();
+}
 
 export function Plot(props: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -71,6 +93,7 @@ export function Plot(props: PlotProps) {
                 u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
               },
             ],
+            drawClear: [(u) => latest.current.tint && ground(u, latest.current.tint, latest.current.width)],
             setScale: [place],
             setSize: [place],
           },

@@ -87,7 +87,12 @@ export const colorOf = (delivery: string): string => {
   return delivery === "push" ? c.push : delivery === "pull" ? c.pull : c.none;
 };
 
-export const schemeColor = (scheme: string): string => {
-  const c = colors();
-  return scheme === "naive" ? c.push : scheme === "mirrored" ? c.mirrored : scheme === "pull" ? c.pull : c.none;
-};
+type SchemeColor = "push" | "mirrored" | "pull" | "none";
+
+const schemeColors: Record<string, SchemeColor> = { naive: "push", mirrored: "mirrored", pull: "pull" };
+
+/** schemeColor is the name of a scheme's colour: of Colors, and in the style sheet. */
+export const schemeColor = (scheme: string): SchemeColor => schemeColors[scheme] ?? "none";
+
+/** named is a colour for the style of an element, which follows the theme by itself. */
+export const named = (name: string): string => `var(--${name})`;

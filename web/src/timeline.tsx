@@ -9,19 +9,20 @@ import * as format from "./format";
 import { axis, left, Plot, right } from "./plot";
 import { never, soon } from "./schedule";
 import { StepTable } from "./tables";
-import { colorOf, colors, onTheme, phases, schemeColor } from "./theme";
+import { colorOf, colors, named, onTheme, phases, schemeColor } from "./theme";
 
 const mostColumns = 500;
 
 interface Props {
   steps: Step[];
   version: number;
-  /** the superstep looked at, or undefined for the newest */
+  running: boolean;
+  /** the superstep looked at; if undefined, of a run under way the newest, else the one that took longest */
   selected: number | undefined;
   onSelect: (superstep: number | undefined) => void;
 }
 
-export function Timeline({ steps, version, selected, onSelect }: Props) {
+export function Timeline({ steps, version, running, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState<[number, number]>();
   const [hovered, setHovered] = useState<number>();
   const first = steps[0]?.superstep ?? 0;
@@ -35,7 +36,7 @@ export function Timeline({ steps, version, selected, onSelect }: Props) {
   );
   const data = useMemo(() => plots(b, schemes), [b]);
   const shownAt = hovered ?? selected;
-  const shown = shownAt === undefined ? steps.at(-1) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
+  const shown = shownAt === undefined ? (running ? steps.at(-1) : longest(steps)) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
   if (!shown) return <p class="quiet">No superstep has ended yet.</p>;
 
   const pick = (i: number) => b.first[i] !== undefined && onSelect(b.first[i]);
@@ -69,7 +70,6 @@ export function Timeline({ steps, version, selected, onSelect }: Props) {
     onHover: (i: number | undefined) => setHovered(i === undefined ? undefined : b.first[i]),
     onZoom: (lo: number, hi: number) => Math.floor(hi) - Math.ceil(lo) >= 1 && setZoom([Math.max(first, Math.ceil(lo)), Math.min(last, Math.floor(hi))]),
   };
-  const c = colors();
   return (
     <div class="timeline">
       <div
@@ -105,17 +105,17 @@ export function Timeline({ steps, version, selected, onSelect }: Props) {
             Why <small>predicted and actual time of delivery: the lowest prediction is chosen</small>
           </h3>
           <Legend
-            items={[...schemes.map((s) => [format.named(s), schemeColor(s), "line"] as Item), ["what it took", c.text, "dot"]]}
+            items={[...schemes.map((s) => [format.named(s), schemeColor(s), "line"] as Item), ["what it took", "text", "dot"]]}
           />
         </figcaption>
-        <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} {...plot} />
+        <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} tint={b} {...plot} />
       </figure>
       <figure>
         <figcaption>
           <h3>
             Frontier <small>vertices, on a logarithmic scale</small>
           </h3>
-          <Legend items={[["senders", c.mark, "line"], ["vertices that ran", c.faint, "line"]]} />
+          <Legend items={[["senders", "mark", "line"], ["vertices that ran", "faint", "line"]]} />
         </figcaption>
         <Plot label="Size of the frontier by superstep" height={130} options={frontier} optionsKey="" data={data.frontier} {...plot} />
       </figure>
@@ -124,7 +124,7 @@ export function Timeline({ steps, version, selected, onSelect }: Props) {
           <h3>
             Time by phase <small>mean of the partitions</small>
           </h3>
-          <Legend items={phases.map((p) => [p, c.phase[p], "box"] as Item)} />
+          <Legend items={phases.map((p) => [p, p, "box"] as Item)} />
         </figcaption>
         <Plot label="Time by phase and superstep" height={170} options={stacked} optionsKey="" data={data.phases} {...plot} />
       </figure>
@@ -151,6 +151,9 @@ export function Timeline({ steps, version, selected, onSelect }: Props) {
 const describe = (s: Step): string =>
   `Superstep ${s.superstep}: ${format.verb(s.delivery)}, ${format.seconds(s.seconds.total)}, ${format.exact(s.senders)} senders. ${s.reason}`;
 
+const longest = (steps: Step[]): Step | undefined =>
+  steps.reduce<Step | undefined>((most, s) => (most && most.seconds.total >= s.seconds.total ? most : s), undefined);
+
 const columnOf = (b: Buckets, superstep: number): number => Math.floor((superstep - (b.first[0] ?? 0)) / b.every);
 
 type Item = [name: string, color: string, shape: "line" | "box" | "dot"];
@@ -160,7 +163,7 @@ export function Legend({ items }: { items: Item[] }) {
     <ul class="legend">
       {items.map(([name, color, shape]) => (
         <li key={name}>
-          <i class={shape} style={{ color }} /> {name}
+          <i class={shape} style={{ color: named(color) }} /> {name}
         </li>
       ))}
     </ul>
@@ -183,11 +186,14 @@ function plots(b: Buckets, schemes: string[]) {
 }
 
 const few = (u: uPlot) => (u.data[0]?.length ?? 0) <= 100;
-const sparse = (values: (v: number) => string): uPlot.Axis => ({
-  ...axis(values),
-  // Of a logarithmic scale only the powers of ten have a word.
-  values: (_u, at) => at.map((v) => (v !== null && Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? values(v) : "")),
-});
+/** tens leaves of a logarithmic scale the powers of ten alone a line, and a word. */
+const tens = (_u: uPlot, at: number[]) => at.map((v) => (v !== null && Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null));
+
+function sparse(values: (v: number) => string): uPlot.Axis {
+  const a = axis(values);
+  return { ...a, filter: tens, grid: { ...a.grid, filter: tens }, ticks: { ...a.ticks, filter: tens } };
+}
+
 const logs: uPlot.Scale = {
   distr: 3,
   range: (_u, lo, hi) => [10 ** Math.floor(Math.log10(lo || 1)), 10 ** Math.ceil(Math.log10(hi * 1.01 || 10))],
@@ -200,7 +206,7 @@ function costs(schemes: string[]) {
     scales: { y: logs },
     series: [
       {},
-      ...schemes.map((s) => ({ stroke: schemeColor(s), width: 2, points: { show: few, size: 6, fill: c.panel }, dash: s === "mirrored" ? [6, 4] : [] })),
+      ...schemes.map((s) => ({ stroke: c[schemeColor(s)], width: 2, points: { show: few, size: 6, fill: c.panel }, dash: s === "mirrored" ? [6, 4] : [] })),
       { stroke: c.text, width: 0, paths: () => null, points: { show: true, size: 6, fill: c.text } },
     ],
   };

@@ -124,6 +124,27 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
+// Value encodes what a pointer points to.
+func Value(pointer any) ([]byte, error) {
+	var to bytes.Buffer
+	e := msgpack.NewEncoder(&to)
+	e.UseArrayEncodedStructs(true)
+	e.UseCompactInts(true)
+	err := e.Encode(pointer)
+	return to.Bytes(), err
+}
+
+// IntoValue decodes into what a pointer points to, which is at its zero value. It bears any bytes.
+func IntoValue(b []byte, pointer any) error {
+	if err := Check(b); err != nil {
+		return err
+	}
+	return msgpack.NewDecoder(bytes.NewReader(b)).Decode(pointer)
+}
+
+// Carried reports what of a type would be lost between processes: nil if nothing.
+func Carried(t reflect.Type) error { return carried(t, map[reflect.Type]bool{}) }
+
 // carried reports what of a type msgpack would leave behind. seen are types being looked at.
 func carried(t reflect.Type, seen map[reflect.Type]bool) error {
 	if seen[t] || t == timeType {

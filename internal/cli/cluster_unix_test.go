@@ -1,0 +1,190 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// newCluster starts a master and workers, w1 to wN, of a binary.
+func newCluster(t *testing.T, binary string, n int) *processes {
+	t.Helper()
+	path, err := exec.LookPath(binary)
+	must(t, err)
+	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: path, running: map[string]*member{}}
+	t.Cleanup(func() { c.end(t) })
+	must(t, c.startMaster("127.0.0.1:0"))
+	for i := range n {
+		must(t, c.startWorker("w"+string(rune('1'+i))))
+	}
+	must(t, c.await(n))
+	return c
+}
+
+// states returns the jobs' states.
+func (c *processes) states(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("superstep", "jobs", "--all", "--master", c.address).Output()
+	must(t, err)
+	var words []string
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] != "JOB" {
+			words = append(words, f[1])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// rest reads what a command says until it ends, and its exit status.
+func (c *interrupted) rest() (string, int) {
+	var text strings.Builder
+	lines := bufio.NewScanner(c.stderr)
+	for lines.Scan() {
+		text.WriteString(lines.Text() + "\n")
+	}
+	_ = c.Wait() // the status is returned
+	return text.String(), c.ProcessState.ExitCode()
+}
+
+// interruptedJob checks that a command that was interrupted has cancelled its job, and left nothing.
+func interruptedJob(t *testing.T, c *processes, run *interrupted, files ...string) {
+	t.Helper()
+	text, code := run.rest()
+	if code != 1 || !strings.HasSuffix(text, " is cancelled\n") || !strings.Contains(text, "superstep: interrupted: job ") {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+	if found := c.states(t); found != "cancelled" {
+		t.Errorf("found the jobs %q, expected one that is cancelled", found)
+	}
+	entries, err := os.ReadDir(run.Dir)
+	must(t, err)
+	if len(entries) != len(files) {
+		t.Errorf("left %v, expected %v", entries, files)
+	}
+}
+
+// TestInterruptQueuedJob interrupts a run whose job waits for a worker.
+func TestInterruptQueuedJob(t *testing.T) {
+	c := newCluster(t, "superstep", 0)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.address, "-o", "out")
+	if !soon(func() bool { return c.states(t) == "queued" }) {
+		t.Fatal("the job never waited")
+	}
+	must(t, run.Process.Signal(syscall.SIGTERM))
+	interruptedJob(t, c, run)
+}
+
+// TestInterruptLoadingJob interrupts a run whose graph is being read.
+func TestInterruptLoadingJob(t *testing.T) {
+	c := newCluster(t, "superstep", 1)
+	run := start(t, map[string]string{"g.el": "pipe"}, "superstep", "run", "wcc", "-g", "g.el", "--master", c.address, "-o", "out")
+	f, err := os.OpenFile(filepath.Join(run.Dir, "g.el"), os.O_WRONLY, 0) // waits for the reader
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteString(ring)
+	must(t, err)
+	must(t, run.Process.Signal(os.Interrupt))
+	interruptedJob(t, c, run, "g.el")
+}
+
+// TestInterruptRunningJob interrupts a run in its supersteps, with two workers.
+func TestInterruptRunningJob(t *testing.T) {
+	c := newCluster(t, "own", 2)
+	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.address, "-o", "out", "--json", "report")
+	run.says("here")
+	must(t, run.Process.Signal(os.Interrupt))
+	interruptedJob(t, c, run, "g.el")
+}
+
+// TestInterruptWatching ends the watching, and not the job.
+func TestInterruptWatching(t *testing.T) {
+	c := newCluster(t, "own", 1)
+	must(t, exec.Command("own", "run", "forever", "-g", "path:vertices=3", "--detach", "--master", c.address).Run())
+	if !soon(func() bool { return c.states(t) == "running" }) {
+		t.Fatal("the job never ran")
+	}
+	out, err := exec.Command("own", "jobs", "--master", c.address).Output()
+	must(t, err)
+	id := strings.Fields(strings.Split(string(out), "\n")[1])[0]
+	watch := start(t, nil, "own", "watch", id, "--master", c.address)
+	watch.says("here")
+	must(t, watch.Process.Signal(os.Interrupt))
+	watch.ends()
+	if found := c.states(t); found != "running" {
+		t.Errorf("found the jobs %q", found)
+	}
+}
+
+// TestMasterStaysAway loses the master while a job is watched, for longer than the client is patient.
+func TestMasterStaysAway(t *testing.T) {
+	c := newCluster(t, "own", 1)
+	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.address, "--retry-for", "300ms")
+	run.says("here")
+	must(t, c.signal("master", os.Kill))
+	text, code := run.rest()
+	for _, want := range []string{
+		"superstep: warning: lost the connection: the master at " + c.address + " cannot be reached: ", "; trying again for 300ms\n",
+		"superstep: lost the master at " + c.address + ": tried to reach it for 300ms: the master at " + c.address + " cannot be reached: connection refused\n",
+	} {
+		if code != 1 || !strings.Contains(text, want) {
+			t.Errorf("exit status %d, said %q, expected %q", code, text, want)
+		}
+	}
+}
+
+// TestInterruptSubmitting interrupts a run whose job the master has not taken yet: it is cancelled as soon as it is.
+func TestInterruptSubmitting(t *testing.T) {
+	for _, detach := range []bool{false, true} {
+		m := newFakeMaster(t, "submit")
+		args := []string{"run", "wcc", "-g", "path:vertices=3", "--master", m.address}
+		if detach {
+			args = append(args, "--detach")
+		}
+		run := start(t, nil, "superstep", args...)
+		m.await(t, "submit")
+		must(t, run.Process.Signal(os.Interrupt))
+		run.says("superstep: warning: interrupted: waiting for the master's answer")
+		close(m.submit)
+		m.await(t, "cancel")
+		if text, code := run.rest(); code != 1 || text != "superstep: interrupted: job f00d-1 is cancelled\n" {
+			t.Errorf("exit status %d, said %q", code, text)
+		}
+	}
+}
+
+// TestInterruptTwiceSubmitting does not wait for a master that does not answer.
+func TestInterruptTwiceSubmitting(t *testing.T) {
+	m := newFakeMaster(t, "submit")
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
+	m.await(t, "submit")
+	must(t, run.Process.Signal(os.Interrupt))
+	run.says("superstep: warning: interrupted: waiting for the master's answer")
+	must(t, run.Process.Signal(os.Interrupt))
+	text, code := run.rest()
+	if code != 1 || text != "superstep: interrupted: superstep jobs shows whether the master took the job\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+}
+
+// TestInterruptFetching interrupts a run whose job is done: the result stays with the master, and no file is half written.
+func TestInterruptFetching(t *testing.T) {
+	m := newFakeMaster(t, "result")
+	close(m.finish)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address, "-o", "out")
+	m.await(t, "result")
+	must(t, run.Process.Signal(os.Interrupt))
+	if text, code := run.rest(); code != 1 || text != "superstep: interrupted: job f00d-1 is done, superstep result f00d-1 has what it computed\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+	entries, err := os.ReadDir(run.Dir)
+	must(t, err)
+	if len(entries) != 0 {
+		t.Errorf("left %v", entries)
+	}
+}

@@ -1,0 +1,156 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// onTerminal is a command whose terminal a test sits at.
+type onTerminal struct {
+	*exec.Cmd
+	t       *testing.T
+	display *os.File
+	said    *saidText
+	ended   chan struct{}
+}
+
+// terminalFor starts a command on a pseudo-terminal of its own, whose Ctrl-C is then its interrupt.
+func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
+	t.Helper()
+	display, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = display.Close() })
+	must(t, unix.IoctlSetPointerInt(int(display.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(display.Fd()), unix.TIOCGPTN)
+	must(t, err)
+	program, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	must(t, unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+	c := &onTerminal{Cmd: exec.Command(name, args...), t: t, display: display, said: &saidText{}, ended: make(chan struct{})}
+	c.Dir, c.Env = t.TempDir(), append(os.Environ(), "TERM=xterm")
+	c.Stdin, c.Stdout, c.Stderr = program, program, program
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	must(t, c.Start())
+	must(t, program.Close())
+	t.Cleanup(func() { _ = c.Process.Kill() })
+	go func() {
+		defer close(c.ended)
+		_, _ = io.Copy(c.said, display) // it ends with an error when nobody has the terminal any more
+		_ = c.Wait()                    // the status is looked at
+	}()
+	return c
+}
+
+// says waits until the terminal has shown a text so many times.
+func (c *onTerminal) says(text string, times int) {
+	c.t.Helper()
+	if !soon(func() bool { return strings.Count(c.said.String(), text) >= times }) {
+		c.t.Fatalf("it said %q, not %q %d times", c.said.String(), text, times)
+	}
+}
+
+func (c *onTerminal) types(text string) {
+	c.t.Helper()
+	_, err := c.display.WriteString(text)
+	must(c.t, err)
+}
+
+// ends checks the exit status, and what the terminal shows last.
+func (c *onTerminal) ends(code int, text string) {
+	c.t.Helper()
+	if !soon(func() bool {
+		select {
+		case <-c.ended:
+			return true
+		default:
+			return false
+		}
+	}) {
+		c.t.Fatalf("it did not end; it said %q", c.said.String())
+	}
+	said := strings.ReplaceAll(c.said.String(), "\r\n", "\n")
+	if got := c.ProcessState.ExitCode(); got != code || !strings.HasSuffix(said, text) {
+		c.t.Errorf("exit status %d, said %q, expected %d and %q at the end", got, said, code, text)
+	}
+}
+
+const question = "job f00d-1: d detaches from it, c cancels it, Enter goes on waiting [d/c] "
+
+const ctrlC = "\x03"
+
+func asked(t *testing.T, args ...string) (*fakeMaster, *onTerminal) {
+	t.Helper()
+	m := newFakeMaster(t)
+	c := terminalFor(t, "superstep", append([]string{"run", "wcc", "-g", "path:vertices=3", "--master", m.address}, args...)...)
+	c.says("running wcc", 1) // the display
+	c.types(ctrlC)
+	c.says(question, 1)
+	return m, c
+}
+
+func TestInterruptAsksAndDetaches(t *testing.T) {
+	m, c := asked(t, "-o", "out")
+	c.types("what?\n")
+	c.says(question, 2)
+	c.types("d\n")
+	c.ends(0, "superstep: job f00d-1 goes on: superstep watch f00d-1 shows it, superstep result f00d-1 has what it computes\n")
+	select {
+	case <-m.stopped:
+		t.Error("the job was cancelled")
+	default:
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.Dir, "*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestInterruptAsksAndCancels(t *testing.T) {
+	m, c := asked(t)
+	c.types("c\n")
+	m.await(t, "cancel")
+	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")
+}
+
+func TestSecondInterruptCancels(t *testing.T) {
+	m, c := asked(t)
+	c.types(ctrlC)
+	m.await(t, "cancel")
+	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")
+}
+
+// TestInterruptAsksAndGoesOn goes on waiting, is asked again, and the job is done meanwhile.
+func TestInterruptAsksAndGoesOn(t *testing.T) {
+	m, c := asked(t, "-o", "out")
+	shown := strings.Count(c.said.String(), "running wcc")
+	c.types("\n")
+	c.says("running wcc", shown+1)
+	c.types(ctrlC)
+	c.says(question, 2)
+	close(m.finish)
+	c.ends(0, " threads\n")
+	if text, err := os.ReadFile(filepath.Join(c.Dir, "out")); err != nil || string(text) != "0 1\n1 1\n2 1\n" {
+		t.Errorf("found %q, %v", text, err)
+	}
+}
+
+// TestTerminateDoesNotAsk cancels the job without a question, as it does where there is no terminal.
+func TestTerminateDoesNotAsk(t *testing.T) {
+	m := newFakeMaster(t)
+	c := terminalFor(t, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
+	c.says("running wcc", 1)
+	must(t, c.Process.Signal(syscall.SIGTERM))
+	m.await(t, "cancel")
+	c.ends(1, "superstep: interrupted: job f00d-1 is cancelled\n")
+}

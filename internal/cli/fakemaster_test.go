@@ -1,0 +1,147 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// fakeMaster has one job that runs until it is cancelled or let go, and can be slow where a test wants it to be.
+type fakeMaster struct {
+	control.UnimplementedClusterHandler
+	address string
+
+	called  chan string   // the calls that come
+	submit  chan struct{} // submissions wait for it, if there is one
+	result  chan struct{} // results wait for it in the middle, if there is one
+	finish  chan struct{} // the job is done
+	once    sync.Once
+	stopped chan struct{} // the job is cancelled
+}
+
+// newFakeMaster starts one; slow are the calls that wait.
+func newFakeMaster(t *testing.T, slow ...string) *fakeMaster {
+	t.Helper()
+	m := &fakeMaster{called: make(chan string, 100), finish: make(chan struct{}), stopped: make(chan struct{})}
+	if slices.Contains(slow, "submit") {
+		m.submit = make(chan struct{})
+	}
+	if slices.Contains(slow, "result") {
+		m.result = make(chan struct{})
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	m.address = l.Addr().String()
+	mux := http.NewServeMux()
+	mux.Handle(control.NewClusterHandler(m))
+	ctx, cancel := context.WithCancel(context.Background())
+	server := control.NewHTTPServer(mux, ctx)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() {
+		cancel()
+		_ = server.Close()
+	})
+	return m
+}
+
+// await waits for a call.
+func (m *fakeMaster) await(t *testing.T, call string) {
+	t.Helper()
+	for {
+		select {
+		case c := <-m.called:
+			if c == call {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatalf("the call %s never came", call)
+		}
+	}
+}
+
+func (m *fakeMaster) job(state control.JobState, reason string) *control.Job {
+	return &control.Job{
+		Id: "f00d-1", State: state, Reason: reason, Rows: 1, Columns: 1, Converged: true, Vertices: 3, ResultBytes: 12,
+		Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}, KeepResult: true},
+	}
+}
+
+func (m *fakeMaster) SubmitJob(ctx context.Context, _ *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+	m.called <- "submit"
+	if m.submit != nil {
+		select {
+		case <-m.submit:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return connect.NewResponse(m.job(control.JobState_JOB_STATE_QUEUED, "")), nil
+}
+
+// state is how the job is now.
+func (m *fakeMaster) state() *control.Job {
+	select {
+	case <-m.stopped:
+		return m.job(control.JobState_JOB_STATE_CANCELLED, "interrupted at the client")
+	default:
+	}
+	select {
+	case <-m.finish:
+		return m.job(control.JobState_JOB_STATE_DONE, "")
+	default:
+		return m.job(control.JobState_JOB_STATE_RUNNING, "")
+	}
+}
+
+func (m *fakeMaster) WatchJob(ctx context.Context, _ *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
+	m.called <- "watch"
+	if err := s.Send(&control.JobEvent{Sequence: 1, Body: &control.JobEvent_Job{Job: m.job(control.JobState_JOB_STATE_RUNNING, "")}}); err != nil {
+		return err
+	}
+	select {
+	case <-m.stopped:
+	case <-m.finish:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Send(&control.JobEvent{Sequence: 2, Body: &control.JobEvent_Job{Job: m.state()}})
+}
+
+func (m *fakeMaster) GetJob(context.Context, *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+	return connect.NewResponse(m.state()), nil
+}
+
+func (m *fakeMaster) CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+	m.called <- "cancel"
+	m.once.Do(func() { close(m.stopped) })
+	return connect.NewResponse(m.state()), nil
+}
+
+func (m *fakeMaster) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], s *connect.ServerStream[control.ResultChunk]) error {
+	if r.Msg.Offset > 0 {
+		return connect.NewError(connect.CodeInternal, errors.New("a result that never broke is asked for in the middle"))
+	}
+	if err := s.Send(&control.ResultChunk{Data: []byte("0 1\n")}); err != nil {
+		return err
+	}
+	m.called <- "result"
+	if m.result != nil {
+		select {
+		case <-m.result:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return s.Send(&control.ResultChunk{Data: []byte("1 1\n2 1\n")})
+}

@@ -1,0 +1,91 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
+
+// saysAddress waits for a line with some text and an address, which it returns.
+func (c *interrupted) saysAddress(lines *bufio.Reader, text string) string {
+	c.t.Helper()
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			c.t.Fatalf("it never said %q: %v", text, err)
+		}
+		if url := address.FindString(line); url != "" && strings.Contains(line, text) {
+			return url
+		}
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	client := &http.Client{Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get(url)
+	must(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	must(t, err)
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("%s: status %d", url, answer.StatusCode)
+	}
+	return string(body)
+}
+
+// leaves interrupts a command that only serves, which ends it well.
+func (c *interrupted) leaves(lines *bufio.Reader) {
+	c.t.Helper()
+	must(c.t, c.Process.Signal(os.Interrupt))
+	_, _ = io.Copy(io.Discard, lines)
+	if err := c.Wait(); err != nil {
+		c.t.Errorf("after an interrupt: %v", err)
+	}
+}
+
+func TestARunIsServedAndThenItsTrace(t *testing.T) {
+	c := start(t, map[string]string{"g.el": ring}, "superstep", "run", "wcc", "-g", "g.el", "--workers", "2", "--trace", "t.jsonl",
+		"--http", "127.0.0.1:0", "--http-linger")
+	lines := bufio.NewReader(c.stderr)
+	url := c.saysAddress(lines, "the page stays at")
+	for path, want := range map[string]string{
+		"":                      "<title>superstep</title>",
+		"api/v1/about":          `"kind":"run","name":"superstep run wcc -g g.el`,
+		"api/v1/jobs":           `"job":"wcc","program":"wcc","graph":"g.el"`,
+		"api/v1/jobs/1":         `"state":"converged"`,
+		"api/v1/jobs/1/steps/0": `"rows":[{"partition":0`,
+		"api/v1/graphs":         `"name":"g.el","state":"loaded","vertices":3`,
+		"api/v1/workers":        `"threads":`,
+		"api/v1/stages":         `"stage":"reading g.el"`,
+		"metrics":               `superstep_jobs_total{outcome="converged",program="wcc"} 1`,
+	} {
+		if body := get(t, url+path); !strings.Contains(body, want) {
+			t.Errorf("/%s: found %.300s, expected %s", path, body, want)
+		}
+	}
+	c.leaves(lines)
+	trace, err := os.ReadFile(c.Dir + "/t.jsonl")
+	must(t, err)
+
+	ui := start(t, map[string]string{"t.jsonl": string(trace), "cut.jsonl": string(trace[:len(trace)-5])}, "superstep", "ui", "t.jsonl", "cut.jsonl")
+	lines = bufio.NewReader(ui.stderr)
+	url = ui.saysAddress(lines, "the page is at")
+	if jobs := get(t, url+"api/v1/jobs"); strings.Count(jobs, `"state":"converged"`) != 2 {
+		t.Errorf("found %s", jobs)
+	}
+	if workers := get(t, url+"api/v1/workers"); workers != `{"items":[]}` {
+		t.Errorf("a saved trace has workers: %s", workers)
+	}
+	ui.leaves(lines)
+}

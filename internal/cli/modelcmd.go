@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/model"
+)
+
+// modelCommand is `superstep model`.
+type modelCommand struct {
+	app                        *app
+	scale, edgeFactor, threads int
+	grid, network, json        string
+	speed                      float64
+	check, published           bool
+}
+
+func (a *app) model() *cobra.Command {
+	m := &modelCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "model --scale S --grid RxC",
+		Short: "Predict a Graph500 search on a machine that is not at hand",
+		Long: `Predict a breadth-first search of a Kronecker graph on processes in a grid: the levels of the search, what each phase
+sends, how long it takes, and the TEPS. The graph's levels follow from the generator's probabilities, bytes from the levels and
+the grid, and times from what the kernels take on this machine, measured now, and from the network.
+
+--check runs searches of a small SCALE in this process, as many partitions as the grid has, and compares every byte that is
+sent with the prediction. --published predicts the runs that the papers report.`,
+		Example: `  superstep model --scale 40 --grid 320x288 --network tofu-d --threads 48
+  superstep model --scale 30 --grid 8x8 --network bandwidth=12.5e9,latency=5e-6 --threads 16
+  superstep model --scale 16 --grid 8x4 --check
+  superstep model --published`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&m.scale, "scale", 26, "of a graph of 2^`S` vertices")
+	cmd.Flags().IntVar(&m.edgeFactor, "edgefactor", 16, "`N` edges for each vertex")
+	cmd.Flags().StringVar(&m.grid, "grid", "1x1", "a grid of `RxC` processes")
+	cmd.Flags().IntVar(&m.threads, "threads", 1, "`N` threads in each process")
+	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+words(model.NetworkNames())+", or bandwidth=B/S,latency=S")
+	cmd.Flags().Float64Var(&m.speed, "speed", 1, "threads that are `F` times as fast as this machine's")
+	cmd.Flags().BoolVar(&m.check, "check", false, "count what such a search sends here, and compare")
+	cmd.Flags().BoolVar(&m.published, "published", false, "predict the published runs instead")
+	cmd.Flags().StringVar(&m.json, "json", "", "write the prediction as JSON to `FILE`, - for standard output")
+	_ = cmd.RegisterFlagCompletionFunc("network", firstOf(func(string) []string { return model.NetworkNames() }))
+	nothing(cmd, "scale", "edgefactor", "grid", "threads", "speed")
+	return cmd
+}
+
+// mostCheck bounds --check: the graph is built and cut up in this process.
+const mostCheck = 20
+
+func (m *modelCommand) execute(ctx context.Context) error {
+	grid, err := graph.ParseGrid(m.grid)
+	if err != nil {
+		return usagef("--grid: %w", err)
+	}
+	network, err := model.ParseNetwork(m.network)
+	if err != nil {
+		return usagef("--network: %w", err)
+	}
+	switch {
+	case m.scale < 1 || m.scale > 60:
+		return usagef("--scale: found %d, expected 1 to 60", m.scale)
+	case m.edgeFactor < 1 || m.edgeFactor > 1<<20:
+		return usagef("--edgefactor: found %d, expected 1 to %d", m.edgeFactor, 1<<20)
+	case m.threads < 1 || m.threads > 1<<20:
+		return usagef("--threads: found %d, expected 1 to %d", m.threads, 1<<20)
+	case !(m.speed > 0):
+		return usagef("--speed: found %v, expected more than 0", m.speed)
+	case m.check && m.published:
+		return usagef("--check and --published: one of them")
+	case m.check && (m.scale > mostCheck || grid.Partitions() > graph.MaxPartitions):
+		return usagef("--check: found SCALE %d on %d partitions, expected at most %d on %d", m.scale, grid.Partitions(), mostCheck, graph.MaxPartitions)
+	}
+	if err := writable(m.json); err != nil {
+		return err
+	}
+	if m.check {
+		progress := m.app.progress()
+		defer progress.done()
+		check, err := model.Check(ctx, m.scale, m.edgeFactor, model.Grid{Rows: grid.Rows, Columns: grid.Columns}, progress.stage)
+		progress.done()
+		if err != nil {
+			return fmt.Errorf("model: %w", err)
+		}
+		if err := check.Text(m.app.text(m.json)); err != nil {
+			return err
+		}
+		return m.app.writeJSON(m.json, check)
+	}
+	rates, err := model.Measure(ctx)
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	rates = rates.Faster(m.speed)
+	if m.published {
+		beside := model.Beside(rates, slices.Values(model.Runs))
+		if err := beside.Text(m.app.text(m.json)); err != nil {
+			return err
+		}
+		return m.app.writeJSON(m.json, beside)
+	}
+	p := model.Predict(model.NewSearch(m.scale, m.edgeFactor, 0), model.Machine{
+		Grid: model.Grid{Rows: grid.Rows, Columns: grid.Columns}, Threads: m.threads, Rates: rates, Network: network,
+	})
+	if err := p.Text(m.app.text(m.json)); err != nil {
+		return err
+	}
+	return m.app.writeJSON(m.json, p)
+}

@@ -1,0 +1,44 @@
+package generate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// Share makes the part of g's tuples that the given one of several ranks has: equal parts, in order. With lazily they are
+// computed when they are read, each time, and take no memory.
+func Share(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options) (*edges.Share, error) {
+	if err := check(g); err != nil {
+		return nil, err
+	}
+	from, to := edges.Part(g.Edges(), rank, ranks)
+	p := portion{g, from, to - from}
+	if !lazily {
+		in, err := Input(ctx, p, o)
+		if err != nil {
+			return nil, err
+		}
+		return &edges.Share{Input: *in}, nil
+	}
+	if err := vertexLimit(g); err != nil {
+		return nil, err
+	}
+	return &edges.Share{Input: edges.Input{
+		Name: g.Name(), Edges: Lazy(p, o.Weights != edges.Unweighted), Vertices: int(g.Vertices()), Directed: g.Directed(),
+		Account: []string{fmt.Sprintf("%s: %d vertices, tuples %d to %d of %d, made as they are read", g.Name(), g.Vertices(), from, to-1, g.Edges())},
+	}}, nil
+}
+
+// portion is some tuples of a generator in a row.
+type portion struct {
+	Generator
+	from, n int
+}
+
+func (p portion) Edges() int { return p.n }
+
+func (p portion) Fill(first int, b *edges.Block, weights bool) {
+	p.Generator.Fill(p.from+first, b, weights)
+}

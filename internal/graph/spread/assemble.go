@@ -1,0 +1,313 @@
+package spread
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// owners tells which rank has the partition of a vertex.
+type owners struct {
+	rank       []int
+	partitions uint64
+	inverse    uint64 // 2^64 / partitions, rounded up: two products give a remainder (Lemire, Kaser, Kurz 2019)
+}
+
+func newOwners(rank []int) owners {
+	return owners{rank, uint64(len(rank)), math.MaxUint64/uint64(len(rank)) + 1}
+}
+
+func (o *owners) of(id uint32) int {
+	if o.partitions == 1 {
+		return o.rank[0]
+	}
+	part, _ := bits.Mul64(o.inverse*uint64(id), o.partitions)
+	return o.rank[part]
+}
+
+// assemble brings vertices and arcs to the owners of partitions, who make them.
+func (b *builder) assemble(ctx context.Context) (*graph.Graph, error) {
+	g := &graph.Graph{Name: b.in.Name, N: b.n, Directed: b.in.Directed, Tuples: b.all.tuples, Connected: b.connected}
+	if b.in.Naming == edges.Numbers {
+		g.Labels = b.in.Labels
+	}
+	var own []int
+	for p, rank := range b.owner {
+		if rank == b.rank {
+			own = append(own, p)
+		}
+	}
+	a, err := graph.NewAssembly(g, own, b.labels != nil, b.o)
+	if err != nil {
+		return nil, err
+	}
+	defer a.End()
+	if err := b.vertices(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := a.Open(); err != nil {
+		return nil, err
+	}
+	if err := b.arcs(ctx, a); err != nil {
+		return nil, err
+	}
+	b.store.close()
+	if err := a.Close(ctx, b.letters); err != nil {
+		return nil, err
+	}
+	return g, b.total(ctx, g)
+}
+
+// vertices brings the facts of the vertices directed here to their owners.
+func (b *builder) vertices(ctx context.Context, a *graph.Assembly) error {
+	const stride = 3
+	o := newOwners(b.owner)
+	n, next, count := b.sizes[b.rank], 0, roundRecords(b.n, b.ranks)
+	var came atomic.Int64
+	err := b.run(ctx, &flow{
+		stride: stride,
+		fill: func(out [][]parcel) (bool, error) {
+			lo, hi := next, min(next+count, n)
+			next = hi
+			b.team.For(hi-lo, 1<<12, func(worker, from, to int) {
+				for v := uint32(lo + from); v < uint32(lo+to); v++ {
+					id := b.ids[v]
+					if id == noID {
+						continue
+					}
+					second := uint64(0)
+					if b.in.Directed {
+						second = uint64(b.rows.in[v])
+					}
+					second |= uint64(b.rows.tuples(v)) << 32
+					words := &out[worker][o.of(id)].words[0]
+					*words = append(*words, uint64(id)|uint64(b.rows.out[v])<<32, second, b.label(v))
+				}
+			})
+			return hi < n, nil
+		},
+		take: func(from []parcel) error {
+			return b.eachRun(from, stride, func(_ int, run run) error {
+				words := from[run.rank].words[run.way][run.lo*stride : run.hi*stride]
+				for ; len(words) > 0; words = words[stride:] {
+					id := pregel.VertexID(uint32(words[0]))
+					if !a.Has(id) {
+						return fmt.Errorf("from rank %d: %w: vertex %d", run.rank, collective.ErrMessage, id)
+					}
+					a.Vertex(id, graph.Facts{
+						Label: words[2], Out: uint32(words[0] >> 32), In: uint32(words[1]), Tuples: uint32(words[1] >> 32),
+					})
+				}
+				came.Add(int64(run.hi - run.lo))
+				return nil
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if want := a.Owned(); int(came.Load()) != want {
+		return fmt.Errorf("%d vertices came of %d: %w", came.Load(), want, collective.ErrMessage)
+	}
+	return nil
+}
+
+// arcs brings the edges of the store to the owners of their ends' partitions, side by side: first come the ids of the
+// other ends.
+func (b *builder) arcs(ctx context.Context, a *graph.Assembly) error {
+	o := newOwners(b.owner)
+	for step := range b.ranks {
+		at := (b.rank + step) % b.ranks
+		arena := &mem.Arena{Meter: b.o.Meter}
+		there, err := b.idsOf(ctx, step, arena)
+		if err == nil {
+			err = b.sendArcs(ctx, a, &o, b.store.sides[at], there)
+		}
+		arena.Close()
+		if err != nil {
+			return err
+		}
+		b.store.sides[at].close()
+		b.progress("dealing the arcs", int64(step+1), int64(b.ranks))
+	}
+	return nil
+}
+
+// idsOf returns the ids of the places of the range so many ranks on, as far as this rank wants them, and tells the rank as
+// far back what it wants.
+func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint32, error) {
+	if step == 0 {
+		return b.ids, nil
+	}
+	at, to := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
+	wanted := b.wanted[to]
+	data := make([]byte, 0, 8*len(wanted)+4*bitmap.Count(wanted))
+	data = append(data, wire.Bytes(wanted)...)
+	bitmap.Each(wanted, func(v uint32) { data = binary.LittleEndian.AppendUint32(data, b.ids[v]) })
+	data, err := b.pass(ctx, b.ranks-step, data)
+	if err != nil {
+		return nil, err
+	}
+	table := mem.Make[uint32](arena, b.sizes[at])
+	set := 8 * bitmap.Words(len(table))
+	if len(data) < set {
+		return nil, fmt.Errorf("from rank %d: %w: %d bytes of ids", at, collective.ErrMessage, len(data))
+	}
+	known, ids := wire.Slice[uint64](data[:set]), wire.Slice[uint32](data[set:])
+	if bitmap.Count(known) != len(ids) || len(table)&63 != 0 && known[len(known)-1]>>(len(table)&63) != 0 {
+		return nil, fmt.Errorf("from rank %d: %w: %d ids for %d vertices", at, collective.ErrMessage, len(ids), bitmap.Count(known))
+	}
+	next := 0
+	bitmap.Each(known, func(v uint32) {
+		table[v] = ids[next]
+		next++
+	})
+	if slices.ContainsFunc(ids, func(id uint32) bool { return int(id) >= b.n }) {
+		return nil, fmt.Errorf("from rank %d: %w: an id that is not below %d", at, collective.ErrMessage, b.n)
+	}
+	return table, nil
+}
+
+// piece is a chunk of the store, and where its bucket is.
+type piece struct {
+	c    *chunk
+	base uint32
+	way  int
+}
+
+// sendArcs deals the arcs of a side of the store, of whose other ends the ids are given.
+func (b *builder) sendArcs(ctx context.Context, a *graph.Assembly, o *owners, d *side, there []uint32) error {
+	var all []piece
+	for window := range d.windows {
+		for way := range d.ways {
+			for c := d.chain(0, way, window).first; c != nil; c = c.next {
+				if c.n > 0 {
+					all = append(all, piece{c, uint32(window) << d.shift, way})
+				}
+			}
+		}
+	}
+	_, outward := a.Rows()
+	ends := make([]endpoints, b.team.Size())
+	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/d.chunk, 1)
+	return b.run(ctx, &flow{
+		stride: 1, weights: b.o.Weights,
+		fill: func(out [][]parcel) (bool, error) {
+			some := all[next:min(next+count, len(all))]
+			next += len(some)
+			b.team.For(len(some), 8, func(worker, lo, hi int) {
+				for _, p := range some[lo:hi] {
+					b.translate(p, d.shift, there, outward, o, &ends[worker], out[worker])
+				}
+			})
+			return next < len(all), nil
+		},
+		take: func(from []parcel) error { return b.takeArcs(a, o, from) },
+	})
+}
+
+// endpoints are the ids of a chunk's rows and other ends.
+type endpoints struct{ row, other [mostChunk]uint32 }
+
+// translate puts a chunk's arcs into the parcels of those who make the lists that they belong to: of kind 0 are those of
+// in-edges, of kind 1 those of out-edges. It looks up all ids first: a loop that does little has more of its memory reads
+// under way at once.
+func (b *builder) translate(p piece, shift uint, there []uint32, outward bool, o *owners, ends *endpoints, out []parcel) {
+	low := uint64(1)<<shift - 1
+	weighted, directed := b.o.Weights != edges.Unweighted, b.in.Directed
+	there = there[p.base:]
+	for i := range p.c.n {
+		key := p.c.key(i)
+		ends.row[i], ends.other[i] = b.ids[key>>shift], there[key&low]
+	}
+	from, into := ends.row[:p.c.n], ends.other[:p.c.n]
+	if p.way == toRow {
+		from, into = into, from
+	}
+	for i, u := range from {
+		v := into[i]
+		to := &out[o.of(v)]
+		to.words[0] = append(to.words[0], uint64(v)<<32|uint64(u))
+		if weighted {
+			to.weights[0].weigh(b.o.Weights, p.c.weight.at(i))
+		}
+		kind := 1
+		if !directed {
+			if u == v {
+				continue // a loop is stored once
+			}
+			kind = 0
+		} else if !outward {
+			continue
+		}
+		to = &out[o.of(u)]
+		to.words[kind] = append(to.words[kind], uint64(u)<<32|uint64(v))
+		if weighted {
+			to.weights[kind].weigh(b.o.Weights, p.c.weight.at(i))
+		}
+	}
+}
+
+// takeArcs adds arcs that came to the lists here.
+func (b *builder) takeArcs(a *graph.Assembly, o *owners, from []parcel) error {
+	const grain = 1 << 13
+	var runs []run
+	for rank, p := range from {
+		for kind := range kinds {
+			for lo := 0; lo < len(p.words[kind]); lo += grain {
+				runs = append(runs, run{rank, kind, lo, min(lo+grain, len(p.words[kind]))})
+			}
+		}
+	}
+	_, outward := a.Rows()
+	var once sync.Once
+	var err error
+	b.team.For(len(runs), 1, func(worker, i, _ int) {
+		r := runs[i]
+		arcs, weights := from[r.rank].words[r.way][r.lo:r.hi], from[r.rank].weights[r.way].slice(r.lo, r.hi)
+		for _, arc := range arcs {
+			row, neighbor := uint32(arc>>32), uint32(arc)
+			if max(row, neighbor) >= uint32(b.n) || o.of(row) != b.rank || r.way == 1 && !outward {
+				once.Do(func() { err = fmt.Errorf("from rank %d: %w: arc %d-%d", r.rank, collective.ErrMessage, neighbor, row) })
+				return
+			}
+		}
+		a.Arcs(worker, r.way == 0, arcs, weights.single, weights.double)
+	})
+	return err
+}
+
+// total makes the graph's counts those of the whole.
+func (b *builder) total(ctx context.Context, g *graph.Graph) error {
+	var data []byte
+	for _, n := range []uint64{g.Arcs, uint64(b.loops), uint64(b.dropped)} {
+		data = appendWord(data, n)
+	}
+	if err := b.group.Allreduce(ctx, b.call(), data, collective.SumUint64); err != nil {
+		return err
+	}
+	sums, err := words(data, 3)
+	if err != nil {
+		return err
+	}
+	g.Arcs, g.Loops, g.Dropped = sums[0], int(sums[1]), int(sums[2])
+	data = appendWord(nil, math.Float64bits(g.LeastWeight))
+	if err := b.group.Allreduce(ctx, b.call(), data, collective.MinFloat64); err != nil {
+		return err
+	}
+	g.LeastWeight = math.Float64frombits(binary.LittleEndian.Uint64(data))
+	return nil
+}

@@ -1,0 +1,100 @@
+package spread
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Directory finds vertices by their input ids and tells the input ids of vertices, wherever they are. A rank knows the
+// handles of those that it directs, and the input ids of those that belong to its partitions; for others it asks.
+type Directory struct {
+	rank   int
+	graph  *graph.Graph
+	owners owners
+	ranges *ranges
+	size   int          // of this rank's range
+	first  uint64       // input id of the range's first place, less its number among all
+	labels *edges.Index // of the range, if ids are not dense
+	ids    []uint32
+	arena  *mem.Arena
+}
+
+func (b *builder) directory(g *graph.Graph) *Directory {
+	d := &Directory{
+		rank: b.rank, graph: g, owners: newOwners(b.owner), ranges: b.ranges, size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
+	}
+	d.first, _ = b.in.Labels.First()
+	return d
+}
+
+// Close frees the directory.
+func (d *Directory) Close() {
+	d.ids, d.labels, d.size = nil, nil, 0
+	d.arena.Close()
+}
+
+// Local returns the vertex with an input id that this rank directs. Of every input id that there is, one rank knows.
+func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
+	if d.directs(label) != d.rank {
+		return pregel.None, false
+	}
+	place := label - d.first - d.ranges.starts[d.rank]
+	if d.labels != nil {
+		at, ok := d.labels.Find(label)
+		if !ok {
+			return pregel.None, false
+		}
+		place = at
+	}
+	if place >= uint64(d.size) || d.ids[place] == noID {
+		return pregel.None, false
+	}
+	return pregel.VertexID(d.ids[place]), true
+}
+
+// directs returns who directs an input id, or -1 if nobody does.
+func (d *Directory) directs(label uint64) int {
+	if label < d.first || label-d.first >= d.ranges.end {
+		return -1
+	}
+	return d.ranges.of(label - d.first)
+}
+
+// Find returns the vertices with the input ids given, None where there is none. All ranks call it together, each with its
+// own ids, as many as fit into messages. The group has the ranks of the one that Build had.
+func (d *Directory) Find(ctx context.Context, group *collective.Group, tag uint32, labels []uint64) ([]pregel.VertexID, error) {
+	return together(ctx, group, tag, labels, d.directs, func(label uint64) pregel.VertexID {
+		id, _ := d.Local(label)
+		return id
+	})
+}
+
+// Labels returns the input ids of vertices, all ones of what is none. All ranks call it together, each with its
+// own vertices, as many as fit into messages.
+func (d *Directory) Labels(ctx context.Context, group *collective.Group, tag uint32, ids []pregel.VertexID) ([]uint64, error) {
+	n := pregel.VertexID(d.graph.N)
+	of := func(id pregel.VertexID) int {
+		if id >= n {
+			return -1
+		}
+		return d.owners.of(uint32(id))
+	}
+	return together(ctx, group, tag, ids, of, d.graph.Label)
+}
+
+// together asks questions of the ranks that know, all ranks at once.
+func together[Q, A ~uint64](ctx context.Context, group *collective.Group, tag uint32, questions []Q, of func(Q) int, answer func(Q) A) (answers []A, err error) {
+	err = group.Together(ctx, tag, func(ctx context.Context) (err error) {
+		answers, err = ask(ctx, group, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, questions, of, answer)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}

@@ -1,0 +1,388 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// record is of a partition that worked for so many seconds of two.
+func record(superstep, partition int, busy float64) *trace.Record {
+	return &trace.Record{
+		Job: "j", Superstep: superstep, Partition: partition, Scheme: "pull", Delivery: "pull", Active: 1, Senders: 2, Receivers: 3, Edges: 4,
+		Messages: 5, Sent: 6, Reason: "why", Memory: 100, GCPause: .5, Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
+		Peers: []trace.Peer{{Partition: 1 - partition, Exchange: "expand", Encoding: "sparse", Messages: 6, Bytes: 7}},
+		Times: trace.Seconds{Expand: busy / 2, Traverse: busy / 2, Wait: 2 - busy, Total: 2},
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filled is a Store of a run of some supersteps in two partitions, of which the second does a third of the work.
+func filled(t *testing.T, supersteps int) *Store {
+	t.Helper()
+	s := NewStore()
+	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 2}))
+	for i := range supersteps {
+		must(t, s.Record(record(i, 0, 1.5)))
+		must(t, s.Record(record(i, 1, .5)))
+	}
+	return s
+}
+
+func TestStepSumsAndMeans(t *testing.T) {
+	steps, err := filled(t, 1).Steps("1", 0, 10)
+	must(t, err)
+	if len(steps) != 1 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	got := *steps[0]
+	want := Step{
+		Superstep: 0, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
+		Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10, Sent: 12, Bytes: 14,
+		Times: trace.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2}, Busy: Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
+		Partitions: 2, Memory: 100, GCPause: .5,
+	}
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	if string(a) != string(b) {
+		t.Errorf("found %s, expected %s", a, b)
+	}
+	if got.Regret() != 0 || got.Busy.Ratio() != 1.5 {
+		t.Errorf("regret %g, ratio %g", got.Regret(), got.Busy.Ratio())
+	}
+	got.Actual = 4.5
+	if got.Regret() != 1.5 {
+		t.Errorf("regret %g, expected 4.5 - 3", got.Regret())
+	}
+}
+
+func TestMemoryIsOfProcessesNotPartitions(t *testing.T) {
+	var g gather
+	for i, worker := range []string{"b", "a", "b"} {
+		r := record(0, i, 1)
+		if r.Worker = worker; i == 0 {
+			g.begin(r)
+		}
+		g.add(r)
+	}
+	if step := g.close(); step.Memory != 200 {
+		t.Errorf("%d bytes in two processes of 100", step.Memory)
+	}
+}
+
+func TestJobGoesFromBeginToEnd(t *testing.T) {
+	s := filled(t, 3)
+	idle := record(3, 0, .1)
+	idle.Active = 0
+	must(t, s.Record(idle))
+	must(t, s.End(&trace.End{Job: "j", Outcome: trace.Limit, Seconds: 9, Supersteps: 3}))
+	j, err := s.Job("1")
+	must(t, err)
+	if j.State != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 42 {
+		t.Errorf("found %+v", j)
+	}
+	if len(j.Said) != 3 || !strings.Contains(j.Said[0], "time: ") || !strings.Contains(j.Said[2], "partition 0 worked 1.5 times the mean") {
+		t.Errorf("said %q", j.Said)
+	}
+	steps, err := s.Steps("1", 1, 2)
+	must(t, err)
+	if len(steps) != 2 || steps[0].Superstep != 1 {
+		t.Errorf("%d steps from %d", len(steps), steps[0].Superstep)
+	}
+	if _, err := s.Job("2"); err == nil || !strings.Contains(err.Error(), `there is no job "2"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestARunWithoutBeginOrEnd(t *testing.T) {
+	s := NewStore()
+	must(t, s.Record(record(0, 0, 1)))
+	must(t, s.Record(record(1, 0, 1)))
+	must(t, s.Begin(&trace.Job{Job: "j"}))
+	jobs := s.Jobs()
+	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 || jobs[1].State != Running {
+		t.Errorf("found %+v", jobs)
+	}
+}
+
+func TestASuperstepThatRunsAgainReplacesWhatCameAfter(t *testing.T) {
+	s := filled(t, 5)
+	for p := range 2 {
+		must(t, s.Record(record(2, p, 1)))
+	}
+	steps, err := s.Steps("1", 0, 100)
+	must(t, err)
+	if len(steps) != 3 || steps[2].Superstep != 2 || steps[2].Busy.Most != 1 {
+		t.Errorf("%d steps, the last %+v", len(steps), steps[len(steps)-1])
+	}
+	if d, err := s.Detail("1", 4); d != nil || err != nil {
+		t.Errorf("superstep 4 is kept: %+v, %v", d, err)
+	}
+	if d, err := s.Detail("1", 2); d == nil || err != nil || d.Rows[0].Expand != .5 {
+		t.Errorf("superstep 2: %+v, %v", d, err)
+	}
+}
+
+func TestWholeAndDetail(t *testing.T) {
+	s := filled(t, 4)
+	w, err := s.Whole("1")
+	must(t, err)
+	if len(w.Totals) != 2 || w.Totals[0].Times.Expand != 3 || w.Totals[1].Bytes != 28 || w.Totals[1].Partition != 1 {
+		t.Errorf("totals %+v", w.Totals)
+	}
+	if !slices.Equal(w.Matrix.Bytes, []int{0, 28, 28, 0}) || w.Matrix.Side != 2 || w.Matrix.Per != 1 {
+		t.Errorf("matrix %+v", w.Matrix)
+	}
+	if len(w.Encoded) != 1 || w.Encoded[0] != (Encoded{"expand", "sparse", 8, 48, 56}) {
+		t.Errorf("encoded %+v", w.Encoded)
+	}
+	d, err := s.Detail("1", 1)
+	must(t, err)
+	if len(d.Rows) != 2 || d.Rows[1].Partition != 1 || len(d.Pairs) != 2 || d.Pairs[1].From != 1 || d.Pairs[1].Partition != 0 {
+		t.Errorf("detail %+v", d)
+	}
+	l, err := s.Lanes("1", 2)
+	must(t, err)
+	if l.Columns != 2 || l.Every != 2 || !slices.Equal(l.Busy, []int8{75, 75, 25, 25}) {
+		t.Errorf("lanes %+v", l)
+	}
+}
+
+// TestMatrixGrows checks the matrix against one that never grows, at random.
+func TestMatrixGrows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, most := range []int{1, 5, 256, 257, 700, 4096} {
+		var m matrix
+		type pair struct{ from, to int }
+		sums := map[pair]int{}
+		for range 2000 {
+			p := pair{r.IntN(most), r.IntN(most)}
+			bytes := r.IntN(100)
+			m.add(p.from, p.to, bytes)
+			sums[p] += bytes
+		}
+		want := make([]int, m.Side*m.Side)
+		for p, bytes := range sums {
+			want[p.from/m.Per*m.Side+p.to/m.Per] += bytes
+		}
+		if !slices.Equal(m.Bytes, want) || m.Side > maxSide || m.Side*m.Per < m.partitions {
+			t.Errorf("%d partitions: side %d, per %d: the sums differ", most, m.Side, m.Per)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	s := NewStore()
+	for i := range maxJobs + 10 {
+		must(t, s.Begin(&trace.Job{Job: fmt.Sprint(i)}))
+		must(t, s.Record(&trace.Record{Job: fmt.Sprint(i)}))
+		must(t, s.End(&trace.End{Job: fmt.Sprint(i), Outcome: trace.Converged}))
+	}
+	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs || len(s.last) != maxJobs {
+		t.Errorf("%d jobs from %s, %d rows, %d names", len(jobs), jobs[0].ID, s.rows, len(s.last))
+	}
+	for range maxLog + 1 {
+		must(t, s.Log(&trace.Log{Text: strings.Repeat("x", maxText+1)}))
+	}
+	if lines := s.Lines(); len(lines) > maxLog || len(lines[0].Text) > maxText+3 {
+		t.Errorf("%d lines of %d bytes", len(lines), len(lines[0].Text))
+	}
+	long := NewStore()
+	must(t, long.Begin(&trace.Job{Job: "j", Partitions: 1}))
+	for i := range maxSteps + 1 {
+		must(t, long.Record(&trace.Record{Job: "j", Superstep: i, Active: 1, Times: trace.Seconds{Total: 1}}))
+	}
+	steps, err := long.Steps("1", 0, maxSteps)
+	must(t, err)
+	if len(steps) > maxSteps || steps[0].Superstep != maxSteps/10 {
+		t.Errorf("%d steps from %d", len(steps), steps[0].Superstep)
+	}
+	if j, _ := long.Job("1"); j.Supersteps != maxSteps+1 || j.Summary.Supersteps != maxSteps+1 {
+		t.Errorf("the summary has %d supersteps", j.Summary.Supersteps)
+	}
+}
+
+func TestDetailsAreLetGo(t *testing.T) {
+	s := NewStore()
+	s.mostRows = 1000
+	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 30}))
+	for superstep := range 50 {
+		for p := range 30 {
+			must(t, s.Record(&trace.Record{Job: "j", Superstep: superstep, Partition: p, Active: 1}))
+		}
+	}
+	if s.rows > s.mostRows || s.rows < s.mostRows-30 {
+		t.Errorf("%d rows of at most %d", s.rows, s.mostRows)
+	}
+	if old, _ := s.Detail("1", 0); old != nil {
+		t.Error("superstep 0 is still kept")
+	}
+	if newest, _ := s.Detail("1", 49); newest == nil || len(newest.Rows) != 30 {
+		t.Error("superstep 49 is not kept")
+	}
+}
+
+func TestEventsResume(t *testing.T) {
+	s := NewStore()
+	_, start, changed, _ := s.Events("")
+	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 1}))
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody was told")
+	}
+	must(t, s.Record(&trace.Record{Job: "j"}))
+	must(t, s.Log(&trace.Log{Text: "x"}))
+	kinds := func(events []Event) string {
+		var all []string
+		for _, e := range events {
+			all = append(all, e.Kind)
+		}
+		return strings.Join(all, " ")
+	}
+	events, next, _, lost := s.Events(start)
+	if kinds(events) != "job step log" || lost {
+		t.Errorf("found %s, lost %t", kinds(events), lost)
+	}
+	if again, _, _, _ := s.Events(s.Cursor(events[0])); kinds(again) != "step log" {
+		t.Errorf("after the first: %s", kinds(again))
+	}
+	if none, _, _, lost := s.Events(next); len(none) != 0 || lost {
+		t.Errorf("at the end: %s, lost %t", kinds(none), lost)
+	}
+	for range maxEvents {
+		must(t, s.Log(&trace.Log{}))
+	}
+	for _, c := range []Cursor{start, "x", "-", "x-1", Cursor(NewStore().epoch + "-1"), s.cursor(math.MaxUint64)} {
+		if events, _, _, lost := s.Events(c); !lost || len(events) != 0 {
+			t.Errorf("%s: lost %t, with %d events", c, lost, len(events))
+		}
+	}
+	if events, _, _, lost := s.Events(s.cursor(s.ring.next - maxEvents)); lost || len(events) != maxEvents {
+		t.Errorf("the oldest kept: lost %t, with %d events", lost, len(events))
+	}
+}
+
+// TestReadersAndWriters is for the race detector.
+func TestReadersAndWriters(t *testing.T) {
+	s := NewStore()
+	var readers, writers sync.WaitGroup
+	done := make(chan struct{})
+	for w := range 2 {
+		writers.Go(func() {
+			name := fmt.Sprint("j", w)
+			_ = s.Begin(&trace.Job{Job: name, Partitions: 2})
+			for i := range 300 {
+				for p := range 2 {
+					r := record(i, p, 1)
+					r.Job = name
+					_ = s.Record(r)
+				}
+				_ = s.Stage(&trace.Stage{Stage: "work", Done: int64(i)})
+			}
+			_ = s.End(&trace.End{Job: name, Outcome: trace.Converged})
+		})
+	}
+	readers.Go(func() {
+		cursor := Cursor("")
+		for {
+			events, next, changed, _ := s.Events(cursor)
+			_, _ = json.Marshal(events)
+			cursor = next
+			for _, j := range s.Jobs() {
+				steps, _ := s.Steps(j.ID, 0, 1000)
+				d, _ := s.Detail(j.ID, len(steps)-1)
+				w, _ := s.Whole(j.ID)
+				l, _ := s.Lanes(j.ID, 50)
+				_, _ = json.Marshal([]any{j, steps, d, w, l, s.Stages(), s.Lines()})
+			}
+			select {
+			case <-changed:
+			case <-done:
+				return
+			}
+		}
+	})
+	writers.Wait()
+	close(done)
+	readers.Wait()
+}
+
+func TestSummary(t *testing.T) {
+	var m Meter
+	push := func(superstep int, actual float64) {
+		r := record(superstep, 0, 1)
+		r.Delivery, r.Scheme, r.Actual = "push", "naive", actual
+		must(t, m.Record(r))
+		q := record(superstep, 1, .2)
+		q.Delivery, q.Scheme, q.Actual = "push", "naive", actual
+		must(t, m.Record(q))
+	}
+	must(t, m.Begin(&trace.Job{Job: "j warm-up"}))
+	push(0, 100)
+	must(t, m.End(&trace.End{}))
+	must(t, m.Begin(&trace.Job{Job: "j"}))
+	push(0, 6) // predicted: naive 3, pull 1
+	push(1, 1.5)
+	must(t, m.Record(&trace.Record{Job: "j", Superstep: 2})) // empty: does not count
+	must(t, m.End(&trace.End{}))
+	s := m.Summary
+	if s.Supersteps != 2 || s.Pushed != (Share{2, 4}) || s.Pulled != (Share{}) {
+		t.Errorf("found %+v", s)
+	}
+	if math.Abs(s.Regret-5.5) > 1e-9 || math.Abs(s.Error-2) > 1e-9 || math.Abs(s.Skew-.8) > 1e-9 {
+		t.Errorf("regret %g, error %g, skew %g; expected 5.5, 2, 0.8", s.Regret, s.Error, s.Skew)
+	}
+	want := []string{
+		"time: wait 70 %, traverse 15 %, expand 15 %",
+		"delivery: 2 pushed in 4 s, 0 pulled in 0 s; predictions off by a factor of 2.0; by them another choice would have saved 5.5 s, 73.3 %",
+		"skew: waiting for the slowest partition took 800 ms of 4 s; most in superstep 0, where partition 0 worked 1.7 times the mean",
+	}
+	if got := s.Lines(); !slices.Equal(got, want) {
+		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if (&Summary{}).Lines() != nil {
+		t.Error("nothing has lines")
+	}
+}
+
+func TestMeterMakesNoGarbage(t *testing.T) {
+	var m Meter
+	r := record(0, 0, 1)
+	_ = m.Record(r)
+	if n := testing.AllocsPerRun(100, func() { r.Superstep++; _ = m.Record(r) }); n > 0 {
+		t.Errorf("%g allocations a record", n)
+	}
+}
+
+func BenchmarkStore(b *testing.B) {
+	s := NewStore()
+	_ = s.Begin(&trace.Job{Job: "j", Partitions: 2})
+	r := record(0, 0, 1)
+	for i := 0; b.Loop(); i++ {
+		r.Superstep, r.Partition = i/2, i%2
+		_ = s.Record(r)
+	}
+}
+
+func BenchmarkMeter(b *testing.B) {
+	var m Meter
+	r := record(0, 0, 1)
+	for i := 0; b.Loop(); i++ {
+		r.Superstep, r.Partition = i/2, i%2
+		_ = m.Record(r)
+	}
+}

@@ -1,0 +1,135 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Comparison is what searches sent on a grid, with all partitions in one process, and what was predicted.
+type Comparison struct {
+	Scale, EdgeFactor int
+	Grid              Grid
+	Searches          int
+	Rows              []Row
+}
+
+// Row compares one phase of one scheme, over all searches.
+type Row struct {
+	Scheme, Phase       string
+	Predicted, Measured Volume
+}
+
+// Error is how far off the predicted bytes are, relative to those measured.
+func (r *Row) Error() float64 { return ratio(r.Predicted.Bytes, r.Measured.Bytes) - 1 }
+
+func ratio(a, b float64) float64 {
+	if a == b {
+		return 1
+	}
+	return a / b
+}
+
+// checked is how many searches a comparison makes; their roots are spread over all degrees.
+const checked = 8
+
+// counter adds up what partitions sent, by exchange.
+type counter map[string]Volume
+
+func (c counter) Record(r *trace.Record) error {
+	for _, p := range r.Peers {
+		v := c[p.Exchange]
+		v.add(Volume{1, float64(p.Messages), float64(p.Bytes)})
+		c[p.Exchange] = v
+	}
+	return nil
+}
+
+// Check builds the graph of a SCALE, cut up for the grid, searches it with every scheme, and compares what was sent.
+func Check(ctx context.Context, scale, edgeFactor int, grid Grid, progress func(stage string, done, total int64)) (*Comparison, error) {
+	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
+	in, err := generate.Input(ctx, kronecker, generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	g, err := graph.Build(ctx, in, graph.Options{
+		Grid: graph.Grid{Rows: grid.Rows, Columns: grid.Columns}, Duplicates: graph.LeastDuplicate, DropLoops: true, Progress: progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	c := &Comparison{Scale: scale, EdgeFactor: edgeFactor, Grid: grid}
+	searches := int64(0)
+	for scheme := range schemes {
+		sent, want := counter{}, Traffic{}
+		for i := range min(checked, g.Connected) {
+			root := i * g.Connected / checked
+			p := g.Parts[root%len(g.Parts)]
+			s := NewSearch(scale, edgeFactor, float64(p.OutDegrees[root/len(g.Parts)]))
+			for _, l := range s.Levels {
+				t := l.Traffic(scale, grid, scheme)
+				want.Expand.add(t.Expand)
+				want.Ring.add(t.Ring)
+				want.Fold.add(t.Fold)
+			}
+			if err := search(ctx, g, pregel.VertexID(root), scheme, sent); err != nil {
+				return nil, err
+			}
+			searches++
+			progress("searching", searches, int64(schemes)*checked)
+		}
+		c.Searches = min(checked, g.Connected)
+		ring := sent["ring"]
+		ring.Values = 0 // who is open, not messages
+		c.Rows = append(
+			c.Rows, Row{scheme.String(), "expand", want.Expand, sent["expand"]}, Row{scheme.String(), "ring", want.Ring, ring},
+			Row{scheme.String(), "fold", want.Fold, sent["fold"]},
+		)
+	}
+	return c, nil
+}
+
+func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Scheme, sink trace.Sink) error {
+	o := engine.Options{Trace: sink, Delivery: delivery.ChoosePush}
+	switch flat := len(g.Parts) == 1 || g.Parts[0].Grid.Flat(); {
+	case scheme == Pull && flat:
+		o.Delivery = delivery.ChoosePull
+	case scheme == Pull:
+		o.Delivery = delivery.ChooseRing
+	case flat:
+		o.Delivery = delivery.ChooseNaive
+	}
+	j, err := engine.NewJob(g, algorithms.BFS{Source: root}, o)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	_, err = j.Run(ctx)
+	return err
+}
+
+// Text writes the comparison as a table.
+func (c *Comparison) Text(w io.Writer) error {
+	fmt.Fprintf(w, "SCALE %d, edge factor %d, a grid of %dx%d in one process: %d searches\n\n", c.Scale, c.EdgeFactor, c.Grid.Rows, c.Grid.Columns, c.Searches)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "scheme\tphase\tmessages\tvalues\tbytes\tpredicted\tvalues\tbytes\terror\t\n")
+	for _, r := range c.Rows {
+		if r.Measured.Messages == 0 && r.Predicted.Messages == 0 {
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%+.1f %%\t\n", r.Scheme, r.Phase, r.Measured.Messages, r.Measured.Values, r.Measured.Bytes,
+			r.Predicted.Messages, r.Predicted.Values, r.Predicted.Bytes, 100*r.Error())
+	}
+	return t.Flush()
+}

@@ -1,0 +1,162 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Rates are what a thread takes, in seconds.
+type Rates struct {
+	Push  float64 // to push along an edge
+	Probe float64 // to look at an edge in a pull
+	Row   float64 // to open a vertex's list
+	Word  float64 // to pass over 64 vertices
+	Value float64 // to pack and unpack a value
+}
+
+// Network is what joins processes: T = Alpha n + Beta for a message of n bytes (Matsumoto15).
+type Network struct {
+	Name  string
+	Alpha float64 // seconds a byte, of one process, when all send
+	Beta  float64 // seconds a message
+}
+
+// networks are those of the published runs, and common ones: peak injection bandwidth of a node, and latency between two.
+var networks = []Network{
+	{"tofu-d", 1 / 40.8e9, 0.5e-6},     // Fugaku: six interfaces of 6.8 GB/s
+	{"infiniband-qdr", 1 / 8e9, 2e-6},  // TSUBAME 2.0: two rails of 4 GB/s
+	{"ethernet-10g", 1 / 1.25e9, 2e-5}, // kernel TCP
+	{"ethernet-100g", 1 / 12.5e9, 1e-5},
+	{"loopback", 1 / 3e9, 2e-5}, // kernel TCP on one machine
+}
+
+// NetworkNames are the networks known by name.
+func NetworkNames() []string {
+	var names []string
+	for _, n := range networks {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// ParseNetwork reads a network's name, or bandwidth=B/s,latency=s.
+func ParseNetwork(text string) (Network, error) {
+	for _, n := range networks {
+		if n.Name == text {
+			return n, nil
+		}
+	}
+	n := Network{Name: text}
+	for field := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(field, "=")
+		x, err := strconv.ParseFloat(value, 64)
+		switch {
+		case err != nil || !(x > 0) || math.IsInf(x, 0):
+		case key == "bandwidth":
+			n.Alpha = 1 / x
+			continue
+		case key == "latency":
+			n.Beta = x
+			continue
+		}
+		return n, fmt.Errorf("found %q, expected %s, or bandwidth=BYTES/S,latency=S", text, strings.Join(NetworkNames(), ", "))
+	}
+	if n.Alpha == 0 || n.Beta == 0 {
+		return n, fmt.Errorf("found %q, expected both bandwidth=BYTES/S and latency=S", text)
+	}
+	return n, nil
+}
+
+// Machine is processes in a grid, with so many threads each.
+type Machine struct {
+	Grid    Grid
+	Threads int
+	Rates   Rates
+	Network Network
+}
+
+// Times are seconds of a level by phase, of the process that has an average share.
+type Times struct {
+	Expand, Traverse, Fold, Agree float64
+}
+
+// Total adds them up.
+func (t Times) Total() float64 { return t.Expand + t.Traverse + t.Fold + t.Agree }
+
+// Prediction is a search on a machine.
+type Prediction struct {
+	Search  *Search
+	Machine Machine
+	Levels  []Step
+	Times   Times
+	Volume  Traffic
+	Seconds float64
+	// TEPS counts the input's tuples, loops aside: all in the component, by how close that is (Graph500).
+	TEPS float64
+}
+
+// Step is a level as the machine would deliver it.
+type Step struct {
+	Level
+	Scheme  Scheme
+	Traffic Traffic
+	Times   Times
+}
+
+// Predict predicts a search on a machine. Every level takes the scheme that ends first, among those allowed.
+func Predict(s *Search, m Machine, allowed ...Scheme) *Prediction {
+	if len(allowed) == 0 {
+		allowed = []Scheme{Push, Pull}
+	}
+	p := &Prediction{Search: s, Machine: m}
+	for _, l := range s.Levels {
+		best := Step{}
+		for i, scheme := range allowed {
+			traffic := l.Traffic(s.Scale, m.Grid, scheme)
+			times := m.times(s, &l, scheme, traffic)
+			if i == 0 || times.Total() < best.Times.Total() {
+				best = Step{l, scheme, traffic, times}
+			}
+		}
+		p.Levels = append(p.Levels, best)
+		p.Times.Expand += best.Times.Expand
+		p.Times.Traverse += best.Times.Traverse
+		p.Times.Fold += best.Times.Fold
+		p.Times.Agree += best.Times.Agree
+		p.Volume.Expand.add(best.Traffic.Expand)
+		p.Volume.Ring.add(best.Traffic.Ring)
+		p.Volume.Fold.add(best.Traffic.Fold)
+	}
+	p.Seconds = p.Times.Total()
+	p.TEPS = float64(s.EdgeFactor) * math.Exp2(float64(s.Scale)) / p.Seconds
+	return p
+}
+
+func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Times {
+	p := m.Grid.Partitions()
+	g := m.Grid.as(scheme)
+	r, c := float64(g.Rows), float64(g.Columns)
+	workers := p * float64(m.Threads)
+	words := math.Exp2(float64(s.Scale)) / 64
+	var t Times
+	t.Expand = m.carry(traffic.Expand, r-1) + (traffic.Expand.Values*m.Rates.Value+words*(r-1)/64*m.Rates.Word)/workers
+	t.Fold = m.carry(traffic.Fold, c-1) + traffic.Fold.Values*m.Rates.Value/workers
+	if scheme == Push {
+		// A vertex that sends has a row in every block of its column that it has an edge into.
+		t.Traverse = (l.Edges*m.Rates.Push + (l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
+	} else {
+		// The sub-steps are under way while others are searched: the longer of the two counts.
+		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row + words*c*m.Rates.Word) / workers
+		t.Traverse = max(search, m.carry(traffic.Ring, subSteps*(c-1)))
+	}
+	// Two trees of messages between any two supersteps, one up and one down.
+	t.Agree = 2 * math.Ceil(math.Log2(p)) * m.Network.Beta
+	return t
+}
+
+// carry is the time of a process's part of a volume, in so many messages one after the other.
+func (m *Machine) carry(v Volume, messages float64) float64 {
+	return v.Bytes/m.Grid.Partitions()*m.Network.Alpha + messages*m.Network.Beta
+}

@@ -1,0 +1,43 @@
+package model
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// measuredScale is of the graph on which kernels are timed: its columns are beyond the caches of one core.
+const measuredScale = 18
+
+// Measure times a search's kernels on this machine, with one thread.
+func Measure(ctx context.Context) (Rates, error) {
+	in, err := generate.Input(ctx, generate.Kronecker{Scale: measuredScale, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
+	if err != nil {
+		return Rates{}, err
+	}
+	defer in.Close()
+	g, err := graph.Build(ctx, in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
+	if err != nil {
+		return Rates{}, err
+	}
+	defer g.Close()
+	p, err := engine.Erase(algorithms.BFS{})
+	if err != nil {
+		return Rates{}, err
+	}
+	share, err := p.Share(g, engine.Options{})
+	if err != nil {
+		return Rates{}, err
+	}
+	defer share.Close()
+	r := share.Facts().Rates
+	return Rates{Push: r.Push, Probe: r.Probe, Row: r.Row, Word: r.Word, Value: r.Value}, nil
+}
+
+// Faster returns the rates of threads that are so many times as fast.
+func (r Rates) Faster(times float64) Rates {
+	return Rates{r.Push / times, r.Probe / times, r.Row / times, r.Word / times, r.Value / times}
+}

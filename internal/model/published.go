@@ -1,0 +1,103 @@
+package model
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"text/tabwriter"
+)
+
+// Published is a run that others published, with what it takes to predict it.
+type Published struct {
+	Name    string // of the machine, and the paper
+	Scale   int
+	Grid    Grid
+	Threads int // of a process
+	Network string
+	Schemes []Scheme // those the code had
+	TEPS    float64
+}
+
+// Runs are the published runs that predictions are laid beside.
+var Runs = []Published{
+	{"TSUBAME 2.0, 2D top-down (Ueno11)", 36, Grid{16, 32}, 24, "infiniband-qdr", []Scheme{Push}, 22.8e9},
+	{"Fugaku, hybrid (Nakao20)", 40, Grid{320, 288}, 48, "tofu-d", []Scheme{Push, Pull}, 70980e9},
+}
+
+// Comparisons are published runs beside predictions, and where replicated bits and two dimensions cross.
+type Comparisons struct {
+	Runs     []Compared
+	Crossing []Crossing
+}
+
+// Compared is a published run and what is predicted of our engine on such a machine, were its threads like those here.
+type Compared struct {
+	Published
+	Predicted, Seconds float64
+}
+
+// Crossing is bytes that a node receives in a search at so many nodes, SCALE 26 for each (Ueno11): with everyone's frontier
+// replicated as bits, and in a grid, its bits expanded and pairs of vertex and parent folded.
+type Crossing struct {
+	Nodes              int
+	Grid               Grid
+	Replicated, Square float64
+}
+
+// Beside predicts published runs with the rates of this machine's threads.
+func Beside(r Rates, runs iter.Seq[Published]) *Comparisons {
+	c := &Comparisons{}
+	for run := range runs {
+		n, err := ParseNetwork(run.Network)
+		if err != nil {
+			panic(err) // Runs names what there is
+		}
+		p := Predict(NewSearch(run.Scale, 16, 0), Machine{run.Grid, run.Threads, r, n}, run.Schemes...)
+		c.Runs = append(c.Runs, Compared{run, p.TEPS, p.Seconds})
+	}
+	for log := range 12 {
+		nodes := 1 << log
+		grid := Grid{1 << (log / 2), 1 << (log - log/2)} // Ueno11: 2x2, 2x4, ... 16x32
+		c.Crossing = append(c.Crossing, Crossing{nodes, grid, replicated(26+log, nodes), ueno(26+log, grid)})
+	}
+	return c
+}
+
+// replicated is what a node receives when every level's frontier goes to all as bits.
+func replicated(scale, nodes int) float64 {
+	levels := float64(len(NewSearch(scale, 16, 0).Levels))
+	return levels * math.Exp2(float64(scale)) / 8 * float64(nodes-1) / float64(nodes)
+}
+
+// ueno is what a node receives in Ueno11's 2D search: every level's frontier of its processor column as bits, and a pair of
+// 16 bytes for each edge that a block has from the frontier, once for each edge, as its code does not combine.
+func ueno(scale int, g Grid) float64 {
+	bits, pairs := 0.0, 0.0
+	r, c := float64(g.Rows), float64(g.Columns)
+	for _, l := range NewSearch(scale, 16, 0).Levels {
+		bits += math.Exp2(float64(scale)) / 8 / c * (r - 1) / r
+		pairs += l.Edges / g.Partitions() * (c - 1) / c
+	}
+	return bits + 16*pairs
+}
+
+// Text writes both tables.
+func (c *Comparisons) Text(w io.Writer) error {
+	fmt.Fprint(w, "Published runs, and this engine's prediction for such a machine with threads like those measured here:\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "run\tSCALE\tprocesses\tthreads\tpublished\tpredicted\tratio")
+	for _, r := range c.Runs {
+		fmt.Fprintf(t, "%s\t%d\t%dx%d\t%d\t%sTEPS\t%sTEPS\t%.2f\n", r.Name, r.Scale, r.Grid.Rows, r.Grid.Columns, r.Threads, si(r.TEPS), si(r.Predicted), r.Predicted/r.TEPS)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\nBytes that a node receives in a search, SCALE 26 a node (Ueno11 crosses at 512 nodes):\n\n")
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "nodes\tgrid\treplicated\t2D\t\n")
+	for _, x := range c.Crossing {
+		fmt.Fprintf(t, "%d\t%dx%d\t%s\t%s\t\n", x.Nodes, x.Grid.Rows, x.Grid.Columns, bytes(x.Replicated), bytes(x.Square))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,41 @@
+package testcluster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// BenchmarkEmptySuperstep is what a superstep costs on four workers over loopback in which there is nothing to do: nobody
+// has a message (quiet), or one vertex sends one (chatty), so that all partitions exchange columns. All five processes
+// share this one's threads.
+func BenchmarkEmptySuperstep(b *testing.B) {
+	const supersteps = 500
+	for _, program := range []struct{ name, delivery string }{{"idle", ""}, {"chatty", "naive"}, {"chatty", "pull"}} {
+		b.Run(program.name+program.delivery, func(b *testing.B) {
+			c := Run(b, 4, 1, master.Options{}, programs()...)
+			c.load(b, "g", &control.GraphSource{Input: "kronecker:scale=8"}, 0, 0)
+			for b.Loop() {
+				var seconds []float64
+				j := c.submitSpec(b, &control.JobSpec{
+					Program: program.name, Parameters: map[string]string{"supersteps": fmt.Sprint(supersteps)}, Graph: "g",
+					Options: &control.RunOptions{Delivery: program.delivery},
+				})
+				j, _ = c.watch(b, j.Id, func(e *control.JobEvent) {
+					if r := e.GetRecord(); r != nil {
+						seconds = append(seconds, r.Seconds)
+					}
+				})
+				if j.State != control.JobState_JOB_STATE_DONE || len(seconds) < supersteps/2 {
+					b.Fatalf("%s: %s, %d records", j.State.Word(), j.Reason, len(seconds))
+				}
+				slices.Sort(seconds)
+				b.ReportMetric(1e6*seconds[len(seconds)/2], "us/superstep")
+				b.ReportMetric(1e6*j.RunSeconds/float64(j.Supersteps), "us/whole")
+			}
+		})
+	}
+}

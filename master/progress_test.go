@@ -1,0 +1,40 @@
+package master
+
+import (
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestProgressOfWorkers adds up how far the workers are that are in the latest stage, until the job turns.
+func TestProgressOfWorkers(t *testing.T) {
+	j := newJournal()
+	found := func(since uint64, stage string, done, total uint64) uint64 {
+		t.Helper()
+		p, version := j.progress(since)
+		if p.GetStage() != stage || p.GetDone() != done || p.GetTotal() != total {
+			t.Errorf("found %v, expected %s %d of %d", p, stage, done, total)
+		}
+		return version
+	}
+	tell := func(worker, stage string, done, total uint64) {
+		j.tell(worker, &control.Progress{Job: "j", Stage: stage, Done: done, Total: total})
+	}
+	version := found(0, "", 0, 0)
+	_, changed, _ := j.after(0)
+	tell("a", "read", 1, 10)
+	<-changed
+	tell("b", "read", 2, 20)
+	version = found(version, "read", 3, 30)
+	found(version, "", 0, 0)
+	tell("a", "sort", 4, 5)
+	version = found(version, "sort", 4, 5)
+	tell("b", "sort", 0, 5)
+	version = found(version, "sort", 4, 10)
+	tell("b", "sort", 1, 5)
+	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, false)
+	version = found(version, "", 0, 0)
+	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, true)
+	tell("b", "late", 1, 5)
+	found(version, "", 0, 0)
+}
