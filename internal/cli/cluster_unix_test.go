@@ -188,3 +188,24 @@ func TestInterruptFetching(t *testing.T) {
 		t.Errorf("left %v", entries)
 	}
 }
+
+// TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for others.
+func TestInterruptGraphsLoad(t *testing.T) {
+	c := newCluster(t, "superstep", 1)
+	run := start(t, map[string]string{"g.el": "pipe"}, "superstep", "graphs", "load", "g", "--graph", "g.el", "--master", c.address)
+	f, err := os.OpenFile(filepath.Join(run.Dir, "g.el"), os.O_WRONLY, 0) // waits for the reader
+	must(t, err)
+	defer f.Close()
+	must(t, run.Process.Signal(os.Interrupt))
+	if text, code := run.rest(); code != 1 || text != "superstep: interrupted: graph g is dropped\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+	gone := func() bool {
+		out, err := exec.Command("superstep", "graphs", "list", "--master", c.address).Output()
+		return err == nil && string(out) == "no graphs\n"
+	}
+	if !soon(gone) {
+		t.Error("the graph is not gone")
+	}
+	must(t, exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.address).Run())
+}
