@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
 
-// superstep runs the binary until it names the address of its page.
-func superstep(t *testing.T, args ...string) (url string) {
+// superstep runs the binary in a directory until it names the address of its page.
+func superstep(t *testing.T, dir string, args ...string) (url string) {
 	t.Helper()
 	chromium(t)
 	path, err := binary()
@@ -58,6 +58,7 @@ func superstep(t *testing.T, args ...string) (url string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir = dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	stderr, err := cmd.StderrPipe()
@@ -98,7 +99,7 @@ func serve(t *testing.T, l *web.Local, token control.Token) string {
 
 // TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and keeps pictures of it.
 func TestFromARunToThePicture(t *testing.T) {
-	url := superstep(t, "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5", "--workers", "4", "--http", "127.0.0.1:0", "--http-linger")
+	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5", "--workers", "4", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url, 1280, 1120)
 	b.do(t, dark(false))
 	b.until(t, "the run's end", "document.querySelector('.state.converged')")
@@ -341,14 +342,15 @@ func TestComparison(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for _, delivery := range []string{"auto", "pull"} {
-		file := filepath.Join(dir, delivery+".jsonl")
-		out, err := exec.Command(path, "run", "bfs", "--graph", "kronecker:scale=16", "-p", "source=5", "--delivery", delivery, "--trace", file).CombinedOutput()
-		if err != nil {
+		file := delivery + ".jsonl"
+		cmd := exec.Command(path, "run", "bfs", "--graph", "kronecker:scale=16", "-p", "source=5", "--delivery", delivery, "--trace", file)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		files = append(files, file)
 	}
-	b := open(t, superstep(t, append([]string{"ui"}, files...)...)+"#/compare/1/2", 1280, 820)
+	b := open(t, superstep(t, dir, append([]string{"ui"}, files...)...)+"#/compare/1/2", 1280, 820)
 	b.do(t, dark(false))
 	b.until(t, "the verdict", `/times faster|the same time/.test(document.querySelector(".sentence")?.innerText ?? "")`)
 	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length === 2")
