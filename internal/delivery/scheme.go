@@ -20,6 +20,14 @@ var schemeNames = []string{"none", "naive", "mirrored", "pull", "push", "ring"}
 
 func (s Scheme) String() string { return schemeNames[s] }
 
+// SchemeOf reads a scheme that another process has told of, and reports whether there is one.
+func SchemeOf(n uint32) (Scheme, bool) {
+	if n >= uint32(schemes) {
+		return None, false
+	}
+	return Scheme(n), true
+}
+
 // Direction returns whether the scheme pushes or pulls.
 func (s Scheme) Direction() string {
 	return []string{"none", "push", "push", "pull", "push", "pull"}[s]

@@ -112,10 +112,8 @@ func end(now *control.Job) *trace.End {
 
 // Scheme is the way messages were delivered; what a later version has is none.
 func Scheme(s *control.SuperstepRecord) delivery.Scheme {
-	if s.Scheme > uint32(delivery.Pull) {
-		return delivery.None
-	}
-	return delivery.Scheme(s.Scheme)
+	scheme, _ := delivery.SchemeOf(s.Scheme)
+	return scheme
 }
 
 // superstep passes a record on for every partition.

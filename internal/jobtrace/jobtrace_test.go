@@ -120,3 +120,23 @@ func TestTeller(t *testing.T) {
 		})
 	}
 }
+
+// TestSchemes reads every scheme there is, and takes others for none.
+func TestSchemes(t *testing.T) {
+	n := uint32(0)
+	for ; ; n++ {
+		want, ok := delivery.SchemeOf(n)
+		if !ok {
+			break
+		}
+		if got := Scheme(&control.SuperstepRecord{Scheme: n}); got != want || uint32(got) != n {
+			t.Errorf("scheme %d is %v", n, got)
+		}
+	}
+	if n <= uint32(delivery.Ring) {
+		t.Errorf("found %d schemes", n)
+	}
+	if got := Scheme(&control.SuperstepRecord{Scheme: n}); got != delivery.None {
+		t.Errorf("scheme %d is %v", n, got)
+	}
+}
