@@ -138,8 +138,17 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		select { // those who watch need not be told of every superstep at once, and it would hold up the next
+		case <-time.After(watchPace):
+		case <-j.over:
+		case <-s.ctx.Done():
+		case <-ctx.Done():
+		}
 	}
 }
+
+// watchPace is how long what happens to a job waits for more, to be told together.
+const watchPace = 20 * time.Millisecond
 
 // GetResult streams what a job computed.
 func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
@@ -169,13 +178,15 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	var g *graph
 	var ended chan struct{}
 	err := s.event(func() error {
-		return s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+		err := s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+		g = s.cluster.graphs[r.Msg.Name]
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	g, ended = s.cluster.graphs[r.Msg.Name], s.loads[r.Msg.Name]
+	ended = s.loads[r.Msg.Name]
 	s.mu.Unlock()
 	if ended != nil {
 		select {
@@ -227,10 +238,16 @@ func (s *Server) InspectGraph(_ context.Context, r *connect.Request[control.Insp
 
 // DropGraph frees a graph.
 func (s *Server) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
-	var g *graph
-	err := s.event(func() (err error) { g, err = s.cluster.dropGraph(r.Msg.Name); return err })
+	var about *control.Graph
+	err := s.event(func() error {
+		g, err := s.cluster.dropGraph(r.Msg.Name)
+		if err == nil {
+			about = describeGraph(g)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(describeGraph(g)), nil
+	return connect.NewResponse(about), nil
 }

@@ -21,10 +21,13 @@ type journal struct {
 	next    uint64        // sequence
 	ended   bool          // nothing follows
 	changed chan struct{} // closed at the next event
+	over    chan struct{} // closed at the last
 	far     progress
 }
 
-func newJournal() *journal { return &journal{next: 1, changed: make(chan struct{})} }
+func newJournal() *journal {
+	return &journal{next: 1, changed: make(chan struct{}), over: make(chan struct{})}
+}
 
 // append adds an event; last, if it is the last.
 func (j *journal) append(e *control.JobEvent, last bool) {
@@ -42,6 +45,7 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	keep := keepEvents
 	if last {
 		j.ended, keep = true, keepAfter
+		close(j.over)
 	}
 	if len(j.events) > keep+keep/4 || last && len(j.events) > keep {
 		j.events = append([]*control.JobEvent(nil), j.events[len(j.events)-keep:]...)

@@ -2,36 +2,63 @@ package master
 
 import "github.com/superstep-go/superstep/internal/control"
 
-// progress is how far the workers of a job are with what they do now.
+// progress is how far the workers of a job are with what they do now. They go through the same stages, not in step: a
+// stage is shown until all have left it.
 type progress struct {
 	version uint64 // rises with every change
-	stage   string // that was told last
-	workers map[string]*control.Progress
+	stage   string
+	in      map[string]*control.Progress // the workers in the stage
+	left    uint64                       // what those had to do who have left it
+	ahead   map[string]*control.Progress // these, where they are now
 }
 
 // take notes how far a worker is.
 func (p *progress) take(worker string, far *control.Progress) {
-	if p.workers == nil {
-		p.workers = map[string]*control.Progress{}
-	}
-	p.workers[worker], p.stage = far, far.Stage
 	p.version++
+	if len(p.in) == 0 {
+		p.enter(far.Stage)
+	}
+	if far.Stage == p.stage {
+		p.in[worker] = far
+		delete(p.ahead, worker)
+		return
+	}
+	if was := p.in[worker]; was != nil {
+		p.left += was.Total
+		delete(p.in, worker)
+	}
+	p.ahead[worker] = far
+	if len(p.in) == 0 {
+		p.enter(far.Stage)
+	}
 }
 
-func (p *progress) clear() { p.workers, p.stage = nil, "" }
+// enter begins a stage with those who are there.
+func (p *progress) enter(stage string) {
+	ahead := p.ahead
+	p.stage, p.left = stage, 0
+	p.in, p.ahead = map[string]*control.Progress{}, map[string]*control.Progress{}
+	for worker, far := range ahead {
+		if far.Stage == stage {
+			p.in[worker] = far
+		} else {
+			p.ahead[worker] = far
+		}
+	}
+}
 
-// sum is how far those are that are in the latest stage, together.
+func (p *progress) clear() { *p = progress{version: p.version} }
+
+// sum is how far the stage is, over all workers.
 func (p *progress) sum() *control.Progress {
 	if p.stage == "" {
 		return nil
 	}
-	all := &control.Progress{Stage: p.stage}
-	for _, w := range p.workers {
-		if w.Stage == p.stage {
-			all.Job = w.Job
-			all.Done += w.Done
-			all.Total += w.Total
-		}
+	all := &control.Progress{Stage: p.stage, Done: p.left, Total: p.left}
+	for _, w := range p.in {
+		all.Job = w.Job
+		all.Done += w.Done
+		all.Total += w.Total
 	}
 	return all
 }

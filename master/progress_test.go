@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestProgressOfWorkers adds up how far the workers are that are in the latest stage, until the job turns.
+// TestProgressOfWorkers adds up how far the workers are, stage by stage, until the job turns.
 func TestProgressOfWorkers(t *testing.T) {
 	j := newJournal()
 	found := func(since uint64, stage string, done, total uint64) uint64 {
@@ -27,11 +27,16 @@ func TestProgressOfWorkers(t *testing.T) {
 	tell("b", "read", 2, 20)
 	version = found(version, "read", 3, 30)
 	found(version, "", 0, 0)
-	tell("a", "sort", 4, 5)
-	version = found(version, "sort", 4, 5)
-	tell("b", "sort", 0, 5)
-	version = found(version, "sort", 4, 10)
-	tell("b", "sort", 1, 5)
+	tell("a", "sort", 4, 5) // ahead: the stage is b's, and a has done its part of it
+	version = found(version, "read", 12, 30)
+	tell("a", "link", 1, 8)
+	version = found(version, "read", 12, 30)
+	tell("b", "read", 19, 20)
+	version = found(version, "read", 29, 30)
+	tell("b", "sort", 0, 5) // now a is ahead by a stage
+	version = found(version, "sort", 0, 5)
+	tell("b", "link", 2, 8)
+	version = found(version, "link", 3, 16)
 	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, false)
 	version = found(version, "", 0, 0)
 	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, true)

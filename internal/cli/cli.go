@@ -38,7 +38,7 @@ type app struct {
 	logFormat *oneOf
 
 	interrupts interrupts
-	spoil      func(parent []uint32, dist []float32) // of graph500, for tests
+	spoil      func(first int, parent []uint32, dist []float32) // of graph500, for tests
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
@@ -150,7 +150,7 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.PersistentFlags().Var(a.logFormat, "log-format", "how logs, warnings and errors are written")
 	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.ui(), a.algorithms(),
-		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(),
+		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.health(),
 		a.netbench(), a.netbenchRank(), a.model(), a.completion(), a.version())
 	return root
 }

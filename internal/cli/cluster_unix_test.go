@@ -41,6 +41,14 @@ func (c *processes) states(t *testing.T) string {
 	return strings.Join(words, " ")
 }
 
+// runs waits for a job that runs. What it logged may be forgotten by then: its supersteps are short.
+func (c *processes) runs(t *testing.T) {
+	t.Helper()
+	if !soon(func() bool { return c.states(t) == "running" }) {
+		t.Fatalf("found the jobs %q", c.states(t))
+	}
+}
+
 // rest reads what a command says until it ends, and its exit status.
 func (c *interrupted) rest() (string, int) {
 	var text strings.Builder
@@ -97,27 +105,22 @@ func TestInterruptLoadingJob(t *testing.T) {
 func TestInterruptRunningJob(t *testing.T) {
 	c := newCluster(t, "own", 2)
 	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.address, "-o", "out", "--json", "report")
-	run.says("here")
+	c.runs(t)
 	must(t, run.Process.Signal(os.Interrupt))
 	interruptedJob(t, c, run, "g.el")
 }
 
 // TestInterruptWatching ends the watching, and not the job.
 func TestInterruptWatching(t *testing.T) {
-	c := newCluster(t, "own", 1)
-	must(t, exec.Command("own", "run", "forever", "-g", "path:vertices=3", "--detach", "--master", c.address).Run())
-	if !soon(func() bool { return c.states(t) == "running" }) {
-		t.Fatal("the job never ran")
-	}
-	out, err := exec.Command("own", "jobs", "--master", c.address).Output()
-	must(t, err)
-	id := strings.Fields(strings.Split(string(out), "\n")[1])[0]
-	watch := start(t, nil, "own", "watch", id, "--master", c.address)
-	watch.says("here")
+	m := newFakeMaster(t)
+	watch := start(t, nil, "superstep", "watch", "f00d-1", "--master", m.address)
+	m.await(t, "watch")
 	must(t, watch.Process.Signal(os.Interrupt))
 	watch.ends()
-	if found := c.states(t); found != "running" {
-		t.Errorf("found the jobs %q", found)
+	select {
+	case <-m.stopped:
+		t.Error("the job was cancelled")
+	default:
 	}
 }
 
@@ -125,7 +128,7 @@ func TestInterruptWatching(t *testing.T) {
 func TestMasterStaysAway(t *testing.T) {
 	c := newCluster(t, "own", 1)
 	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.address, "--retry-for", "300ms")
-	run.says("here")
+	c.runs(t)
 	must(t, c.signal("master", os.Kill))
 	text, code := run.rest()
 	for _, want := range []string{
@@ -187,4 +190,25 @@ func TestInterruptFetching(t *testing.T) {
 	if len(entries) != 0 {
 		t.Errorf("left %v", entries)
 	}
+}
+
+// TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for others.
+func TestInterruptGraphsLoad(t *testing.T) {
+	c := newCluster(t, "superstep", 1)
+	run := start(t, map[string]string{"g.el": "pipe"}, "superstep", "graphs", "load", "g", "--graph", "g.el", "--master", c.address)
+	f, err := os.OpenFile(filepath.Join(run.Dir, "g.el"), os.O_WRONLY, 0) // waits for the reader
+	must(t, err)
+	defer f.Close()
+	must(t, run.Process.Signal(os.Interrupt))
+	if text, code := run.rest(); code != 1 || text != "superstep: interrupted: graph g is dropped\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+	gone := func() bool {
+		out, err := exec.Command("superstep", "graphs", "list", "--master", c.address).Output()
+		return err == nil && string(out) == "no graphs\n"
+	}
+	if !soon(gone) {
+		t.Error("the graph is not gone")
+	}
+	must(t, exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.address).Run())
 }

@@ -19,7 +19,9 @@ func RunSpoiled(args []string) int {
 		}
 	}
 	a := &app{name: "spoiled", entries: entries, out: os.Stdout, err: os.Stderr}
-	a.spoil = func(parent []uint32, _ []float32) { parent[0], parent[1] = 1, 0 }
+	a.spoil = func(first int, parent []uint32, _ []float32) {
+		parent[0], parent[1] = uint32(first)+1, uint32(first)
+	}
 	return a.main(args)
 }
 

@@ -116,10 +116,7 @@ func graphOf(spec *control.JobSpec) string {
 	if name := spec.GetGraph(); name != "" {
 		return catalogPrefix + name
 	}
-	if b := spec.GetGraph500(); b != nil {
-		return graphOfBenchmark(b)
-	}
-	return spec.GetSource().GetInput()
+	return spec.Origin()
 }
 
 // superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"connectrpc.com/connect"
 
@@ -144,9 +143,4 @@ func kernelOf(k *control.KernelResult) graph500.Kernel {
 		nedge[i] = int64(n)
 	}
 	return graph500.Kernel{Time: k.GetTime(), Translate: k.GetTranslate(), Nedge: nedge, Validate: k.GetValidate()}
-}
-
-// graphOfBenchmark names the graph of a job of Graph500 as its generator.
-func graphOfBenchmark(s *control.Graph500) string {
-	return strings.TrimSuffix(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", s.GetScale(), s.GetEdgeFactor()), ",edgefactor=16")
 }

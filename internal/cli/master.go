@@ -73,7 +73,11 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		return err
 	}
 	defer unobserved()
-	group, err := m.gossip.group(membership.Member{Name: address, Role: membership.Master, Control: address})
+	self := membership.Member{Name: address, Role: membership.Master, Control: address}
+	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
+		self.Control = "" // it is no address that others could go to
+	}
+	group, err := m.gossip.group(self)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,11 @@ func (a *app) observe(ctx context.Context, o *master.Options) (func(*master.Serv
 		return nil, nil, err
 	}
 	set := metrics.New(revision())
-	runs := set.NewRuns()
+	var programs []string
+	for _, p := range o.Programs {
+		programs = append(programs, p.Name)
+	}
+	runs := set.NewRuns(programs...)
 	teller := &jobtrace.Teller{New: func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil)}
 		if spans != nil {

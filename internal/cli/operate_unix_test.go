@@ -164,6 +164,20 @@ func TestOperate(t *testing.T) {
 			t.Errorf("%s with %q: found %d %s, expected %d", k.path, k.token, status, text, k.want)
 		}
 	}
+	for _, k := range []struct {
+		args   string
+		status int
+		word   string
+	}{
+		{at, 0, "ok"}, {own, 0, "ok"}, {own + " --alive", 0, "ok"}, {"127.0.0.1:1", 1, "127.0.0.1:1: dial tcp 127.0.0.1:1: "}, {"nowhere", 2, "expected HOST:PORT"},
+	} {
+		p := launch(t, append([]string{"health"}, strings.Fields(k.args)...)...)
+		out, _ := io.ReadAll(p.stdout)
+		p.ended(k.status)
+		if text := string(out) + p.stderr.String(); !strings.Contains(text, k.word) {
+			t.Errorf("health %s: found %q, expected %q", k.args, text, k.word)
+		}
+	}
 	// The job takes longer than what has not been told to wait may take to end.
 	job := launch(t, "run", "pagerank", "--master", at, "--token-file", token, "--graph", "kronecker:scale=12", "-p", "iterations=4000", "-p", "tolerance=1e-300")
 	until(t, "supersteps", func() bool {

@@ -53,7 +53,7 @@ func runScripts(t *testing.T, dir string) {
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut,
+			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut, "same": same,
 			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "crash": crashProcess, "restart": restartMaster, "until": untilJob,
 		},
 	})
@@ -180,6 +180,18 @@ func jsonValue(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(json.Unmarshal([]byte(args[2]), &want))
 	if !reflect.DeepEqual(got, want) {
 		ts.Fatalf("%s is %v, want %v", args[1], got, want)
+	}
+}
+
+// same FILE FILE KEY... checks that two objects have the same values.
+func same(ts *testscript.TestScript, _ bool, args []string) {
+	var a, b map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &a))
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &b))
+	for _, key := range args[2:] {
+		if a[key] == nil || !reflect.DeepEqual(a[key], b[key]) {
+			ts.Fatalf("%s is %v and %v", key, a[key], b[key])
+		}
 	}
 }
 

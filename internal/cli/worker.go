@@ -94,6 +94,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	log := w.app.logger()
 	executor := cluster.NewExecutor(cluster.ExecutorOptions{
 		Name: w.name, Programs: w.app.clusterPrograms(), Threads: w.threads, Listener: listener, Token: token, Log: log,
+		Spoil: w.app.spoil,
 	})
 	defer executor.Close()
 	set := metrics.New(revision())

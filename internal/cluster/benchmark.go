@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/pregel"
@@ -24,7 +25,6 @@ import (
 type benchmark struct {
 	epoch      uint32
 	placements []*control.Placement
-	grid       graph.Grid
 	roots      int
 	team       *parallel.Team
 	session    *mesh.Session
@@ -43,7 +43,8 @@ func (b *benchmark) close() {
 }
 
 // Benchmark does a step of Graph500.
-func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.BenchmarkStep) (*control.BenchmarkReport, error) {
+func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.BenchmarkStep) (r *control.BenchmarkReport, err error) {
+	defer mem.Recover(&err)
 	if g := s.GetGenerate(); g != nil {
 		return x.generate(ctx, t, g)
 	}
@@ -53,8 +54,7 @@ func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.Benc
 	if b == nil || b.epoch != t.Epoch {
 		return nil, fmt.Errorf("worker %s has no part in attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
 	}
-	var r *control.BenchmarkReport
-	var err error
+	b.share.Progress = t.Progress
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
 		r, err = b.construct(ctx)
@@ -87,8 +87,8 @@ func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Gener
 	if err != nil {
 		return nil, err
 	}
-	b := &benchmark{epoch: t.Epoch, placements: g.Placements, grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, roots: int(g.Spec.GetRoots()), team: x.team()}
-	if err := x.take(ctx, t, b, generator, g.Spec); err != nil {
+	b := &benchmark{epoch: t.Epoch, placements: g.Placements, roots: int(g.Spec.GetRoots()), team: x.team()}
+	if err := x.take(ctx, t, b, generator, g); err != nil {
 		b.close()
 		return nil, lost(x.options.Name, err)
 	}
@@ -104,7 +104,7 @@ func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Gener
 }
 
 // take takes part in a run, with the other workers.
-func (x *Executor) take(ctx context.Context, t worker.Task, b *benchmark, generator generate.Kronecker, spec *control.Graph500) (err error) {
+func (x *Executor) take(ctx context.Context, t worker.Task, b *benchmark, generator generate.Kronecker, g *control.Generate) (err error) {
 	if b.session, err = x.meet(ctx, t.Job+" together", t.Epoch, b.placements, nil); err != nil {
 		return err
 	}
@@ -113,8 +113,9 @@ func (x *Executor) take(ctx context.Context, t worker.Task, b *benchmark, genera
 		return err
 	}
 	b.share = graph500.NewShare(group, 0, graph500.ShareConfig{
-		Generator: generator, SSSP: spec.Sssp, Validate: spec.Validate, Owner: layoutOf(b.placements).Owner, Grid: b.grid,
-		Build: buildShare, Team: b.team, Spoil: x.options.Spoil,
+		Generator: generator, SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
+		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: layoutOf(b.placements).Owner,
+		Team: b.team, Progress: t.Progress, Spoil: x.options.Spoil,
 	})
 	return nil
 }

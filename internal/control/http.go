@@ -68,7 +68,7 @@ func Connect(address string, token Token, dial Dialer) (*Connection, error) {
 		connect.WithInterceptors(&guard{token: token}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
-	client, url := &http.Client{Transport: transport}, "http://"+address
+	client, url := &http.Client{Transport: whole{transport}}, "http://"+address
 	return &Connection{NewWorkersClient(client, url, options...), NewClusterClient(client, url, options...), transport}, nil
 }
 

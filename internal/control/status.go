@@ -56,10 +56,7 @@ func JobsText(l *ListJobsResponse) string {
 func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\tSUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
 	for _, j := range jobs {
-		graph := j.Spec.GetGraph()
-		if graph == "" {
-			graph = j.Spec.GetSource().GetInput()
-		}
+		graph := j.Spec.Origin()
 		took := "-"
 		switch {
 		case j.Started == nil:

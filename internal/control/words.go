@@ -1,6 +1,9 @@
 package control
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // word is the last part of an enumeration's name, in lower case: JOB_STATE_DONE is done.
 func word(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
@@ -17,4 +20,18 @@ func (s GraphState) Word() string { return word(s.String()) }
 // Ended reports whether a job in this state stays in it.
 func (s JobState) Ended() bool {
 	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED
+}
+
+// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator.
+func (s *JobSpec) Origin() string {
+	switch g := s.GetGraph500(); {
+	case s.GetGraph() != "":
+		return s.Graph
+	case g == nil:
+		return s.GetSource().GetInput()
+	case g.EdgeFactor == 16: // the generator's default
+		return fmt.Sprintf("kronecker:scale=%d", g.Scale)
+	default:
+		return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", g.Scale, g.EdgeFactor)
+	}
 }

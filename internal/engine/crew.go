@@ -8,10 +8,12 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// crew is the partitions of a process at work: a goroutine for each, which takes a command and makes a report.
+// crew is the partitions of a process at work: a goroutine for each, which takes a command and makes a report. The first
+// works on the caller's.
 type crew struct {
 	vitals   *vitals // nil if nobody asks
-	commands []chan *Command
+	first    func(*Command)
+	commands []chan *Command // of the others
 	reports  []*Report
 	accounts []*transport.Account
 	done     chan struct{}
@@ -29,18 +31,25 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 	n := len(j.runners)
 	c := &crew{vitals: j.vitals(), reports: make([]*Report, n), done: make(chan struct{}, n)}
 	for i, r := range j.runners {
+		r.exchange.Connect(endpoint(r.part.Index), gate)
+		work := func(command *Command) {
+			gate <- struct{}{}
+			p := r.superstep(ctx, command)
+			<-gate
+			if p.Err != nil {
+				broken()
+			}
+			c.reports[i] = p
+		}
+		if i == 0 {
+			c.first = work
+			continue
+		}
 		commands := make(chan *Command, 1)
 		c.commands = append(c.commands, commands)
-		r.exchange.Connect(endpoint(r.part.Index), gate)
 		c.group.Go(func() {
 			for command := range commands {
-				gate <- struct{}{}
-				p := r.superstep(ctx, command)
-				<-gate
-				if p.Err != nil {
-					broken()
-				}
-				c.reports[i] = p
+				work(command)
 				c.done <- struct{}{}
 			}
 		})
@@ -53,6 +62,7 @@ func (c *crew) step(_ context.Context, command *Command) []*Report {
 	for _, commands := range c.commands {
 		commands <- command
 	}
+	c.first(command)
 	for range c.commands {
 		<-c.done
 	}

@@ -78,6 +78,8 @@ func (r *runner[V, M]) measurePush() float64 {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {
 			edges += r.kernel.Push(&p, w, &r.inbox)
 		})
+		r.kernel.Reset() // else what was no better than the first time is cheap the second
+		r.inbox.Has.Clear()
 		return 0, edges
 	}
 	if r.team.Size() > 1 && r.pushBy(b) == byBins {
@@ -90,7 +92,7 @@ func (r *runner[V, M]) measurePush() float64 {
 				r.kernel.Fold(to, bins.Msg[k], &r.inbox)
 			}
 			bins.Reset()
-			r.kernel.Reset() // what was no better than the first time would be left out the second
+			r.kernel.Reset()
 			r.inbox.Has.Clear()
 			return 0, edges
 		}

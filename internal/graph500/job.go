@@ -29,8 +29,9 @@ type Config struct {
 	Grid      graph.Grid // of the partitions
 	Team      *parallel.Team
 	Engine    engine.Options
-	// Spoil, if not nil, changes what a search found before it is judged, for tests of the judging; dist is nil in BFS.
-	Spoil func(parent []uint32, dist []float32)
+	// Spoil, if not nil, changes what a search found of the vertices from the given one on, 0 here, before it is judged, for
+	// tests of the judging; dist is nil in BFS.
+	Spoil func(first int, parent []uint32, dist []float32)
 	// Progress is told what is being done and how much of it; Note adds a few words. Either may be nil.
 	Progress func(stage string, done, total int64)
 	Note     func(text string)
@@ -256,7 +257,7 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 		start = time.Now()
 		translate()
 		if r.Spoil != nil {
-			r.Spoil(r.parent, r.dist)
+			r.Spoil(0, r.parent, r.dist)
 		}
 		k.Time = append(k.Time, seconds)
 		k.Translate = append(k.Translate, time.Since(start).Seconds())

@@ -45,7 +45,7 @@ func TestRunFindsWrongSearches(t *testing.T) {
 		"distances too short": func(_ []uint32, dist []float32) { addTo(dist, -1e-3) },
 	} {
 		c := config(t)
-		c.Spoil = spoil
+		c.Spoil = func(_ int, parent []uint32, dist []float32) { spoil(parent, dist) }
 		r, err := Run(t.Context(), c)
 		var broken *validate.Violation
 		if !errors.As(err, &broken) || r == nil || r.Valid == nil || *r.Valid {

@@ -11,22 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/spread"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
-
-// Built is a rank's share of a graph: its partitions, and for each of them, by local index, the input vertices and how
-// many tuples, loops apart, touch them.
-type Built struct {
-	*graph.Graph
-	Inputs, TupleDegrees map[int][]uint32
-}
-
-// Builder is kernel 1 over a group: it makes a rank's share of the graph of all ranks' tuples, and leaves these as they
-// are. owner says which rank has each partition. It is not told how many vertices there are.
-type Builder func(ctx context.Context, group *collective.Group, tag uint32, in *edges.Share, owner []int, o graph.Options) (*Built, error)
 
 // MaxScale is the largest SCALE: the numbers of vertices have 32 bits, with some to spare.
 const MaxScale = 31
@@ -36,10 +26,9 @@ type ShareConfig struct {
 	Generator generate.Kronecker
 	SSSP      bool // there will be kernel 3, too
 	Validate  bool
-	// Owner is the rank of each partition, and Grid how these are laid out.
-	Owner []int
+	// Grid is that of the partitions, and Owner the rank of each.
 	Grid  graph.Grid
-	Build Builder
+	Owner []int
 	Team  *parallel.Team
 	// Spoil, if not nil, changes what a search found of the vertices from the given one on before it is judged, for tests
 	// of the judging; dist is nil in BFS.
@@ -59,9 +48,9 @@ type Share struct {
 	group *collective.Group
 	tag   uint32
 
-	in    *edges.Input
+	in    *edges.Share
 	first int // number of the share's first tuple
-	built *Built
+	g     *graph.Graph
 	arena *mem.Arena
 
 	validator *validate.Spread
@@ -71,7 +60,7 @@ type Share struct {
 }
 
 // ShareTags is how many tags of its group a Share takes, from the one it is given on.
-const ShareTags = 16
+const ShareTags = forBuilding + spread.Tags
 
 // Which of them are for what.
 const (
@@ -94,11 +83,11 @@ func (s *Share) Close() {
 	if s.validator != nil {
 		s.validator.Close()
 	}
-	if s.built != nil {
-		s.built.Close()
+	if s.g != nil {
+		s.g.Close()
 	}
 	s.arena.Close()
-	s.validator, s.built, s.parent, s.dist = nil, nil, nil, nil
+	s.validator, s.g, s.parent, s.dist = nil, nil, nil, nil
 }
 
 // forget frees the tuples.
@@ -110,7 +99,7 @@ func (s *Share) forget() {
 }
 
 // Graph returns the own partitions, once they are built.
-func (s *Share) Graph() *graph.Graph { return s.built.Graph }
+func (s *Share) Graph() *graph.Graph { return s.g }
 
 func (s *Share) rank() int  { return s.group.Link().Rank() }
 func (s *Share) ranks() int { return s.group.Link().Size() }
@@ -125,28 +114,15 @@ func (s *Share) small() collective.Call {
 
 // Generate makes the rank's share of the tuples, and returns the seconds that took.
 func (s *Share) Generate(ctx context.Context) (float64, error) {
-	from, to := edges.Part(s.Generator.Edges(), s.rank(), s.ranks())
-	g := portion{s.Generator, from, to - from}
 	start := time.Now()
-	in, err := generate.Input(ctx, g, generate.Options{
+	in, err := generate.Share(ctx, s.Generator, s.rank(), s.ranks(), false, generate.Options{
 		Weights: s.options().Weights, Team: s.Team,
 		Beside:   graph.LeastBytes(s.Generator.Vertices(), s.Generator.Edges(), false, s.options()) / int64(s.ranks()),
 		Progress: func(done, total int64) { s.Progress("generating", done, total) },
 	})
-	s.in, s.first = in, from
+	s.in = in
+	s.first, _ = edges.Part(s.Generator.Edges(), s.rank(), s.ranks())
 	return time.Since(start).Seconds(), err
-}
-
-// portion is some of the generator's tuples in a row.
-type portion struct {
-	generate.Kronecker
-	from, n int
-}
-
-func (g portion) Edges() int { return g.n }
-
-func (g portion) Fill(first int, b *edges.Block, weights bool) {
-	g.Kronecker.Fill(g.from+first, b, weights)
 }
 
 func (s *Share) options() graph.Options {
@@ -166,19 +142,19 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	start := time.Now()
-	in := &edges.Share{Input: *s.in, Largest: largest(s.in.Edges, s.Team)}
-	in.Vertices, in.Free = 0, nil
-	built, err := s.Build(ctx, s.group, s.tag+forBuilding, in, s.Owner, s.options())
+	in := *s.in
+	in.Vertices, in.Largest, in.Free = 0, largest(in.Edges, s.Team), nil
+	g, directory, err := spread.Build(ctx, s.group, s.tag+forBuilding, &in, s.Owner, s.options())
 	seconds := time.Since(start).Seconds()
 	if err != nil {
 		return seconds, err
 	}
-	s.built = built
-	n := built.N
-	s.per = max((n+s.ranks()-1)/s.ranks(), 1)
+	directory.Close() // handles and input vertices are found otherwise
+	s.g = g
+	s.per = max((g.N+s.ranks()-1)/s.ranks(), 1)
 	if s.Validate {
 		s.Progress("readying the validation", 0, 1)
-		if s.validator, err = validate.NewSpread(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, n, s.Team); err != nil {
+		if s.validator, err = validate.NewSpread(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, g.N, s.Team); err != nil {
 			return seconds, err
 		}
 	}
@@ -209,8 +185,18 @@ func largest(list edges.List, team *parallel.Team) uint64 {
 
 // span is the range of input vertices whose results this rank has: the validator's.
 func (s *Share) span() (lo, hi int) {
-	lo = min(s.per*s.rank(), s.built.N)
-	return lo, min(lo+s.per, s.built.N)
+	lo = min(s.per*s.rank(), s.g.N)
+	return lo, min(lo+s.per, s.g.N)
+}
+
+// parts returns the own partitions.
+func (s *Share) parts() []*graph.Partition {
+	return slices.DeleteFunc(slices.Clone(s.g.Parts), func(p *graph.Partition) bool { return p == nil })
+}
+
+// input returns the input vertex of an own one.
+func (s *Share) input(p *graph.Partition, local uint32) uint32 {
+	return uint32(s.g.Label(p.Global(local)))
 }
 
 // Root is a vertex to search from, by its input number and its handle.
@@ -226,15 +212,14 @@ func (s *Share) Roots(ctx context.Context, count int) ([]Root, error) {
 		place := make(map[uint32]int, len(batch))
 		found := make([]uint64, len(batch)) // handles plus one
 		for i, v := range batch {
-			if v < uint64(s.built.N) {
+			if v < uint64(s.g.N) {
 				place[uint32(v)] = i
 			}
 		}
-		for part, inputs := range s.built.Inputs {
-			degrees := s.built.TupleDegrees[part]
-			for local, v := range inputs {
-				if i, asked := place[v]; asked && degrees[local] > 0 {
-					found[i] = uint64(s.built.Parts[part].Global(uint32(local))) + 1
+		for _, part := range s.parts() {
+			for local := range uint32(part.Owned) {
+				if i, asked := place[s.input(part, local)]; asked && part.TupleDegrees[local] > 0 {
+					found[i] = uint64(part.Global(local)) + 1
 				}
 			}
 		}

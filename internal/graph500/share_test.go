@@ -22,66 +22,6 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// buildWhole is a Builder for tests: each rank makes the whole graph, of tuples that it generates anew, and keeps its
-// partitions.
-func buildWhole(ctx context.Context, g *collective.Group, _ uint32, in *edges.Share, owner []int, o graph.Options) (*Built, error) {
-	k, err := generate.Parse(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	all, err := generate.Input(ctx, k, generate.Options{Weights: o.Weights})
-	if err != nil {
-		return nil, err
-	}
-	defer all.Close()
-	first, _ := edges.Part(all.Edges.Len(), g.Link().Rank(), g.Link().Size())
-	if err := sameTuples(in.Edges, all.Edges, first); err != nil {
-		return nil, err
-	}
-	if most, err := collective.CombineOne(ctx, g, collective.Call{}, collective.MaxUint64, in.Largest); err != nil || most != largest(all.Edges, nil) {
-		return nil, fmt.Errorf("the largest endpoint is %d, not %d: %w", largest(all.Edges, nil), most, err)
-	}
-	all.Vertices = 0
-	whole, err := graph.Build(ctx, all, o)
-	if err != nil {
-		return nil, err
-	}
-	b := &Built{Inputs: map[int][]uint32{}, TupleDegrees: map[int][]uint32{}}
-	var own []int
-	for i, rank := range owner {
-		if rank != g.Link().Rank() {
-			continue
-		}
-		own = append(own, i)
-		for local := range whole.Parts[i].Owned {
-			v := whole.Order[whole.Parts[i].Global(uint32(local))]
-			b.Inputs[i] = append(b.Inputs[i], v)
-			b.TupleDegrees[i] = append(b.TupleDegrees[i], whole.TupleDegrees[v])
-		}
-	}
-	b.Graph = whole.Share(own...)
-	return b, nil
-}
-
-// sameTuples compares a share with its place in the whole list.
-func sameTuples(share, whole edges.List, first int) error {
-	var a, b edges.Block
-	for i := range share.Len() {
-		at := first + i
-		if i%edges.BlockSize == 0 {
-			_ = share.Read(i/edges.BlockSize, &a)
-		}
-		if i == 0 || at%edges.BlockSize == 0 {
-			_ = whole.Read(at/edges.BlockSize, &b)
-		}
-		j, k := i%edges.BlockSize, at%edges.BlockSize
-		if a.U[j] != b.U[k] || a.V[j] != b.V[k] || share.Weighted() && a.W[j] != b.W[k] {
-			return fmt.Errorf("tuple %d is %d-%d, want %d-%d", at, a.U[j], a.V[j], b.U[k], b.V[k])
-		}
-	}
-	return nil
-}
-
 // searched is what the searches of a whole graph find, from whatever root is asked for.
 func searched(t *testing.T, c Config, partitions int) func(sssp bool, root pregel.VertexID) Found {
 	in, err := generate.Input(t.Context(), c.Generator, generate.Options{Weights: edges.Float32})
@@ -166,7 +106,7 @@ func TestSharesAgreeWithRun(t *testing.T) {
 		search := searched(t, c, len(owner))
 		var once sync.Mutex
 		found := map[string]Found{}
-		errs := ranks(t, n, ShareConfig{Generator: c.Generator, SSSP: true, Validate: true, Owner: owner, Build: buildWhole}, func(s *Share) error {
+		errs := ranks(t, n, ShareConfig{Generator: c.Generator, SSSP: true, Validate: true, Owner: owner}, func(s *Share) error {
 			roots, err := s.Roots(t.Context(), c.Roots)
 			if err != nil {
 				return err
@@ -212,7 +152,7 @@ func TestSharesFindWrongSearches(t *testing.T) {
 	} {
 		for _, validated := range []bool{true, false} {
 			errs := ranks(t, 3, ShareConfig{
-				Generator: c.Generator, SSSP: true, Validate: validated, Owner: []int{0, 1, 2}, Build: buildWhole,
+				Generator: c.Generator, SSSP: true, Validate: validated, Owner: []int{0, 1, 2},
 				Spoil: func(first int, parent []uint32, dist []float32) {
 					if first == 86 {
 						spoil(parent, dist)
@@ -260,7 +200,7 @@ func TestSharesFindStrangeResults(t *testing.T) {
 			return parent, dist
 		},
 	} {
-		errs := ranks(t, 3, ShareConfig{Generator: c.Generator, SSSP: true, Validate: true, Owner: []int{0, 1, 2}, Build: buildWhole}, func(s *Share) error {
+		errs := ranks(t, 3, ShareConfig{Generator: c.Generator, SSSP: true, Validate: true, Owner: []int{0, 1, 2}}, func(s *Share) error {
 			roots, err := s.Roots(t.Context(), 1)
 			if err != nil {
 				return err
@@ -287,7 +227,7 @@ func TestSharesOfLittle(t *testing.T) {
 		c := config(t)
 		c.Generator, c.SSSP = g, false
 		want, wantErr := Run(t.Context(), c)
-		errs := ranks(t, 3, ShareConfig{Generator: g, Validate: true, Owner: []int{0, 1, 2}, Build: buildWhole}, func(s *Share) error {
+		errs := ranks(t, 3, ShareConfig{Generator: g, Validate: true, Owner: []int{0, 1, 2}}, func(s *Share) error {
 			roots, err := s.Roots(t.Context(), 8)
 			if len(roots) != len(want.Roots) {
 				return fmt.Errorf("roots %v, want %v: %w", roots, want.Roots, err)

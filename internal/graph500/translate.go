@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -40,15 +41,15 @@ func (s *Share) translate(ctx context.Context, found Found) error {
 			s.dist[i] = -1
 		}
 	}
+	w := walk{s: s, parts: s.parts()}
 	own := 0
-	for _, inputs := range s.built.Inputs {
-		own += len(inputs)
+	for _, p := range w.parts {
+		own += p.Owned
 	}
 	rounds, err := collective.CombineOne(ctx, s.group, s.small(), collective.MaxUint64, uint64((own+translated-1)/translated))
 	if err != nil {
 		return err
 	}
-	w := walk{s: s, part: -1}
 	out := make([][]onItsWay, s.ranks())
 	for range rounds {
 		for q := range out {
@@ -80,30 +81,21 @@ func (s *Share) translate(ctx context.Context, found Found) error {
 // walk goes through the own vertices.
 type walk struct {
 	s     *Share
-	part  int // the partition it is in
-	local int
+	parts []*graph.Partition // yet to be walked
+	local int                // the next vertex of the first
 }
 
 // next sends what was found of the next vertices to the owners of their parents.
 func (w *walk) next(out [][]onItsWay, found Found) {
 	s := w.s
-	for left := translated; left > 0; {
-		inputs := s.built.Inputs[w.part]
-		if w.local == len(inputs) {
-			if w.part++; w.part >= len(s.Owner) {
-				w.part--
-				return
-			}
-			w.local = 0
-			continue
-		}
-		p := s.built.Parts[w.part]
-		stop := min(len(inputs), w.local+left)
+	for left := translated; left > 0 && len(w.parts) > 0; {
+		p := w.parts[0]
+		stop := min(p.Owned, w.local+left)
 		left -= stop - w.local
 		for ; w.local < stop; w.local++ {
 			id := p.Global(uint32(w.local))
 			parent := found.Parent(id)
-			item := onItsWay{vertex: inputs[w.local], parent: noParent}
+			item := onItsWay{vertex: s.input(p, uint32(w.local)), parent: noParent}
 			if found.Dist != nil {
 				item.dist = found.Dist(id)
 			}
@@ -117,6 +109,9 @@ func (w *walk) next(out [][]onItsWay, found Found) {
 			}
 			out[q] = append(out[q], item)
 		}
+		if w.local == p.Owned {
+			w.parts, w.local = w.parts[1:], 0
+		}
 	}
 }
 
@@ -124,20 +119,20 @@ func (w *walk) next(out [][]onItsWay, found Found) {
 func (s *Share) forward(list []onItsWay, out [][]onItsWay) error {
 	parts := uint32(len(s.Owner))
 	for _, item := range list {
-		inputs := s.built.Inputs[int(item.parent%parts)]
+		part := item.parent % parts
 		switch local := item.parent / parts; {
-		case local < uint32(len(inputs)):
-			item.parent = inputs[local]
 		case item.parent == noParent:
 			item.parent = validate.Unreached
-		case s.Owner[item.parent%parts] == s.rank():
-			item.parent = noVertex
-		default:
+		case s.Owner[part] != s.rank():
 			return errForeign
+		case local < uint32(s.g.Parts[part].Owned):
+			item.parent = s.input(s.g.Parts[part], local)
+		default:
+			item.parent = noVertex
 		}
 		q := item.vertex / uint32(s.per)
 		if int(q) >= len(out) {
-			return fmt.Errorf("vertex %d of %d", item.vertex, s.built.N)
+			return fmt.Errorf("vertex %d of %d", item.vertex, s.g.N)
 		}
 		item.vertex -= q * uint32(s.per)
 		out[q] = append(out[q], item)
@@ -162,9 +157,8 @@ func (s *Share) arrive(list []onItsWay, dist bool) error {
 // nedge counts the tuples in the tree of a search: each touches two of its vertices.
 func (s *Share) nedge(ctx context.Context, found Found) (int64, error) {
 	sum := uint64(0)
-	for part, degrees := range s.built.TupleDegrees {
-		p := s.built.Parts[part]
-		for local, d := range degrees {
+	for _, p := range s.parts() {
+		for local, d := range p.TupleDegrees {
 			if found.Parent(p.Global(uint32(local))) != pregel.None {
 				sum += uint64(d)
 			}

@@ -57,7 +57,11 @@ func (s *Store) Events(after Cursor) (events []Event, next Cursor, changed <-cha
 		from, lost = r.next, true
 	}
 	for ; from < r.next; from++ {
-		events = append(events, r.events[from%maxEvents])
+		e := r.events[from%maxEvents]
+		if j, ok := e.Data.(Job); ok {
+			e.Data = j.worded()
+		}
+		events = append(events, e)
 	}
 	return events, s.cursor(r.next), r.changed, lost
 }

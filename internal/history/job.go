@@ -24,7 +24,7 @@ type Job struct {
 	Sent       int     `json:"messages_sent"`
 	Bytes      int     `json:"bytes"`
 	Summary    Summary `json:"summary"`
-	// Said is the summary in words.
+	// Said is the summary in words, for who reads it.
 	Said []string `json:"said"`
 }
 
@@ -189,8 +189,10 @@ func (j *job) close() *Detail {
 }
 
 // describe returns the job as lists show it.
-func (j *job) describe() Job {
-	d := j.Job
-	d.Said = d.Summary.Lines()
-	return d
+func (j *job) describe() Job { return j.Job.worded() }
+
+// worded has the summary in words.
+func (j Job) worded() Job {
+	j.Said = j.Summary.Lines()
+	return j
 }

@@ -1,7 +1,7 @@
 package history
 
 // maxSide is how many rows a matrix has at most: more could not be seen.
-const maxSide = 256
+const maxSide = 128
 
 // Matrix is the bytes between partitions, of a whole run. Cell from*Side+to has those of the Per partitions from from*Per
 // on to the Per from to*Per on.

@@ -76,7 +76,7 @@ func (s *Store) begin(b *trace.Job) *job {
 	if len(s.jobs) > maxJobs {
 		s.forget()
 	}
-	s.ring.put("job", j.ID, j.describe())
+	s.ring.put("job", j.ID, j.Job)
 	return j
 }
 
@@ -161,7 +161,7 @@ func (s *Store) end(j *job, e *trace.End) {
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
 	}
-	s.ring.put("job", j.ID, j.describe())
+	s.ring.put("job", j.ID, j.Job)
 }
 
 // Stage notes how far work around the runs is.

@@ -77,15 +77,8 @@ func (j *job) turned(now *control.Job) {
 }
 
 func begin(now *control.Job) *trace.Job {
-	graph := now.Spec.GetGraph()
-	if graph == "" {
-		graph = now.Spec.GetSource().GetInput()
-	}
-	if g := now.Spec.GetGraph500(); g != nil {
-		graph = fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", g.Scale, g.EdgeFactor)
-	}
 	b := &trace.Job{
-		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: graph,
+		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: now.Spec.Origin(),
 		Vertices: now.Vertices, Arcs: now.Edges, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
 		Delivery: now.Spec.GetOptions().GetDelivery(), Began: time.Now(),
 	}

@@ -65,7 +65,8 @@ func (r *Runs) end(name string) {
 	}
 }
 
-var jobLabels = []string{"job", "program"}
+// The label is not called job: Prometheus has one of that name.
+var jobLabels = []string{"job_id", "program"}
 
 // What there is of a job by itself.
 var (

@@ -64,7 +64,7 @@ func tell(j trace.Journal, name, program, outcome string) {
 
 func TestRuns(t *testing.T) {
 	s := New("v1.2.3")
-	runs := s.NewRuns()
+	runs := s.NewRuns("wcc")
 	runs.now = func() time.Time { return time.Unix(1000, 5e8) }
 	j := runs.Journal(s.NewWork())
 	tell(j, "one", "bfs", trace.Converged)
@@ -73,35 +73,35 @@ func TestRuns(t *testing.T) {
 	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
 	_ = j.Record(&trace.Record{Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push", Active: 9, Senders: 8, Times: trace.Seconds{Total: .25}})
 	expect(t, scrape(t, s), map[string]string{
-		`superstep_jobs_total{outcome="converged",program="bfs"}`:            "1",
-		`superstep_jobs_total{outcome="failed",program="bfs"}`:               "1",
-		`superstep_jobs_total{outcome="converged",program="wcc"}`:            "",
-		`superstep_job_duration_seconds_sum`:                                 "24",
-		`superstep_supersteps_total{scheme="pull"}`:                          "6",
-		`superstep_supersteps_total{scheme="naive"}`:                         "1",
-		`superstep_supersteps_total{scheme="mirrored"}`:                      "0",
-		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:          "24",
-		`superstep_superstep_duration_seconds_count{delivery="push"}`:        "1",
-		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                    "0",
-		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                   "6", // 3 s over a mean of 2.5
-		`superstep_delivery_prediction_ratio_bucket{le="1.1"}`:               "0",
-		`superstep_delivery_prediction_ratio_bucket{le="1.33"}`:              "6",
-		`superstep_messages_total`:                                           "24",
-		`superstep_vertices_computed_total`:                                  "69",
-		`superstep_edges_walked_total`:                                       "36",
-		`superstep_sent_values_total`:                                        "12",
-		`superstep_sent_bytes_total`:                                         "120",
-		`superstep_partition_supersteps_total`:                               "13",
-		`superstep_phase_seconds_total{phase="traverse"}`:                    "18",
-		`superstep_phase_seconds_total{phase="expand"}`:                      "0",
-		`superstep_job_running{job="one",program="bfs"}`:                     "0",
-		`superstep_job_running{job="three",program="wcc"}`:                   "1",
-		`superstep_job_superstep{job="three",program="wcc"}`:                 "7",
-		`superstep_job_active_vertices{job="three",program="wcc"}`:           "9",
-		`superstep_job_senders{job="three",program="wcc"}`:                   "8",
-		`superstep_job_last_superstep_seconds{job="three",program="wcc"}`:    "0.25",
-		`superstep_job_start_timestamp_seconds{job="one",program="bfs"}`:     "1000.5",
-		`superstep_job_running{job="one` + trace.WarmUp + `",program="bfs"}`: "",
+		`superstep_jobs_total{outcome="converged",program="bfs"}`:               "1",
+		`superstep_jobs_total{outcome="failed",program="bfs"}`:                  "1",
+		`superstep_jobs_total{outcome="converged",program="wcc"}`:               "0",
+		`superstep_job_duration_seconds_sum`:                                    "24",
+		`superstep_supersteps_total{scheme="pull"}`:                             "6",
+		`superstep_supersteps_total{scheme="naive"}`:                            "1",
+		`superstep_supersteps_total{scheme="mirrored"}`:                         "0",
+		`superstep_superstep_duration_seconds_sum{delivery="pull"}`:             "24",
+		`superstep_superstep_duration_seconds_count{delivery="push"}`:           "1",
+		`superstep_superstep_skew_ratio_bucket{le="1.1"}`:                       "0",
+		`superstep_superstep_skew_ratio_bucket{le="1.25"}`:                      "6", // 3 s over a mean of 2.5
+		`superstep_delivery_prediction_ratio_bucket{le="1.1"}`:                  "0",
+		`superstep_delivery_prediction_ratio_bucket{le="1.33"}`:                 "6",
+		`superstep_messages_total`:                                              "24",
+		`superstep_vertices_computed_total`:                                     "69",
+		`superstep_edges_walked_total`:                                          "36",
+		`superstep_sent_values_total`:                                           "12",
+		`superstep_sent_bytes_total`:                                            "120",
+		`superstep_partition_supersteps_total`:                                  "13",
+		`superstep_phase_seconds_total{phase="traverse"}`:                       "18",
+		`superstep_phase_seconds_total{phase="expand"}`:                         "0",
+		`superstep_job_running{job_id="one",program="bfs"}`:                     "0",
+		`superstep_job_running{job_id="three",program="wcc"}`:                   "1",
+		`superstep_job_superstep{job_id="three",program="wcc"}`:                 "7",
+		`superstep_job_active_vertices{job_id="three",program="wcc"}`:           "9",
+		`superstep_job_senders{job_id="three",program="wcc"}`:                   "8",
+		`superstep_job_last_superstep_seconds{job_id="three",program="wcc"}`:    "0.25",
+		`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`:     "1000.5",
+		`superstep_job_running{job_id="one` + trace.WarmUp + `",program="bfs"}`: "",
 	})
 }
 
@@ -119,7 +119,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	})
 	j := runs.Journal(s.NewWork())
 	for i := range 10000 {
-		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), []string{trace.Converged, trace.Limit, trace.Failed, trace.Cancelled}[i%4])
+		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), outcomes[i%4])
 	}
 	for i := range 200 { // and some that do not end
 		_ = runs.Journal(nil).Begin(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
@@ -129,12 +129,12 @@ func TestSeriesAreBounded(t *testing.T) {
 		t.Errorf("%d series, expected at most %d", len(all), most)
 	}
 	expect(t, all, map[string]string{
-		`superstep_job_running{job="job9999",program="other"}`:  "0",
-		`superstep_job_running{job="job0",program="program0"}`:  "",
-		`superstep_job_running{job="running199",program="bfs"}`: "",
-		`superstep_workers{state="registered"}`:                 "1000",
+		`superstep_job_running{job_id="job9999",program="other"}`:  "0",
+		`superstep_job_running{job_id="job0",program="program0"}`:  "",
+		`superstep_job_running{job_id="running199",program="bfs"}`: "",
+		`superstep_workers{state="registered"}`:                    "1000",
 	})
-	if all[`superstep_job_running{job="running199",program="other"}`] != "1" {
+	if all[`superstep_job_running{job_id="running199",program="other"}`] != "1" {
 		t.Error("the newest job that runs has no series")
 	}
 	t.Logf("master with run: %d series", len(all))
@@ -246,7 +246,7 @@ func TestBadText(t *testing.T) {
 	s := New("v1")
 	tell(s.NewRuns().Journal(nil), "job\xff", "program\xff", trace.Converged)
 	all := scrape(t, s)
-	if all["superstep_job_running{job=\"job\uFFFD\",program=\"program\uFFFD\"}"] != "0" {
+	if all["superstep_job_running{job_id=\"job\uFFFD\",program=\"program\uFFFD\"}"] != "0" {
 		t.Error("no series of the job")
 	}
 }

@@ -25,8 +25,12 @@ type Runs struct {
 	now      func() time.Time
 }
 
-// NewRuns adds the metrics of runs to the set.
-func (s *Set) NewRuns() *Runs {
+// outcomes are how a run can end.
+var outcomes = []string{trace.Converged, trace.Limit, trace.Failed, trace.Cancelled}
+
+// NewRuns adds the metrics of runs to the set. Programs that are named have their counters from the start, so that
+// increase() sees the first run of each.
+func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "superstep_jobs_total", Help: "Jobs that have ended, by how: converged, limit, failed, cancelled.",
@@ -55,6 +59,11 @@ func (s *Set) NewRuns() *Runs {
 			Name: "superstep_messages_total", Help: "Messages that programs sent, before combining.",
 		}),
 		now: time.Now,
+	}
+	for _, name := range names {
+		for _, outcome := range outcomes {
+			r.runs.WithLabelValues(r.programs.bounded(name), outcome)
+		}
 	}
 	for _, scheme := range []string{"none", "naive", "mirrored", "pull"} {
 		r.supersteps.WithLabelValues(scheme)

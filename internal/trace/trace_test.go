@@ -2,7 +2,10 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -136,6 +139,50 @@ func TestErrorsNameTheLine(t *testing.T) {
 				t.Errorf("an error of %d bytes", len(err.Error()))
 			}
 		})
+	}
+}
+
+// TestRecordsAreWrittenAsJSONIs compares the fast writer with encoding/json.
+func TestRecordsAreWrittenAsJSONIs(t *testing.T) {
+	check := func(r *Record) {
+		t.Helper()
+		want, err := json.Marshal(struct {
+			head
+			*Record
+		}{head{Version, kindRecord}, r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := appendRecord(nil, r); string(got) != string(want)+"\n" {
+			t.Errorf("found %s, expected %s", got, want)
+		}
+	}
+	check(sample()[2].(*Record))
+	check(&Record{})
+	random := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"", "pull", "12.5 µs", "\"\\", "<b>&", "\x00\n", "\xff", "\u2028", "\u202e", "日本", "\U0001f600"}
+	number := func() float64 {
+		return []float64{0, 1e-7, 1e-6, 9.99e-7, 1.5, 1e20, 1e21, 1e300, 5e-324, .1, random.Float64(), random.ExpFloat64() * 1e-5, -1, -1e-9}[random.IntN(14)]
+	}
+	text := func() string { return texts[random.IntN(len(texts))] + texts[random.IntN(len(texts))] }
+	for range 3000 {
+		r := &Record{
+			Job: text(), Superstep: random.Int(), Partition: -random.Int(), Worker: text(), Scheme: text(), Delivery: text(), Reason: text(),
+			Active: random.Int(), Messages: -1, Times: Seconds{number(), number(), number(), number(), number(), number()},
+			Actual: number(), Memory: random.Int64(), GCPause: number(), Predicted: map[string]float64{},
+		}
+		for range random.IntN(3) {
+			r.Predicted[text()] = number()
+			r.Peers = append(r.Peers, Peer{random.Int(), text(), text(), random.Int(), random.Int()})
+		}
+		check(r)
+	}
+}
+
+func BenchmarkWriteRecord(b *testing.B) {
+	w, r := NewWriter(io.Discard), sample()[2].(*Record)
+	for b.Loop() {
+		_ = w.Record(r)
 	}
 }
 

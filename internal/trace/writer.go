@@ -24,15 +24,15 @@ type head struct {
 
 // Writer is a Journal that writes JSON lines.
 type Writer struct {
-	mu  sync.Mutex
-	enc *json.Encoder
+	mu     sync.Mutex
+	w      io.Writer
+	enc    *json.Encoder
+	buffer []byte
 }
 
 // NewWriter makes a Writer to w.
 func NewWriter(w io.Writer) *Writer {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return &Writer{enc: enc}
+	return &Writer{w: w, enc: json.NewEncoder(w)}
 }
 
 func (w *Writer) write(line any) error {
@@ -43,10 +43,11 @@ func (w *Writer) write(line any) error {
 
 // Record writes r as one line, and so do the other methods.
 func (w *Writer) Record(r *Record) error {
-	return w.write(struct {
-		head
-		*Record
-	}{head{Version, kindRecord}, r})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buffer = appendRecord(w.buffer[:0], r)
+	_, err := w.w.Write(w.buffer)
+	return err
 }
 
 func (w *Writer) Begin(j *Job) error {

@@ -24,7 +24,8 @@ export interface Buckets {
   memory: Line;
   pause: number[];
   actual: Line;
-  predicted: Record<string, Line>;
+  /** by the number of a scheme */
+  predicted: Line[];
 }
 
 const orNull = (x: number): number | null => (x > 0 ? x : null);
@@ -42,7 +43,7 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
   const every = Math.max(1, Math.ceil((to - from) / most));
   const b: Buckets = {
     every, first: [], x: [], delivery: [], total: [], expand: [], traverse: [], fold: [], compute: [], wait: [], active: [], senders: [],
-    edges: [], bytes: [], memory: [], pause: [], actual: [], predicted: Object.fromEntries(schemes.map((s) => [s, [] as Line])),
+    edges: [], bytes: [], memory: [], pause: [], actual: [], predicted: schemes.map(() => []),
   };
   for (let i = from; i < to; i += every) {
     const end = Math.min(i + every, to);
@@ -72,7 +73,8 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
       if (s.predicted) {
         chosen++;
         actual += s.actual ?? 0;
-        schemes.forEach((name, at) => (predicted[at]! += s.predicted![name] ?? 0));
+        const guess = s.predicted;
+        schemes.forEach((name, at) => (predicted[at]! += Object.hasOwn(guess, name) ? guess[name]! : 0));
       }
     }
     b.first.push(first.superstep);
@@ -91,7 +93,7 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
     b.memory.push(orNull(memory));
     b.pause.push(pause);
     b.actual.push(chosen ? orNull(actual / chosen) : null);
-    schemes.forEach((name, at) => b.predicted[name]!.push(chosen ? orNull(predicted[at]! / chosen) : null));
+    schemes.forEach((_, at) => b.predicted[at]!.push(chosen ? orNull(predicted[at]! / chosen) : null));
   }
   return b;
 }

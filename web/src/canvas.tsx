@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { never, soon } from "./schedule";
-import { onTheme } from "./theme";
+import { colors, onTheme } from "./theme";
 
 interface Props {
   label: string;
@@ -66,30 +66,33 @@ export function Canvas(props: Props) {
   );
 }
 
-/** ramp mixes two colours. */
-export function ramp(cold: [number, number, number], hot: [number, number, number], share: number): [number, number, number] {
-  const mix = (i: 0 | 1 | 2) => Math.round(cold[i] + (hot[i] - cold[i]) * share);
-  return [mix(0), mix(1), mix(2)];
+type RGB = [number, number, number];
+
+/** shades are 256 colours from one to another, as an image holds them. */
+function shades(from: RGB, to: RGB): Uint32Array {
+  const mix = (i: 0 | 1 | 2, share: number) => Math.round(from[i] + (to[i] - from[i]) * share);
+  const bytes = new Uint8Array(4 * 256);
+  for (let k = 0; k < 256; k++) bytes.set([mix(0, k / 255), mix(1, k / 255), mix(2, k / 255), 255], 4 * k);
+  return new Uint32Array(bytes.buffer);
 }
 
-/** cells paints a grid of colours, one a cell; undefined leaves a cell empty. */
+/** cells paints a grid in shades from cold to hot. shade is from 0 to 255; less leaves a cell empty. */
 export function cells(
   g: CanvasRenderingContext2D,
   box: { x: number; y: number; width: number; height: number },
   columns: number,
   rows: number,
-  color: (column: number, row: number) => [number, number, number] | undefined,
+  shade: (column: number, row: number) => number,
 ): void {
   if (columns < 1 || rows < 1) return;
+  const { cold, hot } = colors();
+  const colour = shades(cold, hot);
   const image = new ImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
   for (let r = 0, at = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++, at += 4) {
-      const rgb = color(c, r);
-      if (!rgb) continue;
-      image.data[at] = rgb[0];
-      image.data[at + 1] = rgb[1];
-      image.data[at + 2] = rgb[2];
-      image.data[at + 3] = 255;
+    for (let c = 0; c < columns; c++, at++) {
+      const k = shade(c, r);
+      if (k >= 0) pixels[at] = colour[k & 255]!;
     }
   }
   const small = new OffscreenCanvas(columns, rows);

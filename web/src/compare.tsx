@@ -83,7 +83,7 @@ export function Compare({ a, b }: { a: string; b: string }) {
           </p>
           <Table
             title="Supersteps of both"
-            rows={both}
+            rows={() => both}
             keyOf={(r) => r.superstep}
             columns={[
               { name: "superstep", text: (r) => r.superstep },

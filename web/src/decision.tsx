@@ -11,13 +11,14 @@ export function Decision({ step, pinned }: { step: Step; pinned: boolean }) {
   const most = Math.min(Math.max(...costs.map(([, s]) => s), step.actual ?? 0), 8 * Math.max(least, step.actual ?? 0));
   const width = (s: number) => `${Math.min(Math.max((100 * s) / most, 0.5), 100)}%`;
   const over = (s: number) => (s > most * 1.001 ? "over" : "");
+  const chosen = costs.find(([name]) => name === step.scheme)?.[1];
   const other = costs.find(([name]) => name !== step.scheme);
   return (
     <section class={`decision ${step.delivery}`} aria-label="Why it was chosen">
       <h3>
         Superstep {step.superstep}: <b class={step.delivery}>{format.verb(step.delivery)}</b>
-        {other && step.predicted?.[step.scheme] !== undefined && (
-          <small> {comparison(step.predicted[step.scheme]!, other[1], format.named(other[0]))}</small>
+        {other && chosen !== undefined && (
+          <small> {comparison(chosen, other[1], format.named(other[0]))}</small>
         )}
         {pinned && <small class="pin">chosen</small>}
       </h3>

@@ -30,14 +30,15 @@ export const percent = (part: number, whole: number): string => (whole > 0 ? `${
 export const verb = (delivery: string): string =>
   delivery === "push" ? "pushed" : delivery === "pull" ? "pulled" : "nothing to deliver";
 
-export const schemeName: Record<string, string> = {
-  naive: "push along own edges",
-  mirrored: "push, mirrored",
-  pull: "pull",
-  none: "nothing",
-};
+// A Map, because names from outside, such as constructor, are properties of every object.
+const schemes = new Map([
+  ["naive", "push along own edges"],
+  ["mirrored", "push, mirrored"],
+  ["pull", "pull"],
+  ["none", "nothing"],
+]);
 
-export const named = (scheme: string): string => schemeName[scheme] ?? scheme;
+export const named = (scheme: string): string => schemes.get(scheme) ?? scheme;
 
 export function when(time: string): string {
   const t = new Date(time);

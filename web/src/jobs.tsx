@@ -9,12 +9,10 @@ import { Partitions } from "./partitions";
 import { go, link } from "./route";
 import { Timeline } from "./timeline";
 
-const words: Record<string, string> = {
-  queued: "waits", running: "running", converged: "converged", limit: "stopped at the limit", failed: "failed", cancelled: "cancelled",
-};
+const words = new Map([["queued", "waits"], ["limit", "stopped at the limit"]]);
 
 export function State({ state }: { state: string }) {
-  return <span class={`state ${state}`}>{words[state] ?? state}</span>;
+  return <span class={`state ${state}`}>{words.get(state) ?? state}</span>;
 }
 
 export function Jobs() {

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, type Detail, type Lanes, type Pair, type Step, type Whole } from "./api";
-import { Canvas, cells, ramp } from "./canvas";
+import { Canvas, cells } from "./canvas";
 import * as format from "./format";
 import { left, right } from "./plot";
 import { PairTable, PartitionTable } from "./tables";
@@ -56,7 +56,9 @@ function useRead<T>(read: () => Promise<T>, keys: unknown[], again: boolean): T 
 
 export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   const whole = useRead(() => api.whole(job), [job, running], running);
-  const lanes = useRead(() => api.lanes(job, 400), [job, running], running);
+  // So many cells at most: more take long to read, and are smaller than a pixel's worth.
+  const columns = Math.min(Math.max(Math.floor(40_000 / (whole?.totals.length || 1)), 50), 400);
+  const lanes = useRead(() => api.lanes(job, columns), [job, running, columns], running);
   const detail = useRead<Detail | undefined>(
     () => (selected === undefined ? Promise.resolve(undefined) : api.detail(job, selected)),
     [job, selected],
@@ -235,7 +237,7 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
           const box = { x: left, y: 0, width: width - left - right, height };
           cells(g, box, lanes.columns, lanes.partitions, (col, row) => {
             const v = busy(col, row);
-            return v < 0 ? undefined : ramp(c.cold, c.hot, v / 100);
+            return v < 0 ? -1 : (v * 2.55) | 0;
           });
           g.font = "11px system-ui, sans-serif";
           g.textAlign = "right";
@@ -313,7 +315,7 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
             const b = box(width);
             cells(g, b, side, side, (to, from) => {
               const x = bytes[from * side + to] ?? 0;
-              return x > 0 ? ramp(c.cold, c.hot, Math.sqrt(x / most)) : to === from ? undefined : c.cold;
+              return x > 0 ? (255 * Math.sqrt(x / most)) | 0 : to === from ? -1 : 0;
             });
             g.font = "11px system-ui, sans-serif";
             g.fillStyle = c.faint;

@@ -1,6 +1,6 @@
 // The tables behind the charts. They are made when they are opened.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { Step } from "./api";
 import * as format from "./format";
@@ -16,21 +16,23 @@ interface Column<T> {
 
 interface Props<T> {
   title: string;
-  rows: T[];
+  /** the rows, asked for when the table is open */
+  rows: () => T[];
   columns: Column<T>[];
   keyOf: (row: T) => string | number;
   current?: (row: T) => boolean;
   pick?: (row: T) => void;
   /** the row whose page is shown first */
-  at?: number;
+  at?: (rows: T[]) => number;
 }
 
 /** Table is a table in pages, closed until it is wanted. */
-export function Table<T>({ title, rows, columns, keyOf, current, pick, at }: Props<T>) {
+export function Table<T>({ title, rows: make, columns, keyOf, current, pick, at }: Props<T>) {
   const [open, setOpen] = useState(false);
   const [start, setStart] = useState<number>();
+  const rows = open ? make() : [];
   const pages = Math.max(Math.ceil(rows.length / page), 1);
-  const p = Math.min(start ?? Math.floor((at ?? 0) / page), pages - 1);
+  const p = Math.min(start ?? Math.floor(Math.max(at?.(rows) ?? 0, 0) / page), pages - 1);
   const cell = (c: Column<T>, row: T, i: number): ComponentChildren => {
     const text = c.text(row);
     if (i > 0 || !pick) return text;
@@ -91,11 +93,11 @@ export function StepTable({ steps, selected, onSelect }: { steps: Step[]; select
   return (
     <Table
       title="Supersteps"
-      rows={steps}
+      rows={() => steps}
       keyOf={(s) => s.superstep}
       current={(s) => s.superstep === selected}
       pick={(s) => onSelect(s.superstep)}
-      at={selected === undefined ? 0 : steps.findIndex((s) => s.superstep >= selected)}
+      at={(rows) => (selected === undefined ? 0 : rows.findIndex((s) => s.superstep >= selected))}
       columns={[
         { name: "superstep", text: (s) => s.superstep },
         { name: "delivery", text: (s) => s.delivery, left: true },
@@ -121,7 +123,7 @@ export function PartitionTable({ bars }: { bars: Bar[] }) {
   return (
     <Table
       title="Partitions"
-      rows={bars}
+      rows={() => bars}
       keyOf={(b) => b.partition}
       columns={[
         { name: "partition", text: (b) => b.partition },
@@ -141,15 +143,11 @@ export function PartitionTable({ bars }: { bars: Bar[] }) {
 }
 
 export function PairTable({ bytes, side, group }: { bytes: number[]; side: number; group: (i: number) => string }) {
-  const most = bytes
-    .map((b, i) => ({ from: Math.floor(i / side), to: i % side, b }))
-    .filter((p) => p.b > 0)
-    .sort((a, b) => b.b - a.b)
-    .slice(0, 1000);
+  const rows = useMemo(() => () => largest(bytes, side), [bytes]);
   return (
     <Table
       title="Pairs, the largest first,"
-      rows={most}
+      rows={rows}
       keyOf={(p) => p.from * side + p.to}
       columns={[
         { name: "from", text: (p) => group(p.from) },
@@ -159,3 +157,10 @@ export function PairTable({ bytes, side, group }: { bytes: number[]; side: numbe
     />
   );
 }
+
+const largest = (bytes: number[], side: number) =>
+  bytes
+    .map((b, i) => ({ from: Math.floor(i / side), to: i % side, b }))
+    .filter((p) => p.b > 0)
+    .sort((a, b) => b.b - a.b)
+    .slice(0, 1000);

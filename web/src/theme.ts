@@ -89,10 +89,10 @@ export const colorOf = (delivery: string): string => {
 
 type SchemeColor = "push" | "mirrored" | "pull" | "none";
 
-const schemeColors: Record<string, SchemeColor> = { naive: "push", mirrored: "mirrored", pull: "pull" };
+const schemeColors = new Map<string, SchemeColor>([["naive", "push"], ["mirrored", "mirrored"], ["pull", "pull"]]);
 
 /** schemeColor is the name of a scheme's colour: of Colors, and in the style sheet. */
-export const schemeColor = (scheme: string): SchemeColor => schemeColors[scheme] ?? "none";
+export const schemeColor = (scheme: string): SchemeColor => schemeColors.get(scheme) ?? "none";
 
 /** named is a colour for the style of an element, which follows the theme by itself. */
 export const named = (name: string): string => `var(--${name})`;

@@ -34,7 +34,7 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
     () => bucket(steps, indexOf(steps, from), indexOf(steps, to + 1), mostColumns, schemes),
     [version, from, to, schemes.join()],
   );
-  const data = useMemo(() => plots(b, schemes), [b]);
+  const data = useMemo(() => plots(b), [b]);
   const shownAt = hovered ?? selected;
   const shown = shownAt === undefined ? (running ? steps.at(-1) : longest(steps)) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
   if (!shown) return <p class="quiet">No superstep has ended yet.</p>;
@@ -170,14 +170,14 @@ export function Legend({ items }: { items: Item[] }) {
   );
 }
 
-function plots(b: Buckets, schemes: string[]) {
+function plots(b: Buckets) {
   const sums = [b.expand, b.traverse, b.fold, b.compute, b.wait].reduce<number[][]>((all, phase) => {
     const below = all.at(-1);
     return [...all, phase.map((x, i) => x + (below?.[i] ?? 0))];
   }, []);
   const whole = b.total.map((x, i) => Math.max(x, sums[4]?.[i] ?? 0));
   return {
-    costs: [b.x, ...schemes.map((s) => b.predicted[s]!), b.actual] as uPlot.AlignedData,
+    costs: [b.x, ...b.predicted, b.actual] as uPlot.AlignedData,
     frontier: [b.x, b.active, b.senders] as uPlot.AlignedData,
     phases: [b.x, whole, ...sums.toReversed()] as uPlot.AlignedData, // the highest first, so that lower ones cover it
     memory: [b.x, b.memory] as uPlot.AlignedData,

@@ -16,17 +16,19 @@ import (
 
 var sizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
 
+// processorTime returns the nanoseconds of processors that this process has used.
+func processorTime(b *testing.B) int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
 // cpu reports the processor time of an operation, both sides together: on a busy machine the figure to compare.
 func cpu(b *testing.B) func() {
-	spent := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	start := spent()
-	return func() { b.ReportMetric(float64(spent()-start)/float64(b.N), "cpu-ns/op") }
+	start := processorTime(b)
+	return func() { b.ReportMetric(float64(processorTime(b)-start)/float64(b.N), "cpu-ns/op") }
 }
 
 // BenchmarkFrames sends frames one way as fast as they go.

@@ -34,17 +34,17 @@ import (
 // may have those of frames, and of messages to other tags, between them.
 const (
 	chunkMagic   = "SSFR"
-	headerSize   = 92
+	headerSize   = 96
 	kindPing     = 255
 	kindMessage  = 254
 	maxChunk     = 64 << 20 // the most payload a chunk may carry
 	formRaw      = 0
 	formPacked   = 1 // values are the codec's
-	checkedBytes = 88
+	checkedBytes = 92
 )
 
 // Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
-const Version = 1
+const Version = 2
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -79,7 +79,7 @@ type header struct {
 	offset   uint64
 	length   uint32
 	sequence uint32
-	sum      uint32 // of the payload
+	sum      uint64 // of the payload
 }
 
 // errCorrupt is a chunk that is not what was sent, or not ours.
@@ -104,7 +104,7 @@ func (h *header) put(b []byte) {
 	le.PutUint32(b[72:], h.length)
 	b[76], b[77], b[78], b[79] = h.form, 0, 0, 0
 	le.PutUint32(b[80:], h.sequence)
-	le.PutUint32(b[84:], h.sum)
+	le.PutUint64(b[84:], h.sum)
 	le.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
 }
 
@@ -128,7 +128,7 @@ func (h *header) parse(b []byte, maxFrame uint64) error {
 			from: le.Uint32(b[32:]), to: le.Uint32(b[36:]),
 			count: le.Uint64(b[40:]), presence: le.Uint64(b[48:]), contents: le.Uint64(b[56:]),
 		},
-		offset: le.Uint64(b[64:]), length: le.Uint32(b[72:]), sequence: le.Uint32(b[80:]), sum: le.Uint32(b[84:]),
+		offset: le.Uint64(b[64:]), length: le.Uint32(b[72:]), sequence: le.Uint32(b[80:]), sum: le.Uint64(b[84:]),
 	}
 	return h.check(b[77:80], maxFrame)
 }
@@ -160,6 +160,11 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 	return nil
 }
 
+// presenceHere returns how many bytes of the chunk's payload are presence.
+func (h *header) presenceHere() int {
+	return int(min(max(h.presence, h.offset)-h.offset, uint64(h.length)))
+}
+
 // chunkReader takes chunks off a connection.
 type chunkReader struct {
 	from     io.Reader
@@ -186,40 +191,47 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	if err != nil {
 		return err
 	}
-	sum := uint32(0)
-	if to != nil || h.length == 0 {
-		for len(to) > 0 { // summed up piece by piece, while each is in the cache
-			n, err := r.from.Read(to)
-			if err != nil && n < len(to) {
-				return cut(err)
-			}
-			sum = crc32.Update(sum, castagnoli, to[:n])
-			to = to[n:]
-		}
-	} else if sum, err = r.drop(int(h.length)); err != nil {
+	s := summing{split: h.presenceHere(), size: int(h.length)}
+	if to == nil {
+		err = r.drop(&s)
+	} else {
+		err = r.take(&s, to)
+	}
+	if err != nil {
 		return cut(err)
 	}
-	if sum != h.sum {
+	if s.sum != h.sum {
 		return fmt.Errorf("%w: payload checksum", errCorrupt)
 	}
 	return nil
 }
 
-// drop reads n bytes and returns their checksum.
-func (r *chunkReader) drop(n int) (uint32, error) {
-	if r.waste == nil {
-		r.waste = make([]byte, 64<<10)
-	}
-	sum := uint32(0)
-	for n > 0 {
-		b := r.waste[:min(n, len(r.waste))]
-		if _, err := io.ReadFull(r.from, b); err != nil {
-			return 0, err
+// take reads a payload and sums it up.
+func (r *chunkReader) take(s *summing, to []byte) error {
+	for have := 0; have < len(to); {
+		n, err := r.from.Read(to[have:])
+		have += n
+		if err != nil && have < len(to) {
+			return err
 		}
-		sum = crc32.Update(sum, castagnoli, b)
-		n -= len(b)
+		s.upTo(to, have)
 	}
-	return sum, nil
+	return nil
+}
+
+// drop reads a payload to sum it up, and forgets it.
+func (r *chunkReader) drop(s *summing) error {
+	if r.waste == nil && s.size > 0 {
+		r.waste = make([]byte, sumBlock)
+	}
+	for s.done < s.size {
+		b := r.waste[:s.next()-s.done]
+		if _, err := io.ReadFull(r.from, b); err != nil {
+			return err
+		}
+		s.add(b)
+	}
+	return nil
 }
 
 // cut makes an end inside a chunk an error.

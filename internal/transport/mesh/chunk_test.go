@@ -17,7 +17,7 @@ const testLimit = 1 << 30
 
 // encode makes a chunk of a frame that it holds wholly.
 func encode(h header, payload []byte) []byte {
-	h.length, h.sum = uint32(len(payload)), crc32.Checksum(payload, castagnoli)
+	h.length, h.sum = uint32(len(payload)), sumOf(payload[:h.presence], payload[h.presence:])
 	b := make([]byte, headerSize, headerSize+len(payload))
 	h.put(b)
 	return append(b, payload...)
@@ -179,7 +179,8 @@ func FuzzChunk(f *testing.F) {
 	f.Add(encode(ping, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= headerSize { // else no input would pass the checksums
-			binary.LittleEndian.PutUint32(b[84:], crc32.Checksum(b[headerSize:], castagnoli))
+			presence := min(max(binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[64:]))-binary.LittleEndian.Uint64(b[64:]), uint64(len(b)-headerSize))
+			binary.LittleEndian.PutUint64(b[84:], sumOf(b[headerSize:][:presence], b[headerSize:][presence:]))
 			binary.LittleEndian.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
 		}
 		sequence := uint32(0)

@@ -211,8 +211,8 @@ func (slow) Decode(b []byte, f *transport.Frame) error {
 }
 
 func TestSlowCodecIsNotSilence(t *testing.T) {
-	meshes, peers := cluster(t, 2, func(_ int, o *Options) { o.Silence = 200 * time.Millisecond })
-	s := openAll(t, meshes, 1, 1, dealt(peers, 2), slow{600 * time.Millisecond})
+	meshes, peers := cluster(t, 2, func(_ int, o *Options) { o.Silence = time.Second })
+	s := openAll(t, meshes, 1, 1, dealt(peers, 2), slow{2500 * time.Millisecond})
 	if err := s[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Count: 1, Ref: "at last"}); err != nil {
 		t.Fatal(err)
 	}

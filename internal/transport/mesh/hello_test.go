@@ -61,7 +61,7 @@ func TestWrongVersionIsRefusedWithBothVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reason := string(answer[blockHeader:]); !strings.Contains(reason, "version 9") || !strings.Contains(reason, "version 1") {
+	if reason := string(answer[blockHeader:]); !strings.Contains(reason, "version 9") || !strings.Contains(reason, fmt.Sprint("version ", Version)) {
 		t.Errorf("refused with %q", reason)
 	}
 	until(t, func() bool { return meshes[0].Stats().WrongVersion == 1 })
@@ -83,7 +83,7 @@ func TestDiallerNamesBothVersions(t *testing.T) {
 	}()
 	meshes, _ := cluster(t, 1, nil)
 	err = meshes[0].Connect(t.Context(), []Peer{{"other", l.Addr().String(), 5}})
-	if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "worker other speaks version 9, this worker version 1") {
+	if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), fmt.Sprint("worker other speaks version 9, this worker version ", Version)) {
 		t.Error(err)
 	}
 }
@@ -179,11 +179,11 @@ func TestGarbageIsClosedSoon(t *testing.T) {
 		}
 		switch i % 4 {
 		case 0:
-			b = append([]byte(helloMagic+"\x01\x00\x00\x00"), b...)
+			b = append([]byte(helloMagic+string([]byte{Version, 0, 0, 0})), b...)
 		case 1:
 			b = []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 		case 2:
-			b = append(binary.LittleEndian.AppendUint16([]byte(helloMagic+"\x01\x00\x00\x00"), 8+nonceSize+1), make([]byte, 8+nonceSize+1)...)
+			b = append(binary.LittleEndian.AppendUint16([]byte(helloMagic+string([]byte{Version, 0, 0, 0})), 8+nonceSize+1), make([]byte, 8+nonceSize+1)...)
 		}
 		c.Write(b)
 		if i%10 == 0 { // else it may be cut by the other side's reset

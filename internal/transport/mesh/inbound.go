@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/transport"
 )
-
-// readBuffer is how much is read at once; larger payloads are read into their place.
-const readBuffer = 16 << 10
 
 // inbound is another worker's connection to this one: frames come in, credits go out.
 type inbound struct {
@@ -66,23 +62,15 @@ func (in *inbound) fail(err error) {
 	in.mesh.inBroke(in, err)
 }
 
-// patient is a connection whose reads wait only so long each.
-type patient struct {
-	net.Conn
-	limit time.Duration
-}
-
-func (p patient) Read(b []byte) (int, error) {
-	p.SetReadDeadline(time.Now().Add(p.limit))
-	return p.Conn.Read(b)
-}
+// readAhead is how many bytes of headers and small payloads are read at once.
+const readAhead = 64 << 10
 
 // run reads frames and writes credits until the connection ends.
 func (in *inbound) run() {
 	var group sync.WaitGroup
 	group.Go(in.writeCredits)
 	limit := in.mesh.options.Silence
-	r := chunkReader{from: bufio.NewReaderSize(patient{in.conn, limit}, readBuffer), maxFrame: uint64(in.mesh.options.MaxFrame)}
+	r := chunkReader{from: newIntake(in.conn, limit, readAhead), maxFrame: uint64(in.mesh.options.MaxFrame)}
 	place, h := in.place, new(header)
 	for {
 		if err := r.next(h, place); err != nil {

@@ -28,10 +28,10 @@ type laneKey struct {
 type post struct {
 	data    []byte
 	offset  int
-	writing bool
+	staged  int  // chunks that the writer has collected
 	gone    bool // who sent it waits no more
 	copied  bool
-	written chan struct{}
+	written chan error
 	buffer  []byte // for copies
 }
 
@@ -47,7 +47,7 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 	}
 	l := o.lane(s, to, tag)
 	if err == nil && l.broken {
-		err = fmt.Errorf("a message to worker %s under tag %d was given up half way: the tag is of no use any more", o.peer.Name, tag)
+		err = o.halfWay(l)
 	}
 	if err != nil {
 		o.mu.Unlock()
@@ -75,23 +75,20 @@ func (o *outbound) post(ctx context.Context, s *Session, to int, tag uint32, dat
 // await waits until a message is written, or no more.
 func (o *outbound) await(ctx context.Context, l *lane, p *post) error {
 	select {
-	case <-p.written:
+	case err := <-p.written:
 		o.recycle(p)
-		return nil
+		return err
 	case <-ctx.Done():
 	case <-l.session.done:
 	}
 	o.mu.Lock()
 	p.gone = true
-	writing := p.writing
-	if !writing {
-		if i := slices.Index(l.posts, p); i >= 0 {
-			l.posts = slices.Delete(l.posts, i, i+1)
-			l.broken = l.broken || p.offset > 0
-		}
+	staged := p.staged > 0
+	if !staged {
+		o.giveUp(l, p)
 	}
 	o.mu.Unlock()
-	if writing { // a chunk, as long as the other side takes any
+	if staged { // a chunk or two, as long as the other side takes any
 		<-p.written
 	}
 	if err := l.session.Err(); err != nil {
@@ -154,34 +151,54 @@ func (o *outbound) writeMessage() (bool, error) {
 			kind: kindMessage, job: s.job, incarnation: o.mesh.options.Incarnation, epoch: s.epoch, superstep: l.tag,
 			from: uint32(s.self), to: uint32(l.to), contents: uint64(len(p.data)),
 		},
-		offset: uint64(p.offset), length: uint32(len(part)),
+		offset: uint64(p.offset - len(part)), length: uint32(len(part)),
 	}
-	err := o.writeChunk(h, nil, part)
+	err := o.stage(h, nil, part)
+	o.staged = append(o.staged, staged{lane: l, post: p})
+	return true, err
+}
+
+// settlePost takes note that a chunk of a message was written, or will not be.
+func (o *outbound) settlePost(l *lane, p *post) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p.writing = false
-	p.offset += len(part)
+	p.staged--
 	whole := p.offset == len(p.data)
-	switch {
-	case whole:
+	if p.staged > 0 || !whole && !p.gone {
+		return
+	}
+	if whole {
 		o.mesh.counters.messagesOut.Add(1)
-	case p.gone:
-		l.broken = true
+	} else {
+		o.giveUp(l, p)
 	}
-	if whole || p.gone {
-		if i := slices.Index(l.posts, p); i >= 0 {
-			l.posts = slices.Delete(l.posts, i, i+1)
-		}
-		if p.copied {
-			s.posted.done()
-			o.reuse(p)
-		} else {
-			p.written <- struct{}{}
-		}
+	if p.copied {
+		l.session.posted.done()
+		o.reuse(p)
+	} else {
+		p.written <- nil
 	}
-	o.awake(l)
 	o.tidy(l)
-	return true, err
+}
+
+// giveUp takes a message off its lane. If a part of it was written, nothing can follow it. The caller holds the lock.
+func (o *outbound) giveUp(l *lane, p *post) {
+	if i := slices.Index(l.posts, p); i >= 0 {
+		l.posts = slices.Delete(l.posts, i, i+1)
+	}
+	if p.offset == 0 {
+		return
+	}
+	l.broken = true
+	for _, behind := range l.posts { // none is copied, none is staged
+		behind.written <- o.halfWay(l)
+	}
+	l.posts = nil
+}
+
+// halfWay is the error of messages behind one that was given up.
+func (o *outbound) halfWay(l *lane) error {
+	return fmt.Errorf("a message to worker %s under tag %d was given up half way: the tag is of no use any more", o.peer.Name, l.tag)
 }
 
 // nextChunk takes the next chunk of the lane whose turn it is.
@@ -196,9 +213,17 @@ func (o *outbound) nextChunk() (*lane, *post, []byte) {
 			continue
 		}
 		p := l.posts[0]
-		part := p.data[p.offset:min(p.offset+o.mesh.options.Chunk, len(p.data))]
-		p.writing = true
+		if p.gone {
+			continue // it is given up when what is staged of it is written
+		}
+		part := p.data[p.offset:min(p.offset+o.chunk, len(p.data))]
+		p.staged++
+		p.offset += len(part)
+		if p.offset == len(p.data) {
+			l.posts = slices.Delete(l.posts, 0, 1)
+		}
 		l.credit -= cost(len(part))
+		o.awake(l)
 		return l, p, part
 	}
 	return nil, nil, nil
@@ -213,10 +238,10 @@ func (o *outbound) dropLanes(s *Session) {
 		}
 		delete(o.lanes, k)
 		l.posts = slices.DeleteFunc(l.posts, func(p *post) bool {
-			if p.copied && !p.writing {
+			if p.copied && p.staged == 0 {
 				l.session.posted.done()
 			}
-			return p.copied && !p.writing
+			return p.copied && p.staged == 0
 		})
 	}
 }
@@ -230,7 +255,7 @@ func (o *outbound) newPost() *post {
 		o.spare = o.spare[:n-1]
 		return p
 	}
-	return &post{written: make(chan struct{}, 1)}
+	return &post{written: make(chan error, 1)}
 }
 
 // reuse keeps a post for another message. The caller holds the lock.

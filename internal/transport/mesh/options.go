@@ -25,7 +25,7 @@ type Options struct {
 	// Window is how many bytes may be on the way to this worker on one connection, on the wire or waiting for a partition
 	// that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10 ms = 12.5 MB. 16 MB by default.
 	Window int
-	// Chunk is the most payload that is written at once: 256 KB by default, at most 64 MB.
+	// Chunk is the most payload that is written at once: 1 MB by default, at most 64 MB.
 	Chunk int
 	// MaxFrame is the most payload a frame may have: 16 GB by default.
 	MaxFrame int64
@@ -42,7 +42,7 @@ type Options struct {
 func (o *Options) setDefaults() {
 	orDefault(&o.Listen, "127.0.0.1:0")
 	orDefault(&o.Window, 16<<20)
-	orDefault(&o.Chunk, 256<<10)
+	orDefault(&o.Chunk, 1<<20)
 	orDefault(&o.MaxFrame, 16<<30)
 	orDefault(&o.Hello, 5*time.Second)
 	orDefault(&o.Silence, 10*time.Second)

@@ -1,10 +1,8 @@
 package mesh
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net"
 	"os"
@@ -14,19 +12,13 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// small is the payload up to which a chunk is copied behind others, to be written with them: about what a system call
-// costs to copy.
-const small = 8 << 10
-
-// batchSize is how many bytes of small chunks are written at once.
-const batchSize = 64 << 10
-
 // outbound is this worker's connection to another: frames go out, credits come in.
 type outbound struct {
 	mesh   *Mesh
 	conn   net.Conn
 	peer   Peer
 	window uint64
+	chunk  int // the most payload of a chunk: at most half the window, so that there is one under way while another is taken
 	done   chan struct{}
 	ready  chan struct{} // something is queued
 	credit chan struct{} // there is new credit
@@ -43,15 +35,13 @@ type outbound struct {
 	posted   chan struct{} // some lane is awake
 
 	// The writer's own.
-	batch    []byte
-	item     item // being written
-	header   header
-	posting  header
-	vec      [4][]byte
-	buffers  net.Buffers
-	packed   []byte
-	sequence uint32
-	ping     *time.Ticker
+	writer  *writer
+	item    item     // being written
+	staged  []staged // what the writer has collected
+	header  header
+	posting header
+	packed  []byte
+	ping    *time.Ticker
 }
 
 // item is a frame to be written.
@@ -62,10 +52,10 @@ type item struct {
 
 func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 	return &outbound{
-		mesh: m, conn: c, peer: p, window: window,
+		mesh: m, conn: c, peer: p, window: window, chunk: int(min(uint64(m.options.Chunk), window/2+1)),
 		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
-		batch: make([]byte, 0, batchSize),
+		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut),
 	}
 }
 
@@ -149,7 +139,15 @@ func (o *outbound) drop(s *Session) {
 	}
 }
 
-// write is the writer.
+// staged is a frame or a chunk of a message that the writer has collected.
+type staged struct {
+	port        *Port
+	to, encoded int
+	lane        *lane
+	post        *post
+}
+
+// write is the writing goroutine.
 func (o *outbound) write() {
 	o.ping = time.NewTicker(o.mesh.options.Silence / 4)
 	defer o.ping.Stop()
@@ -157,20 +155,54 @@ func (o *outbound) write() {
 		var err error
 		switch {
 		case o.take():
-			n := 0
-			n, err = o.writeFrame(&o.item)
-			o.item.port.written(o.item.frame.To, n)
-		case len(o.batch) > 0:
+			encoded := 0
+			encoded, err = o.writeFrame(&o.item)
+			o.staged = append(o.staged, staged{port: o.item.port, to: o.item.frame.To, encoded: encoded})
+		case len(o.staged) > 0:
 			err = o.flush()
 		default:
 			err = o.pause(nil, o.ready)
 		}
 		if err != nil {
 			o.fail(err)
+			o.settle()
 			o.drop(nil)
 			return
 		}
 	}
+}
+
+// stage hands a chunk to the writer.
+func (o *outbound) stage(h *header, a, b []byte) error {
+	if o.writer.full() {
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
+	o.writer.add(h, a, b)
+	return nil
+}
+
+// flush writes what was staged.
+func (o *outbound) flush() error {
+	err := o.writer.flush()
+	if err == nil {
+		o.settle()
+	}
+	return err
+}
+
+// settle lets those go on whose frames and messages were written.
+func (o *outbound) settle() {
+	for i, s := range o.staged {
+		if s.port != nil {
+			s.port.written(s.to, s.encoded)
+		} else {
+			o.settlePost(s.lane, s.post)
+		}
+		o.staged[i] = staged{}
+	}
+	o.staged = o.staged[:0]
 }
 
 // pause waits for a signal or for the end of the session, if not nil, and writes messages and pings meanwhile.
@@ -199,7 +231,7 @@ func (o *outbound) pause(s *Session, wanted <-chan struct{}) error {
 			}
 		case <-o.ping.C:
 			h := header{identity: identity{kind: kindPing, incarnation: o.mesh.options.Incarnation}}
-			if err := o.appendHeader(&h, nil, nil, 0); err != nil {
+			if err := o.stage(&h, nil, nil); err != nil {
 				return err
 			}
 			if err := o.flush(); err != nil {
@@ -237,7 +269,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		if ok, err := o.room(s); err != nil || !ok {
 			return 0, err
 		}
-		n := min(uint64(o.mesh.options.Chunk), h.payload()-h.offset)
+		n := min(uint64(o.chunk), h.payload()-h.offset)
 		end := h.offset + n
 		a := f.Presence[min(h.offset, h.presence):min(end, h.presence)]
 		b := values[max(h.offset, h.presence)-h.presence : max(end, h.presence)-h.presence]
@@ -245,7 +277,7 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		o.mu.Lock()
 		o.sent += uint64(cost(int(n)))
 		o.mu.Unlock()
-		if err := o.writeChunk(h, a, b); err != nil {
+		if err := o.stage(h, a, b); err != nil {
 			return 0, err
 		}
 		if _, err := o.writeMessage(); err != nil { // a long frame does not hold up messages
@@ -254,15 +286,18 @@ func (o *outbound) writeFrame(it *item) (int, error) {
 		h.offset = end
 	}
 	o.mesh.counters.framesOut.Add(1)
-	if cap(o.packed) > maxChunk {
-		o.packed = nil
-	}
 	return encoded, nil
 }
 
 // encode encodes the frame's values, however long that takes, pinging meanwhile. It returns how the codec failed, and how
 // the connection did.
 func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err error) {
+	if err := o.flush(); err != nil { // packed may be of a frame that is staged
+		return nil, err
+	}
+	if cap(o.packed) > maxChunk {
+		o.packed = nil
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -308,66 +343,9 @@ func (o *outbound) room(s *Session) (bool, error) {
 	}
 }
 
-// writeChunk writes or batches a chunk whose payload is a and b.
-func (o *outbound) writeChunk(h *header, a, b []byte) error {
-	n := len(a) + len(b)
-	if n > small {
-		if err := o.appendHeader(h, a, b, 0); err != nil {
-			return err
-		}
-		o.buffers = append(o.vec[:0], o.batch, a, b)
-		return o.writeBuffers()
-	}
-	if err := o.appendHeader(h, a, b, n); err != nil {
-		return err
-	}
-	o.batch = append(append(o.batch, a...), b...)
-	return nil
-}
-
-// appendHeader puts the header of a chunk whose payload is a and b into the batch, and sees that so many bytes more fit.
-func (o *outbound) appendHeader(h *header, a, b []byte, more int) error {
-	if len(o.batch)+headerSize+more > cap(o.batch) {
-		if err := o.flush(); err != nil {
-			return err
-		}
-	}
-	h.sequence, h.sum = o.sequence, crc32.Update(crc32.Checksum(a, castagnoli), castagnoli, b)
-	o.sequence++
-	n := len(o.batch)
-	o.batch = o.batch[:n+headerSize]
-	h.put(o.batch[n:])
-	return nil
-}
-
-// flush writes the batch.
-func (o *outbound) flush() error {
-	if len(o.batch) == 0 {
-		return nil
-	}
-	o.buffers = append(o.vec[:0], o.batch)
-	return o.writeBuffers()
-}
-
-// writeBuffers writes the buffers, of which the batch is the first, as long as the other side takes any.
-func (o *outbound) writeBuffers() error {
-	for {
-		o.conn.SetWriteDeadline(time.Now().Add(o.mesh.options.Silence))
-		n, err := o.buffers.WriteTo(o.conn)
-		o.mesh.counters.bytesOut.Add(uint64(n))
-		if err == nil {
-			o.batch = o.batch[:0]
-			return nil
-		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			return err
-		}
-	}
-}
-
 // readCredits takes the credits that come back, until the connection ends.
 func (o *outbound) readCredits() {
-	r := bufio.NewReaderSize(patient{o.conn, o.mesh.options.Silence}, 4<<10)
+	r := newIntake(o.conn, o.mesh.options.Silence, 4<<10)
 	for {
 		c, err := readCredit(r)
 		if err == nil && c.lane {

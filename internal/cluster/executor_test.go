@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func listen(t *testing.T) *net.TCPListener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.(*net.TCPListener)
+}
+
+// TestExecutorUnderAnotherIncarnation registers a worker anew: others reach it at the same address, under the new
+// incarnation alone.
+func TestExecutorUnderAnotherIncarnation(t *testing.T) {
+	l := listen(t)
+	x := NewExecutor(ExecutorOptions{Name: "x", Listener: l})
+	defer x.Close()
+	other, err := mesh.New(mesh.Options{Name: "y", Incarnation: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	reach := func(incarnation uint64) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		return other.Connect(ctx, []mesh.Peer{{Name: "x", Addr: l.Addr().String(), Incarnation: incarnation}})
+	}
+	for incarnation := range uint64(4) {
+		if err := x.Registered(incarnation); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Registered(incarnation); err != nil {
+			t.Fatal(err)
+		}
+		if err := reach(incarnation); err != nil {
+			t.Errorf("incarnation %d: %v", incarnation, err)
+		}
+		if incarnation > 0 {
+			if err := reach(incarnation - 1); !errors.Is(err, mesh.ErrFenced) {
+				t.Errorf("incarnation %d at %d: %v", incarnation-1, incarnation, err)
+			}
+		}
+	}
+}
+
+// TestExecutorRefuses asks for what was not prepared, or is not there.
+func TestExecutorRefuses(t *testing.T) {
+	x := NewExecutor(ExecutorOptions{Name: "x", Listener: listen(t)})
+	defer x.Close()
+	task := worker.Task{Job: "j", Epoch: 2}
+	if _, err := x.Superstep(t.Context(), task, &control.Superstep{}); err == nil {
+		t.Error("a superstep of a job that was not prepared")
+	}
+	if err := x.Values(t.Context(), task, &control.Values{}, func([]byte) error { return nil }); err == nil {
+		t.Error("values of a job that was not prepared")
+	}
+	if _, err := x.Prepare(t.Context(), task, &control.Prepare{Graph: "g"}); err == nil {
+		t.Error("a job on a graph that is not there")
+	}
+	if _, err := x.Locate(t.Context(), task, &control.Locate{Graph: "g"}); err == nil {
+		t.Error("vertices of a graph that is not there")
+	}
+	if err := x.Drop(t.Context(), task, "g"); err != nil {
+		t.Error(err)
+	}
+	if err := x.Drop(t.Context(), task, ""); err != nil {
+		t.Error(err)
+	}
+	if _, err := commandOf(&control.Superstep{Scheme: 99}); err == nil {
+		t.Error("a scheme that is none")
+	}
+}

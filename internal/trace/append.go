@@ -1,0 +1,119 @@
+package trace
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// appendRecord writes the line of a record. It is what json.Marshal writes of it, for a fraction of the time: records are
+// written in the middle of a run.
+func appendRecord(dst []byte, r *Record) []byte {
+	dst = append(dst, usual...)
+	dst = append(dst, `"job":`...)
+	dst = appendText(dst, r.Job)
+	dst = appendInt(dst, `,"superstep":`, r.Superstep)
+	dst = appendInt(dst, `,"partition":`, r.Partition)
+	if r.Worker != "" {
+		dst = append(dst, `,"worker":`...)
+		dst = appendText(dst, r.Worker)
+	}
+	dst = append(dst, `,"scheme":`...)
+	dst = appendText(dst, r.Scheme)
+	dst = append(dst, `,"delivery":`...)
+	dst = appendText(dst, r.Delivery)
+	dst = appendInt(dst, `,"active":`, r.Active)
+	dst = appendInt(dst, `,"senders":`, r.Senders)
+	dst = appendInt(dst, `,"receivers":`, r.Receivers)
+	dst = appendInt(dst, `,"edges":`, r.Edges)
+	dst = appendInt(dst, `,"messages":`, r.Messages)
+	dst = appendInt(dst, `,"messages_sent":`, r.Sent)
+	for i, p := range r.Peers {
+		dst = append(dst, [...]string{`,"peers":[{"partition":`, `,{"partition":`}[min(i, 1)]...)
+		dst = strconv.AppendInt(dst, int64(p.Partition), 10)
+		dst = append(dst, `,"exchange":`...)
+		dst = appendText(dst, p.Exchange)
+		dst = append(dst, `,"encoding":`...)
+		dst = appendText(dst, p.Encoding)
+		dst = appendInt(dst, `,"messages":`, p.Messages)
+		dst = appendInt(dst, `,"bytes":`, p.Bytes)
+		dst = append(dst, '}')
+	}
+	if len(r.Peers) > 0 {
+		dst = append(dst, ']')
+	}
+	t := &r.Times
+	dst = appendFloat(dst, `,"seconds":{"expand":`, t.Expand)
+	dst = appendFloat(dst, `,"traverse":`, t.Traverse)
+	dst = appendFloat(dst, `,"fold":`, t.Fold)
+	dst = appendFloat(dst, `,"compute":`, t.Compute)
+	dst = appendFloat(dst, `,"wait":`, t.Wait)
+	dst = appendFloat(dst, `,"total":`, t.Total)
+	dst = append(dst, '}')
+	if len(r.Predicted) > 0 {
+		dst = append(dst, `,"predicted":{`...)
+		for i, scheme := range slices.Sorted(maps.Keys(r.Predicted)) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendText(dst, scheme)
+			dst = appendFloat(dst, ":", r.Predicted[scheme])
+		}
+		dst = append(dst, '}')
+	}
+	if r.Actual != 0 {
+		dst = appendFloat(dst, `,"actual":`, r.Actual)
+	}
+	dst = append(dst, `,"reason":`...)
+	dst = appendText(dst, r.Reason)
+	if r.Memory != 0 {
+		dst = appendInt(dst, `,"memory":`, int(r.Memory))
+	}
+	dst = appendFloat(dst, `,"gc_pause":`, r.GCPause)
+	return append(dst, "}\n"...)
+}
+
+func appendInt(dst []byte, key string, x int) []byte {
+	return strconv.AppendInt(append(dst, key...), int64(x), 10)
+}
+
+// appendFloat writes a number as json.Marshal does where it is neither tiny nor huge, and else lets it write it.
+func appendFloat(dst []byte, key string, x float64) []byte {
+	dst = append(dst, key...)
+	if x == 0 || x >= 1e-6 && x < 1e21 {
+		return strconv.AppendFloat(dst, x, 'f', -1, 64)
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		return append(dst, '0') // no number: a clock that went mad
+	}
+	return append(dst, text...)
+}
+
+// appendText writes a string between quotes; what has more than plain text in it is left to json.Marshal.
+func appendText(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf && !plain(s) {
+			text, _ := json.Marshal(s) // of a string it does not fail
+			return append(dst, text...)
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// plain reports whether a string with more than ASCII in it stands in JSON as it is.
+func plain(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, c := range s {
+		if c == '\u2028' || c == '\u2029' {
+			return false
+		}
+	}
+	return true
+}

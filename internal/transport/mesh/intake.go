@@ -1,0 +1,80 @@
+package mesh
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// intake reads a connection. What is long is read into its place and what comes behind it ahead into a buffer, by one
+// system call where there is one for that. Each read waits only so long.
+type intake struct {
+	conn   net.Conn
+	limit  time.Duration
+	raw    syscall.RawConn // nil: no reads into two places
+	buffer []byte
+	ahead  []byte // of buffer: what was read and not taken
+
+	// Of a read into two places under way.
+	place  []byte
+	n      int
+	err    error
+	attend func(fd uintptr) bool
+}
+
+// newIntake reads so many bytes ahead.
+func newIntake(c net.Conn, limit time.Duration, ahead int) *intake {
+	k := &intake{conn: c, limit: limit, buffer: make([]byte, ahead)}
+	if s, ok := c.(syscall.Conn); ok && canScatter {
+		k.raw, _ = s.SyscallConn() // without it, one place at a time
+	}
+	k.attend = func(fd uintptr) bool {
+		k.n, k.err = scatter(fd, k.place, k.buffer)
+		return k.err != syscall.EAGAIN
+	}
+	return k
+}
+
+// Read reads some bytes; fewer than there is room for only if no more have come.
+func (k *intake) Read(to []byte) (int, error) {
+	if len(to) == 0 {
+		return 0, nil
+	}
+	if len(k.ahead) > 0 {
+		n := copy(to, k.ahead)
+		k.ahead = k.ahead[n:]
+		return n, nil
+	}
+	if k.raw == nil && len(to) >= len(k.buffer) {
+		_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // if it cannot be set, the read fails
+		return k.conn.Read(to)
+	}
+	return k.fill(to)
+}
+
+// fill reads into to and ahead.
+func (k *intake) fill(to []byte) (int, error) {
+	_ = k.conn.SetReadDeadline(time.Now().Add(k.limit)) // if it cannot be set, the read fails
+	if k.raw == nil {
+		n, err := k.conn.Read(k.buffer)
+		k.ahead = k.buffer[:n]
+		n = copy(to, k.ahead)
+		k.ahead = k.ahead[n:]
+		return n, err
+	}
+	k.place = to
+	err := k.raw.Read(k.attend)
+	k.place = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case k.err != nil:
+		return 0, &net.OpError{Op: "read", Net: "tcp", Source: k.conn.LocalAddr(), Addr: k.conn.RemoteAddr(), Err: k.err}
+	case k.n == 0:
+		return 0, io.EOF
+	}
+	n := min(k.n, len(to))
+	k.ahead = k.buffer[:k.n-n]
+	return n, nil
+}

@@ -1,0 +1,115 @@
+package browser
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// frameTime is what a screen of 60 Hz leaves a frame, in milliseconds.
+const frameTime = 16
+
+// measure notes for every frame how long the page's thread took for it: its callbacks, style, layout and paint. A message
+// that is sent in a frame's callback is handled right after the frame.
+const measure = `(() => {
+	window.frames_ = [];
+	const channel = new MessageChannel();
+	let began = 0;
+	channel.port1.onmessage = () => window.frames_.push(performance.now() - began);
+	const frame = () => { began = performance.now(); channel.port2.postMessage(0); requestAnimationFrame(frame); };
+	requestAnimationFrame(frame);
+})()`
+
+// TestFramesOfALongRun looks at 5,000 supersteps of 256 partitions while more arrive, the pointer moves, supersteps are
+// chosen by keys and the page scrolls. What a frame costs the page's thread in processor time, on the mean, must be less
+// than a frame's time; how long frames took by the clock depends on what else the machine does, and is in the log.
+func TestFramesOfALongRun(t *testing.T) {
+	const supersteps, partitions = 5000, 256
+	l := recorded(t, supersteps, partitions)
+	b := open(t, serve(t, l, control.Token{}), 1280, 1000)
+	b.until(t, "all supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4999"`)
+	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelectorAll('canvas.canvas').length >= 3")
+	b.do(t, chromedp.Sleep(2*time.Second), chromedp.Evaluate(measure, nil),
+		performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
+	scene := func(name string, act func()) {
+		t.Helper()
+		b.do(t, chromedp.Evaluate(`window.frames_.length = 0`, nil))
+		before := b.worked(t)
+		act()
+		var frames []float64
+		b.do(t, chromedp.Sleep(300*time.Millisecond), chromedp.Evaluate(`window.frames_`, &frames))
+		if len(frames) < 5 {
+			t.Fatalf("%s: %d frames", name, len(frames))
+		}
+		worked := (b.worked(t) - before) * 1e3 / float64(len(frames))
+		slices.Sort(frames)
+		at := func(share float64) float64 { return frames[int(share*float64(len(frames)-1))] }
+		long := 0
+		for _, f := range frames {
+			if f > frameTime {
+				long++
+			}
+		}
+		t.Logf("%-18s %4d frames: %.1f ms of the processor each; by the clock median %.1f ms, 95 %% %.1f ms, longest %.1f ms, %d over %d ms",
+			name, len(frames), worked, at(.5), at(.95), at(1), long, frameTime)
+		if worked > frameTime {
+			t.Errorf("%s: a frame takes %.1f ms of the processor, on the mean", name, worked)
+		}
+	}
+	scene("at rest", func() { b.do(t, chromedp.Sleep(time.Second)) })
+	scene("supersteps arrive", func() {
+		for n := range 20 {
+			steps(l, "long", supersteps+n*5, supersteps+n*5+5, partitions)
+			b.do(t, chromedp.Sleep(100*time.Millisecond))
+		}
+	})
+	b.until(t, "the newest", `document.querySelector("[role=slider]").ariaValueMax === "5099"`)
+	scene("the pointer moves", func() {
+		for _, selector := range []string{".band", ".plot .u-over"} {
+			b.do(t, chromedp.Evaluate(`(async () => { const e = document.querySelector(`+quote(selector)+`), r = e.getBoundingClientRect();
+				for (let i = 0; i < 60; i++) {
+					e.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: r.left + 70 + i * (r.width - 90) / 60, clientY: r.top + 20 }));
+					await new Promise(requestAnimationFrame);
+				} })()`, nil, wait))
+		}
+	})
+	scene("keys choose", func() {
+		b.do(t, chromedp.Focus("[role=slider]"))
+		for range 15 {
+			b.do(t, chromedp.KeyEvent(kb.PageDown), chromedp.Sleep(50*time.Millisecond), chromedp.KeyEvent(kb.ArrowRight), chromedp.Sleep(50*time.Millisecond))
+		}
+	})
+	scene("zoom", func() {
+		for range 5 {
+			b.do(t, chromedp.KeyEvent("+"), chromedp.Sleep(150*time.Millisecond))
+		}
+		b.do(t, chromedp.KeyEvent(kb.Escape))
+	})
+	scene("scrolling", func() {
+		b.do(t, chromedp.Evaluate(`(async () => { for (let i = 0; i < 60; i++) { scrollBy(0, 40); await new Promise(requestAnimationFrame); } })()`, nil, wait))
+	})
+	b.picture(t, "long")
+	b.clean(t)
+}
+
+// worked is the processor time in seconds that the page's thread has spent on tasks.
+func (b *tab) worked(t *testing.T) (seconds float64) {
+	t.Helper()
+	b.do(t, chromedp.ActionFunc(func(ctx context.Context) error {
+		metrics, err := performance.GetMetrics().Do(ctx)
+		for _, m := range metrics {
+			if m.Name == "TaskDuration" {
+				seconds = m.Value
+			}
+		}
+		return err
+	}))
+	return seconds
+}

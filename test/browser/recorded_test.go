@@ -1,0 +1,54 @@
+package browser
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
+)
+
+// recorded is a run under way of so many supersteps in so many partitions: waves of a frontier that grows and shrinks, some
+// partitions slower than others.
+func recorded(t *testing.T, supersteps, partitions int) *web.Local {
+	t.Helper()
+	l := web.NewLocal(web.About{Kind: "run", Name: fmt.Sprintf("a run of %d supersteps in %d partitions", supersteps, partitions), Version: "test"}, 2)
+	must(t, l.Begin(&trace.Job{Job: "long", Program: "waves", Graph: "g", Vertices: 1 << 30, Arcs: 1 << 34, Partitions: partitions, Threads: 2, Delivery: "auto"}))
+	steps(l, "long", 0, supersteps, partitions)
+	return l
+}
+
+// steps records supersteps from one to another.
+func steps(to trace.Journal, job string, from, until, partitions int) {
+	r := trace.Record{Job: job, Predicted: map[string]float64{}}
+	for superstep := from; superstep < until; superstep++ {
+		wave := (1 + math.Sin(float64(superstep)/17)) / 2 // the share of vertices that send
+		senders := 1 + int(wave*wave*1e6)
+		push, pull := float64(senders)*2e-8, 2e-3+float64(1e6-senders)*4e-9
+		r.Superstep, r.Predicted["naive"], r.Predicted["pull"] = superstep, push, pull
+		r.Scheme, r.Delivery, r.Actual = "naive", "push", push*1.1
+		if pull < push {
+			r.Scheme, r.Delivery, r.Actual = "pull", "pull", pull*1.2
+		}
+		r.Reason = fmt.Sprintf("%s predicted %.1f µs: %d senders", r.Scheme, r.Actual*1e6, senders)
+		total := r.Actual * 2
+		for p := range partitions {
+			r.Partition = p
+			busy := r.Actual * (.6 + .4*math.Abs(math.Sin(float64(p*7+superstep))))
+			if p == 3 {
+				busy = r.Actual * 1.8
+			}
+			r.Active, r.Senders, r.Edges, r.Messages, r.Sent = senders, senders, 16*senders, 16*senders, senders/2
+			r.Times = trace.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
+			r.Memory = int64(1+wave) << 30
+			r.Peers = r.Peers[:0]
+			if partitions > 1 {
+				for k := 1; k <= min(4, partitions-1); k++ {
+					r.Peers = append(r.Peers, trace.Peer{Partition: (p + k*k) % partitions, Exchange: "expand", Encoding: "sparse", Messages: senders, Bytes: senders * 2 / k})
+				}
+			}
+			_ = to.Record(&r)
+		}
+	}
+}

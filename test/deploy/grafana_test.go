@@ -1,0 +1,179 @@
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// dashboard is what is looked at of Grafana's form.
+type dashboard struct {
+	UID           string
+	Title         string
+	Description   string
+	SchemaVersion int
+	Panels        []panel
+	Templating    struct {
+		List []struct {
+			Name, Type string
+			Query      any
+			Datasource struct{ Type, UID string }
+		}
+	}
+}
+
+type panel struct {
+	ID                       int
+	Type, Title, Description string
+	GridPos                  struct{ X, Y, W, H int }
+	Datasource               struct{ Type, UID string }
+	FieldConfig              struct{ Defaults struct{ Unit string } }
+	Targets                  []struct {
+		RefID, Expr, LegendFormat string
+		Datasource                struct{ Type, UID string }
+	}
+}
+
+var panelTypes = []string{"row", "timeseries", "stat", "bargauge", "table"}
+
+// TestDashboards holds the dashboards to what the programs export, and to saying what bad looks like.
+func TestDashboards(t *testing.T) {
+	all := exported(t)
+	all.addRecorded(t)
+	files, err := filepath.Glob(deployed + "/grafana/dashboards/*.json")
+	must(t, err)
+	if len(files) != 2 {
+		t.Fatalf("found %v", files)
+	}
+	for _, file := range files {
+		var d dashboard
+		must(t, json.Unmarshal(read(t, file), &d))
+		where := filepath.Base(file)
+		if d.UID+".json" != where || d.Title == "" || d.Description == "" || d.SchemaVersion < 39 {
+			t.Errorf("%s: uid %q, title %q, schema %d", where, d.UID, d.Title, d.SchemaVersion)
+		}
+		variables := map[string]bool{}
+		for _, v := range d.Templating.List {
+			variables[v.Name] = true
+			if v.Type != "query" {
+				continue
+			}
+			query := v.Query.(map[string]any)["query"].(string)
+			m := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(query)
+			if m == nil {
+				t.Errorf("%s: variable %s asks for %s", where, v.Name, query)
+				continue
+			}
+			all.check(t, where+" variable "+v.Name, "sum by ("+m[2]+") ("+m[1]+")")
+		}
+		ids := map[int]bool{}
+		for _, p := range d.Panels {
+			checkPanel(t, all, where+" "+p.Title, &p, variables)
+			if ids[p.ID] {
+				t.Errorf("%s %s: its number %d is another's too", where, p.Title, p.ID)
+			}
+			ids[p.ID] = true
+			for _, q := range d.Panels {
+				if p.ID < q.ID && overlap(&p, &q) {
+					t.Errorf("%s: %s lies over %s", where, p.Title, q.Title)
+				}
+			}
+		}
+	}
+}
+
+func overlap(p, q *panel) bool {
+	a, b := p.GridPos, q.GridPos
+	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
+}
+
+func checkPanel(t *testing.T, all series, where string, p *panel, variables map[string]bool) {
+	t.Helper()
+	if !slices.Contains(panelTypes, p.Type) {
+		t.Errorf("%s is a %s, which old Grafanas do not have", where, p.Type)
+	}
+	if p.GridPos.W <= 0 || p.GridPos.H <= 0 || p.GridPos.X+p.GridPos.W > 24 {
+		t.Errorf("%s lies at %v", where, p.GridPos)
+	}
+	if p.Type == "row" {
+		return
+	}
+	if !strings.Contains(p.Description, "Bad: ") {
+		t.Errorf("%s does not say what bad looks like", where)
+	}
+	if len(p.Targets) == 0 || p.FieldConfig.Defaults.Unit == "" {
+		t.Errorf("%s has no query, or no unit", where)
+	}
+	for _, q := range p.Targets {
+		for _, v := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(q.Expr+q.Datasource.UID+p.Datasource.UID, -1) {
+			if !variables[v[1]] {
+				t.Errorf("%s: there is no variable %s", where, v[1])
+			}
+		}
+		all.check(t, where, q.Expr)
+		if strings.Contains(q.Expr, "ALERTS") {
+			continue
+		}
+		for _, l := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
+			if !hasLabel(t, all, q.Expr, l[1]) {
+				t.Errorf("%s: what %s gives has no label %s", where, q.Expr, l[1])
+			}
+		}
+	}
+}
+
+// hasLabel reports whether the result of an expression can have a label: by its aggregation or, without one, its metric.
+func hasLabel(t *testing.T, all series, expression, label string) bool {
+	t.Helper()
+	if by := resultLabels(t, expression); by != nil {
+		return slices.Contains(by, label)
+	}
+	for name, labels := range all {
+		if regexp.MustCompile(`\b` + name + `\b`).MatchString(expression) {
+			if _, ok := labels[label]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestProvisioning holds Grafana's start to what the dashboards and the compose file name.
+func TestProvisioning(t *testing.T) {
+	var sources struct {
+		APIVersion  int `json:"apiVersion"`
+		Datasources []struct {
+			Name, UID, Type, Access, URL string
+			IsDefault                    bool           `json:"isDefault"`
+			JSONData                     map[string]any `json:"jsonData"`
+		}
+	}
+	must(t, yaml.UnmarshalStrict(read(t, deployed+"/grafana/provisioning/datasources/prometheus.yaml"), &sources))
+	if len(sources.Datasources) != 1 || sources.Datasources[0].Type != "prometheus" || sources.Datasources[0].URL != "http://prometheus:9090" {
+		t.Errorf("found %+v", sources)
+	}
+	var boards struct {
+		APIVersion int `json:"apiVersion"`
+		Providers  []struct {
+			Name, Folder, Type string
+			AllowUIUpdates     bool `json:"allowUiUpdates"`
+			Options            struct{ Path string }
+		}
+	}
+	must(t, yaml.UnmarshalStrict(read(t, deployed+"/grafana/provisioning/dashboards/superstep.yaml"), &boards))
+	compose := read(t, deployed+"/compose/compose.yaml")
+	for _, p := range boards.Providers {
+		if !bytes.Contains(compose, []byte("../grafana/dashboards:"+p.Options.Path+":ro")) {
+			t.Errorf("the compose file has nothing at %s", p.Options.Path)
+		}
+	}
+	if len(boards.Providers) != 1 {
+		t.Errorf("found %+v", boards)
+	}
+}

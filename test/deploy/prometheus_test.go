@@ -1,0 +1,155 @@
+package deploy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestRules has promtool check the configuration and the rules, and play the rules' own tests.
+func TestRules(t *testing.T) {
+	promtool := needs(t, "promtool", "prometheus")
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS(deployed+"/prometheus")))
+	must(t, os.WriteFile(dir+"/metrics-token", []byte(metricsToken), 0o600))
+	for _, args := range []string{"check config prometheus.yml", "check rules rules/alerts.yml rules/recording.yml", "test rules rules_test.yml"} {
+		c := exec.Command(promtool, strings.Fields(args)...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// prometheus is a server that scrapes a cluster and a run here, with the configuration that is deployed.
+type prometheus struct {
+	t  *testing.T
+	at string
+}
+
+func startPrometheus(t *testing.T, c *cluster, run string) *prometheus {
+	t.Helper()
+	path := needs(t, "prometheus", "prometheus")
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS(deployed+"/prometheus")))
+	must(t, os.WriteFile(dir+"/metrics-token", []byte(metricsToken), 0o600))
+	config := string(read(t, dir+"/prometheus.yml"))
+	for old, now := range map[string]string{
+		"master:7700": c.master, "scrape_interval: 5s": "scrape_interval: 500ms\n  scrape_timeout: 500ms",
+		"evaluation_interval: 15s": "evaluation_interval: 1s", "refresh_interval: 5s": "refresh_interval: 1s",
+	} {
+		if !strings.Contains(config, old) {
+			t.Fatalf("the configuration has no %q", old)
+		}
+		config = strings.ReplaceAll(config, old, now)
+	}
+	config += fmt.Sprintf("  - job_name: superstep-run\n    static_configs: [{targets: [%q]}]\n", run)
+	must(t, os.WriteFile(dir+"/prometheus.yml", []byte(config), 0o600))
+	p := &prometheus{t, freePort(t)}
+	launch(t, nil, path, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+p.at, "--log.level=warn")
+	return p
+}
+
+// get asks the API; what is not there yet is no error.
+func (p *prometheus) get(path string, into any) bool {
+	p.t.Helper()
+	status, text := page(p.t, "http://"+p.at+"/api/v1/"+path)
+	if status != 200 {
+		return false
+	}
+	answer := struct{ Data any }{into}
+	must(p.t, json.Unmarshal([]byte(text), &answer))
+	return true
+}
+
+// sample is a value of a query.
+type sample struct {
+	Metric map[string]string
+	Value  [2]any
+}
+
+func (s sample) number() float64 {
+	n, _ := strconv.ParseFloat(fmt.Sprint(s.Value[1]), 64)
+	return n
+}
+
+func (p *prometheus) query(expression string) []sample {
+	p.t.Helper()
+	var data struct{ Result []sample }
+	p.get("query?query="+url.QueryEscape(expression), &data)
+	return data.Result
+}
+
+// TestPrometheus lets a real server scrape a master, two workers and a run here while they work, and asks it.
+func TestPrometheus(t *testing.T) {
+	needs(t, "prometheus", "prometheus")
+	c := startCluster(t, 2)
+	p := startPrometheus(t, c, startRun(t))
+	until(t, "Prometheus to see a master, two workers and a run", func() bool {
+		up := map[string]int{}
+		for _, s := range p.query("up == 1") {
+			up[s.Metric["job"]]++
+		}
+		return up["superstep-master"] == 1 && up["superstep-worker"] == 2 && up["superstep-run"] == 1
+	})
+	for _, s := range p.query(`up{job="superstep-worker"}`) {
+		if w := s.Metric["worker"]; w != "w0" && w != "w1" {
+			t.Errorf("a worker is called %q", w)
+		}
+	}
+	// Long enough to be scraped while it runs.
+	c.run("pagerank", "--graph", "kronecker:scale=12", "-p", "iterations=1500", "-p", "tolerance=1e-300")
+	for _, k := range []struct {
+		what string
+		want func(float64) bool
+	}{
+		{`superstep_jobs_total{job="superstep-master",program="pagerank",outcome="converged"}`, func(x float64) bool { return x == 1 }},
+		{`sum(superstep_supersteps_total{job="superstep-master"})`, func(x float64) bool { return x >= 1500 }},
+		{`count(superstep_edges_walked_total{job="superstep-worker"} > 0)`, func(x float64) bool { return x == 2 }},
+		{`sum(superstep_mesh_bytes_total{direction="out"}) > 0`, func(x float64) bool { return x > 0 }},
+		{`max_over_time(superstep_job_running{job="superstep-master",program="pagerank"}[5m])`, func(x float64) bool { return x == 1 }},
+		{`superstep_job_superstep{job="superstep-master",program="pagerank"}`, func(x float64) bool { return x >= 1499 }},
+		{`sum(superstep_superstep_duration_seconds_count{job="superstep-run"})`, func(x float64) bool { return x >= 20 }},
+		{`superstep:phase_share:rate5m{phase="traverse"}`, func(x float64) bool { return x > 0 && x < 1 }},
+		{`sum(superstep:phase_share:rate5m)`, func(x float64) bool { return x > .999 && x < 1.001 }},
+		{`histogram_quantile(0.5, sum by (le) (rate(superstep_superstep_duration_seconds_bucket{job="superstep-master"}[1m])))`, func(x float64) bool { return x > 0 && x < 10 }},
+	} {
+		until(t, k.what, func() bool {
+			s := p.query(k.what)
+			return len(s) == 1 && k.want(s[0].number())
+		})
+	}
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Name, Health, LastError string }
+		}
+	}
+	until(t, "every rule to be evaluated", func() bool {
+		if !p.get("rules", &rules) || len(rules.Groups) != 2 {
+			return false
+		}
+		for _, g := range rules.Groups {
+			for _, r := range g.Rules {
+				if r.Health == "err" {
+					t.Fatalf("%s: %s", r.Name, r.LastError)
+				}
+				if r.Health != "ok" {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	for _, s := range p.query(`ALERTS{alertstate="firing"}`) {
+		if severity := s.Metric["severity"]; severity != "info" {
+			t.Errorf("a cluster in good health fires %s", s.Metric["alertname"])
+		}
+	}
+}
