@@ -143,6 +143,13 @@ func (s *Server) stopLoading(name string, team []*control.Placement, err error) 
 func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
 	seen func(i int, r *control.Report),
 ) (*control.LoadReport, error) {
+	meet := &control.Meet{Graph: l.Graph, Attempt: s.meetings.Add(1), Placements: l.Placements}
+	_, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {
+		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: proto.CloneOf(meet)}}
+	}, func(int, *control.Report) error { return errors.New("more than one answer") }, func(*control.Report) bool { return true })
+	if err != nil {
+		return nil, err
+	}
 	answers, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {
 		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
 	}, func(int, *control.Report) error { return errors.New("more than one answer") },

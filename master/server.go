@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -79,6 +80,8 @@ type Server struct {
 	ctx  context.Context // of everything the server started
 	end  context.CancelCauseFunc
 	work sync.WaitGroup // runs, loads, drops
+
+	meetings atomic.Uint64 // of workers, to load graphs
 
 	mu       sync.Mutex
 	cluster  *cluster

@@ -20,7 +20,9 @@ import (
 type Executor interface {
 	// Registered tells under which incarnation the worker is known from now on. No command is under way.
 	Registered(incarnation uint64) error
-	// Load loads this worker's partitions of a graph, together with the other workers.
+	// Meet readies this worker to load a graph with others: after it comes Load, or Drop.
+	Meet(ctx context.Context, t Task, m *control.Meet) error
+	// Load loads this worker's partitions of a graph, together with the other workers, which have met.
 	Load(ctx context.Context, t Task, l *control.Load) (*control.LoadReport, error)
 	// Locate finds vertices of a graph by their input ids; what this worker does not know is left out.
 	Locate(ctx context.Context, t Task, l *control.Locate) (*control.Located, error)

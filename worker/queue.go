@@ -42,6 +42,9 @@ func key(c *control.Command) string {
 	if l := c.GetLoad(); l != nil {
 		return "graph " + l.Graph
 	}
+	if m := c.GetMeet(); m != nil {
+		return "graph " + m.Graph
+	}
 	if l := c.GetCancel(); l != nil {
 		return "graph " + l.Graph
 	}
@@ -164,6 +167,8 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 	t := q.task(c)
 	r = &control.Report{}
 	switch body := c.Body.(type) {
+	case *control.Command_Meet:
+		err = q.Executor.Meet(ctx, t, body.Meet)
 	case *control.Command_Load:
 		var l *control.LoadReport
 		l, err = q.Executor.Load(ctx, t, body.Load)

@@ -219,6 +219,8 @@ func (nobody) Registered(uint64) error { return nil }
 
 func (nobody) Keep(_, _ []string) func() { return func() {} }
 
+func (nobody) Meet(context.Context, Task, *control.Meet) error { return errNobody }
+
 func (nobody) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
 	return nil, errNobody
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
@@ -53,6 +52,7 @@ type Executor struct {
 	incarnation uint64
 	graphs      map[string]*loaded
 	jobs        map[string]*job
+	meetings    map[string]*mesh.Session // to load graphs
 	benchmarks  map[string]*benchmark
 }
 
@@ -61,7 +61,7 @@ var _ worker.Executor = (*Executor)(nil)
 // NewExecutor makes an executor that holds nothing.
 func NewExecutor(o ExecutorOptions) *Executor {
 	o.Threads = max(o.Threads, 1)
-	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}, benchmarks: map[string]*benchmark{}}
+	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}, meetings: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}}
 }
 
 // loaded is a share of a graph. It is freed when it is dropped and no job uses it.
@@ -127,7 +127,12 @@ func (x *Executor) Keep(jobs, graphs []string) (free func()) {
 			oldBenchmarks = append(oldBenchmarks, b)
 		}
 	}
+	oldMeetings := x.meetings
+	x.meetings = map[string]*mesh.Session{}
 	return func() {
+		for _, m := range oldMeetings {
+			m.Close()
+		}
 		for _, b := range oldBenchmarks {
 			b.close()
 		}
@@ -149,48 +154,6 @@ func (x *Executor) Holds() (jobs, graphs int) {
 }
 
 func (x *Executor) team() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
-
-// own lists this worker's partitions.
-func own(placements []*control.Placement, name string) []int {
-	var all []int
-	for _, p := range placements {
-		if p.Worker == name {
-			all = append(all, int(p.Partition))
-		}
-	}
-	return all
-}
-
-// Load loads this worker's partitions of a graph.
-func (x *Executor) Load(ctx context.Context, t worker.Task, l *control.Load) (*control.LoadReport, error) {
-	began := time.Now()
-	team := x.team()
-	defer team.Close()
-	s, err := loadShare(ctx, l, own(l.Placements, x.options.Name), team, t.Progress)
-	if err != nil {
-		return nil, err
-	}
-	g := &loaded{share: s}
-	x.mu.Lock()
-	old := x.graphs[l.Graph]
-	stopped := context.Cause(ctx)
-	if stopped != nil {
-		old = g
-	} else {
-		x.graphs[l.Graph] = g
-	}
-	x.mu.Unlock()
-	if old != nil {
-		x.drop(old)
-	}
-	if stopped != nil {
-		return nil, stopped
-	}
-	return &control.LoadReport{
-		Vertices: uint64(s.N), Edges: uint64(s.edges), Bytes: uint64(s.Bytes()), Directed: s.Directed,
-		Weighted: s.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
-	}, nil
-}
 
 // use finds a graph for a job, which must leave it in the end.
 func (x *Executor) use(name string) (*loaded, error) {
@@ -227,6 +190,7 @@ func (x *Executor) drop(g *loaded) {
 
 // Drop frees a graph, or with no name what the job holds.
 func (x *Executor) Drop(_ context.Context, t worker.Task, graph string) error {
+	x.part(graph)
 	x.mu.Lock()
 	g, j, b := x.graphs[graph], x.jobs[t.Job], x.benchmarks[t.Job]
 	if graph != "" {
@@ -260,7 +224,7 @@ func (x *Executor) Locate(_ context.Context, _ worker.Task, l *control.Locate) (
 	defer x.leave(g)
 	found := &control.Located{}
 	for _, label := range l.Labels {
-		if id, ok := g.Find(label); ok {
+		if id, ok := g.directory.Local(label); ok {
 			found.Vertices = append(found.Vertices, &control.Vertex{Label: label, Id: uint64(id)})
 		}
 	}

@@ -1,14 +1,10 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/fnv"
-	"slices"
-	"strconv"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
@@ -17,7 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -181,47 +176,4 @@ func asProgram(err error) error {
 		return &worker.ProgramError{Text: program.Error(), Stack: program.Stack}
 	}
 	return err
-}
-
-// piece is about how many bytes of lines are emitted at once.
-const piece = 64 << 10
-
-// values emits a line "id value" for every vertex here.
-func (j *job) values(ctx context.Context, sorted bool, emit func([]byte) error) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *engine.ProgramError:
-			err = asProgram(p)
-		default:
-			panic(p)
-		}
-	}()
-	g := j.graph.Graph
-	var ids []pregel.VertexID
-	for _, i := range j.share.Own() {
-		for v := i; v < g.N; v += len(g.Parts) {
-			ids = append(ids, pregel.VertexID(v))
-		}
-	}
-	if sorted {
-		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(g.Label(a), g.Label(b)) })
-	}
-	var lines []byte
-	for _, id := range ids {
-		lines = strconv.AppendUint(lines, g.Label(id), 10)
-		lines = append(lines, ' ')
-		lines = append(j.share.Append(lines, id), '\n')
-		if len(lines) < piece {
-			continue
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := emit(lines); err != nil {
-			return fmt.Errorf("values: %w", err)
-		}
-		lines = lines[:0]
-	}
-	return emit(lines)
 }

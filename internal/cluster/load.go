@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/spread"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -50,32 +53,48 @@ func sourceOf(s *control.GraphSource) (*source, error) {
 // share is a worker's part of a loaded graph.
 type share struct {
 	*graph.Graph
-	edges int // of the whole graph
-	free  func()
+	directory *spread.Directory
 }
 
-// loadShare loads this worker's partitions of a graph. Every worker makes the whole graph, and uses its partitions.
-func loadShare(ctx context.Context, l *control.Load, own []int, team *parallel.Team, progress func(stage string, done, total int64)) (*share, error) {
+func (s *share) free() {
+	s.Graph.Close()
+	s.directory.Close()
+}
+
+// Tags of the group of workers that load a graph.
+const (
+	forReading = iota
+	forBuilding
+)
+
+// loadShare loads this worker's partitions of a graph, together with the others of the group: each reads or makes its part
+// of the tuples.
+func loadShare(ctx context.Context, group *collective.Group, l *control.Load, team *parallel.Team, progress func(stage string, done, total int64)) (*share, error) {
 	s, err := sourceOf(l.Source)
 	if err != nil {
 		return nil, err
 	}
 	s.store.Grid, s.store.Team, s.request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, team, team
+	s.store.Partitions = len(l.Placements)
 	s.store.Progress, s.request.Progress = progress, progress
-	s.request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
-		return graph.LeastBytes(vertices, tuples, directed, s.store)
-	}
-	in, err := load.Open(ctx, s.request)
+	var in *edges.Share
+	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
+		defer mem.Recover(&err)
+		in, err = load.OpenShare(ctx, s.request, group.Link().Rank(), group.Link().Size())
+		return err
+	})
 	if err != nil {
+		if in != nil {
+			in.Close()
+		}
 		return nil, err
 	}
-	defer in.Close()
 	if s.request.IfAny && !in.Edges.Weighted() {
 		s.store.Weights = edges.Unweighted
 	}
-	whole, err := graph.Build(ctx, in, s.store)
+	g, d, err := spread.Build(ctx, group, forBuilding, in, layoutOf(l.Placements).Owner, s.store)
 	if err != nil {
 		return nil, err
 	}
-	return &share{whole.Share(own...), in.Edges.Len(), whole.Close}, nil
+	return &share{g, d}, nil
 }

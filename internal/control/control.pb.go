@@ -1192,6 +1192,7 @@ type Command struct {
 	//	*Command_Drop
 	//	*Command_Locate
 	//	*Command_Benchmark
+	//	*Command_Meet
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1327,6 +1328,15 @@ func (x *Command) GetBenchmark() *BenchmarkStep {
 	return nil
 }
 
+func (x *Command) GetMeet() *Meet {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Meet); ok {
+			return x.Meet
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1363,6 +1373,10 @@ type Command_Benchmark struct {
 	Benchmark *BenchmarkStep `protobuf:"bytes,20,opt,name=benchmark,proto3,oneof"`
 }
 
+type Command_Meet struct {
+	Meet *Meet `protobuf:"bytes,22,opt,name=meet,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1378,6 +1392,8 @@ func (*Command_Drop) isCommand_Body() {}
 func (*Command_Locate) isCommand_Body() {}
 
 func (*Command_Benchmark) isCommand_Body() {}
+
+func (*Command_Meet) isCommand_Body() {}
 
 // Report answers a command; those to values come in several, all but the last with `more`.
 type Report struct {
@@ -1821,6 +1837,67 @@ func (x *GraphSource) GetMaxExpand() uint64 {
 	return 0
 }
 
+// Meet readies a worker to load a graph together with others: none may send before all are ready.
+type Meet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Attempt       uint64                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"` // no other meeting of the same run of the master has it
+	Placements    []*Placement           `protobuf:"bytes,3,rep,name=placements,proto3" json:"placements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Meet) Reset() {
+	*x = Meet{}
+	mi := &file_control_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Meet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Meet) ProtoMessage() {}
+
+func (x *Meet) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Meet.ProtoReflect.Descriptor instead.
+func (*Meet) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Meet) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
+}
+
+func (x *Meet) GetAttempt() uint64 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *Meet) GetPlacements() []*Placement {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
 type Load struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
@@ -1834,7 +1911,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +1923,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +1936,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Load) GetGraph() string {
@@ -1911,7 +1988,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1923,7 +2000,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1936,7 +2013,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -1996,7 +2073,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2008,7 +2085,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2021,7 +2098,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2077,7 +2154,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2166,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2179,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2129,7 +2206,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2218,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2231,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2175,7 +2252,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2264,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2277,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2231,7 +2308,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2243,7 +2320,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2256,7 +2333,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2312,7 +2389,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2401,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2414,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2369,7 +2446,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2381,7 +2458,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2394,7 +2471,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2456,7 +2533,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2468,7 +2545,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2481,7 +2558,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2528,7 +2605,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2540,7 +2617,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2553,7 +2630,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -2711,7 +2788,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2723,7 +2800,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2736,7 +2813,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -2795,7 +2872,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2807,7 +2884,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2820,7 +2897,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -2872,7 +2949,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +2961,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +2974,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -2953,7 +3030,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2965,7 +3042,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +3055,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3080,7 +3157,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3092,7 +3169,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3105,7 +3182,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3145,7 +3222,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3157,7 +3234,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3170,7 +3247,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 type FindRoots struct {
@@ -3181,7 +3258,7 @@ type FindRoots struct {
 
 func (x *FindRoots) Reset() {
 	*x = FindRoots{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3193,7 +3270,7 @@ func (x *FindRoots) String() string {
 func (*FindRoots) ProtoMessage() {}
 
 func (x *FindRoots) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3206,7 +3283,7 @@ func (x *FindRoots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
 func (*FindRoots) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 // Search makes ready to search from a root.
@@ -3221,7 +3298,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3233,7 +3310,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3246,7 +3323,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Search) GetKernel() string {
@@ -3280,7 +3357,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3292,7 +3369,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3305,7 +3382,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3333,7 +3410,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3345,7 +3422,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3358,7 +3435,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -3436,7 +3513,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3448,7 +3525,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3461,7 +3538,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -3495,7 +3572,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3507,7 +3584,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3520,7 +3597,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Values) GetSorted() bool {
@@ -3539,7 +3616,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3551,7 +3628,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3564,7 +3641,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -3585,7 +3662,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3597,7 +3674,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3610,7 +3687,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Cancel) GetReason() string {
@@ -3637,7 +3714,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3649,7 +3726,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3662,7 +3739,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Drop) GetGraph() string {
@@ -3684,7 +3761,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3696,7 +3773,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3709,7 +3786,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -3758,7 +3835,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3770,7 +3847,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3783,7 +3860,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -3872,7 +3949,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3884,7 +3961,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3897,7 +3974,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -3964,7 +4041,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3976,7 +4053,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3989,7 +4066,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4046,7 +4123,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4058,7 +4135,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4071,7 +4148,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4137,7 +4214,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4226,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4239,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Job) GetId() string {
@@ -4364,7 +4441,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4376,7 +4453,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4389,7 +4466,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -4415,7 +4492,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4427,7 +4504,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4440,7 +4517,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -4460,7 +4537,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4472,7 +4549,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4485,7 +4562,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -4511,7 +4588,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4523,7 +4600,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4536,7 +4613,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -4557,7 +4634,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4569,7 +4646,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4582,7 +4659,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -4624,7 +4701,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4636,7 +4713,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4649,7 +4726,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -4765,7 +4842,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4777,7 +4854,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4790,7 +4867,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -4836,7 +4913,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4848,7 +4925,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4861,7 +4938,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -4923,7 +5000,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4935,7 +5012,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4948,7 +5025,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -4975,7 +5052,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4987,7 +5064,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5000,7 +5077,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5026,7 +5103,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5038,7 +5115,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5051,7 +5128,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5073,7 +5150,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5085,7 +5162,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5098,7 +5175,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5150,7 +5227,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5162,7 +5239,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5175,7 +5252,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Graph) GetName() string {
@@ -5277,7 +5354,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5289,7 +5366,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5302,7 +5379,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 type ListGraphsResponse struct {
@@ -5314,7 +5391,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5326,7 +5403,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5339,7 +5416,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -5358,7 +5435,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5370,7 +5447,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5383,7 +5460,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -5402,7 +5479,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5414,7 +5491,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5427,7 +5504,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -5459,7 +5536,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5471,7 +5548,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5484,7 +5561,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Worker) GetName() string {
@@ -5593,7 +5670,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5605,7 +5682,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5618,7 +5695,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 type ListWorkersResponse struct {
@@ -5630,7 +5707,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5642,7 +5719,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5655,7 +5732,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -5673,7 +5750,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5685,7 +5762,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5698,7 +5775,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 type StatusResponse struct {
@@ -5721,7 +5798,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5733,7 +5810,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5746,7 +5823,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -5906,7 +5983,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\x96\x04\n" +
+	"\aGoodbye\"\xc8\x04\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -5918,7 +5995,8 @@ const file_control_proto_rawDesc = "" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
 	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x12C\n" +
-	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmarkB\x06\n" +
+	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmark\x120\n" +
+	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meetB\x06\n" +
 	"\x04body\"\xb5\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
@@ -5960,7 +6038,13 @@ const file_control_proto_rawDesc = "" +
 	"\aweights\x18\a \x01(\tR\aweights\x12\x1d\n" +
 	"\n" +
 	"max_expand\x18\b \x01(\x04R\tmaxExpandB\v\n" +
-	"\t_directed\"\xc6\x01\n" +
+	"\t_directed\"w\n" +
+	"\x04Meet\x12\x14\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\x04R\aattempt\x12?\n" +
+	"\n" +
+	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
+	"placements\"\xc6\x01\n" +
 	"\x04Load\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
@@ -6361,7 +6445,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -6385,184 +6469,187 @@ var file_control_proto_goTypes = []any{
 	(*Failure)(nil),               // 19: superstep.control.v1.Failure
 	(*Placement)(nil),             // 20: superstep.control.v1.Placement
 	(*GraphSource)(nil),           // 21: superstep.control.v1.GraphSource
-	(*Load)(nil),                  // 22: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 23: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 24: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 25: superstep.control.v1.Locate
-	(*Located)(nil),               // 26: superstep.control.v1.Located
-	(*Vertex)(nil),                // 27: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 28: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 29: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 30: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 31: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 32: superstep.control.v1.PartitionReport
-	(*Times)(nil),                 // 33: superstep.control.v1.Times
-	(*Peer)(nil),                  // 34: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 35: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 36: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 37: superstep.control.v1.Generate
-	(*Construct)(nil),             // 38: superstep.control.v1.Construct
-	(*FindRoots)(nil),             // 39: superstep.control.v1.FindRoots
-	(*Search)(nil),                // 40: superstep.control.v1.Search
-	(*Judge)(nil),                 // 41: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 42: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 43: superstep.control.v1.Violation
-	(*Values)(nil),                // 44: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 45: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 46: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 47: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 48: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 49: superstep.control.v1.JobSpec
-	(*Graph500)(nil),              // 50: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 51: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 52: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 53: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 54: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 55: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 56: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 57: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 58: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 59: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 60: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 61: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 62: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 63: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 64: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 65: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 66: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 67: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 68: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 69: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 70: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 71: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 72: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 73: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 74: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 75: superstep.control.v1.StatusResponse
-	nil,                           // 76: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 77: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 78: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 79: google.protobuf.Timestamp
+	(*Meet)(nil),                  // 22: superstep.control.v1.Meet
+	(*Load)(nil),                  // 23: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 24: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 25: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 26: superstep.control.v1.Locate
+	(*Located)(nil),               // 27: superstep.control.v1.Located
+	(*Vertex)(nil),                // 28: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 29: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 30: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 31: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 32: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 33: superstep.control.v1.PartitionReport
+	(*Times)(nil),                 // 34: superstep.control.v1.Times
+	(*Peer)(nil),                  // 35: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 36: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 37: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 38: superstep.control.v1.Generate
+	(*Construct)(nil),             // 39: superstep.control.v1.Construct
+	(*FindRoots)(nil),             // 40: superstep.control.v1.FindRoots
+	(*Search)(nil),                // 41: superstep.control.v1.Search
+	(*Judge)(nil),                 // 42: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 43: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 44: superstep.control.v1.Violation
+	(*Values)(nil),                // 45: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 46: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 47: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 48: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 49: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 50: superstep.control.v1.JobSpec
+	(*Graph500)(nil),              // 51: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 52: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 53: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 54: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 55: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 56: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 57: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 58: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 59: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 60: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 61: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 62: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 63: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 64: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 65: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 66: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 67: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 68: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 69: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 70: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 71: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 72: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 73: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 74: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 75: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 76: superstep.control.v1.StatusResponse
+	nil,                           // 77: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 78: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 79: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 80: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	5,  // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
-	3,  // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	10, // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	11, // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	18, // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	12, // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	48, // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	9,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	14, // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	15, // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	17, // 10: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	16, // 11: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	22, // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	28, // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	30, // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	44, // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	46, // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	47, // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	25, // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	36, // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	19, // 20: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	23, // 21: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	29, // 22: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	31, // 23: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	45, // 24: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	26, // 25: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	42, // 26: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	21, // 27: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	20, // 28: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	27, // 29: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	76, // 30: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	24, // 31: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	20, // 32: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	27, // 33: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	32, // 34: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	33, // 35: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	34, // 36: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	35, // 37: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	37, // 38: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	38, // 39: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	39, // 40: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	40, // 41: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	41, // 42: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	50, // 43: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	20, // 44: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	27, // 45: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	24, // 46: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	27, // 47: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	43, // 48: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	79, // 49: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	77, // 50: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	21, // 51: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	24, // 52: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	50, // 53: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	52, // 54: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	52, // 55: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	43, // 56: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	49, // 57: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,  // 58: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	79, // 59: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	79, // 60: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	79, // 61: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	51, // 62: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	49, // 63: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	53, // 64: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	79, // 65: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	53, // 66: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	61, // 67: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	48, // 68: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,  // 69: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	60, // 70: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	79, // 71: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	32, // 72: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	78, // 73: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21, // 74: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21, // 75: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,  // 76: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20, // 77: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	66, // 78: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,  // 79: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	71, // 80: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	71, // 81: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	66, // 82: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	53, // 83: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	79, // 84: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,  // 85: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,  // 86: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	54, // 87: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	55, // 88: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	57, // 89: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	58, // 90: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	62, // 91: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	63, // 92: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	65, // 93: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	67, // 94: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	69, // 95: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	70, // 96: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	72, // 97: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	74, // 98: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,  // 99: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13, // 100: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	53, // 101: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	56, // 102: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	53, // 103: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	59, // 104: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	53, // 105: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	64, // 106: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	66, // 107: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	68, // 108: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	66, // 109: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	66, // 110: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	73, // 111: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	75, // 112: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	99, // [99:113] is the sub-list for method output_type
-	85, // [85:99] is the sub-list for method input_type
-	85, // [85:85] is the sub-list for extension type_name
-	85, // [85:85] is the sub-list for extension extendee
-	0,  // [0:85] is the sub-list for field type_name
+	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
+	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
+	10,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	11,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	18,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	12,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	49,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	9,   // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	14,  // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	15,  // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	17,  // 10: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	16,  // 11: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	23,  // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	29,  // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	31,  // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	45,  // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	47,  // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	48,  // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	26,  // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	37,  // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	22,  // 20: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	19,  // 21: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	24,  // 22: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	30,  // 23: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	32,  // 24: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	46,  // 25: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	27,  // 26: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	43,  // 27: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	20,  // 28: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	21,  // 29: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	20,  // 30: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	28,  // 31: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	77,  // 32: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	25,  // 33: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	20,  // 34: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	28,  // 35: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	33,  // 36: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	34,  // 37: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	35,  // 38: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	36,  // 39: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	38,  // 40: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	39,  // 41: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	40,  // 42: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	41,  // 43: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	42,  // 44: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	51,  // 45: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	20,  // 46: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	28,  // 47: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	25,  // 48: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	28,  // 49: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	44,  // 50: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	80,  // 51: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	78,  // 52: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	21,  // 53: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	25,  // 54: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	51,  // 55: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	53,  // 56: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	53,  // 57: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	44,  // 58: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	50,  // 59: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 60: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	80,  // 61: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	80,  // 62: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	80,  // 63: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	52,  // 64: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	50,  // 65: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	54,  // 66: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	80,  // 67: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	54,  // 68: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	62,  // 69: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	49,  // 70: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,   // 71: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	61,  // 72: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	80,  // 73: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	33,  // 74: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	79,  // 75: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21,  // 76: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21,  // 77: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 78: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20,  // 79: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	67,  // 80: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 81: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	72,  // 82: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	72,  // 83: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	67,  // 84: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	54,  // 85: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	80,  // 86: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 87: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,   // 88: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	55,  // 89: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	56,  // 90: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	58,  // 91: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	59,  // 92: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	63,  // 93: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	64,  // 94: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	66,  // 95: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	68,  // 96: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	70,  // 97: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	71,  // 98: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	73,  // 99: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	75,  // 100: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 101: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13,  // 102: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	54,  // 103: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	57,  // 104: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	54,  // 105: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	60,  // 106: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	54,  // 107: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	65,  // 108: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	67,  // 109: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	69,  // 110: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	67,  // 111: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	67,  // 112: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	74,  // 113: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	76,  // 114: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	101, // [101:115] is the sub-list for method output_type
+	87,  // [87:101] is the sub-list for method input_type
+	87,  // [87:87] is the sub-list for extension type_name
+	87,  // [87:87] is the sub-list for extension extendee
+	0,   // [0:87] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -6593,6 +6680,7 @@ func file_control_proto_init() {
 		(*Command_Drop)(nil),
 		(*Command_Locate)(nil),
 		(*Command_Benchmark)(nil),
+		(*Command_Meet)(nil),
 	}
 	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*Report_Load)(nil),
@@ -6603,14 +6691,14 @@ func file_control_proto_init() {
 		(*Report_Benchmark)(nil),
 	}
 	file_control_proto_msgTypes[17].OneofWrappers = []any{}
-	file_control_proto_msgTypes[32].OneofWrappers = []any{
+	file_control_proto_msgTypes[33].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Roots)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[55].OneofWrappers = []any{
+	file_control_proto_msgTypes[56].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -6623,7 +6711,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   75,
+			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -141,11 +141,16 @@ func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
 // Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
 // their input ids.
 func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
+	return j.appendAs(dst, id, j.graph.Label)
+}
+
+// appendAs is Append with another way to tell input ids.
+func (j *Job[V, M]) appendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
 	v := j.Value(id)
 	if j.methods.output != nil {
 		return j.output(dst, v, id)
 	}
-	return j.appendValue(dst, v)
+	return appender{uint64(j.graph.N), label}.value(dst, v)
 }
 
 // output is the program's Output. Its panic goes on, as the program's.
@@ -160,13 +165,19 @@ func (j *Job[V, M]) output(dst []byte, v V, id pregel.VertexID) []byte {
 	return j.methods.output.Output(dst, v)
 }
 
-func (j *Job[V, M]) appendValue(dst []byte, v any) []byte {
+// appender writes values of a graph of n vertices as result files have them.
+type appender struct {
+	n     uint64
+	label func(pregel.VertexID) uint64
+}
+
+func (a appender) value(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case pregel.VertexID:
-		if uint64(v) >= uint64(j.graph.N) {
+		if uint64(v) >= a.n {
 			return append(dst, "-1"...)
 		}
-		return strconv.AppendUint(dst, j.graph.Label(v), 10)
+		return strconv.AppendUint(dst, a.label(v), 10)
 	case float64:
 		return graphio.AppendFloat(dst, v, 64)
 	case float32:
@@ -178,18 +189,18 @@ func (j *Job[V, M]) appendValue(dst []byte, v any) []byte {
 	case string:
 		return append(dst, v...)
 	}
-	return j.appendReflected(dst, reflect.ValueOf(v))
+	return a.reflected(dst, reflect.ValueOf(v))
 }
 
-// appendReflected writes structs and arrays field by field, separated by blanks.
-func (j *Job[V, M]) appendReflected(dst []byte, v reflect.Value) []byte {
+// reflected writes structs and arrays field by field, separated by blanks.
+func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	fields := 0
 	part := func(f reflect.Value) {
 		if fields++; fields > 1 {
 			dst = append(dst, ' ')
 		}
 		if f.CanInterface() {
-			dst = j.appendValue(dst, f.Interface())
+			dst = a.value(dst, f.Interface())
 		}
 	}
 	switch v.Kind() {

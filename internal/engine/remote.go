@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -29,9 +30,11 @@ type Share interface {
 	// Superstep does what a command says and returns the partitions' reports, which are valid until the next call. When
 	// a partition fails, or ctx ends, it returns why: the cause, if one of the partitions here is.
 	Superstep(ctx context.Context, c *Command) ([]*Report, error)
-	// Own lists the partitions here, and Append appends a line's value of a vertex of theirs, as Bound has it.
+	// Own lists the partitions here, and Append appends a line's value of a vertex of theirs, as Bound has it: label tells
+	// the input ids of vertices that the value names, in that order. Refers reports whether values may name any.
 	Own() []int
-	Append(dst []byte, id pregel.VertexID) []byte
+	Append(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
+	Refers() bool
 	Close()
 }
 
@@ -64,6 +67,31 @@ func newShare[V, M any](j *Job[V, M]) *share[V, M] {
 }
 
 func (s *share[V, M]) Facts() *Facts { return s.facts }
+
+func (s *share[V, M]) Append(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+	return s.appendAs(dst, id, label)
+}
+
+func (s *share[V, M]) Refers() bool {
+	return s.methods.output == nil && refers(reflect.TypeFor[V](), 8)
+}
+
+// refers reports whether values of a type, to a depth, may hold vertices.
+func refers(t reflect.Type, depth int) bool {
+	switch {
+	case depth == 0 || t == reflect.TypeFor[pregel.VertexID]() || t.Kind() == reflect.Interface:
+		return true
+	case t.Kind() == reflect.Array || t.Kind() == reflect.Slice:
+		return refers(t.Elem(), depth-1)
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && refers(f.Type, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 func (s *share[V, M]) Own() []int {
 	var own []int

@@ -39,7 +39,7 @@ func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	for i, s := range shares {
 		for _, partition := range owners[i] {
 			for v := partition; v < g.N; v += len(g.Parts) {
-				values[v] = string(s.Append(nil, pregel.VertexID(v)))
+				values[v] = string(s.Append(nil, pregel.VertexID(v), g.Label))
 			}
 		}
 	}

@@ -237,7 +237,7 @@ func TestWorkerIsObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(o.words, ", ")
-	want := "attached, load, prepare, superstep, superstep, superstep, values, drop, drop, load: open missing: no such file, drop, drop, leaving, over"
+	want := "attached, meet, load, prepare, superstep, superstep, superstep, values, drop, drop, meet, load: open missing: no such file, drop, drop, leaving, over"
 	if got != want {
 		t.Errorf("found    %s\nexpected %s", got, want)
 	}

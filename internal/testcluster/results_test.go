@@ -3,6 +3,7 @@ package testcluster
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func alone(t testing.TB, p cluster.Program, values map[string]string, input stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := load.Open(t.Context(), load.Request{Name: input, Directed: directed, Weights: edges.Float64})
+	in, err := load.Open(t.Context(), load.Request{Name: input, Directed: directed, Weights: edges.Float64, IfAny: filepath.IsAbs(input)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,6 +77,8 @@ func (x *toyWorkers) holds() (jobs, graphs int) {
 
 func held(t worker.Task, name string) string { return fmt.Sprint(t.Self, " ", name) }
 
+func (x *toyWorkers) Meet(context.Context, worker.Task, *control.Meet) error { return nil }
+
 func (x *toyWorkers) Load(ctx context.Context, t worker.Task, l *control.Load) (*control.LoadReport, error) {
 	switch l.Source.Input {
 	case "missing":

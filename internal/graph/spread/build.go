@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// Tags is how many tags Build and the methods of Directory use, from the one they are given.
+// Tags is how many tags Build uses, from the one it is given.
 const Tags = 3
 
 // maxIDs is how many ids may be directed by their own value.

@@ -32,6 +32,15 @@ func (b *builder) directory(g *graph.Graph) *Directory {
 	return d
 }
 
+// Bytes returns the memory that the directory's arrays take.
+func (d *Directory) Bytes() int64 {
+	n := d.arena.Bytes()
+	if d.labels != nil {
+		n += 8 * int64(len(d.labels.IDs()))
+	}
+	return n
+}
+
 // Close frees the directory.
 func (d *Directory) Close() {
 	d.ids, d.labels, d.size = nil, nil, 0
@@ -65,18 +74,18 @@ func (d *Directory) directs(label uint64) int {
 	return d.ranges.of(label - d.first)
 }
 
-// Find returns the vertices with the input ids given, None where there is none. All ranks call it together, each with its
-// own ids, as many as fit into messages. The group has the ranks of the one that Build had.
-func (d *Directory) Find(ctx context.Context, group *collective.Group, tag uint32, labels []uint64) ([]pregel.VertexID, error) {
-	return together(ctx, group, tag, labels, d.directs, func(label uint64) pregel.VertexID {
+// Find returns the vertices with the input ids given, None where there is none. It is a collective of the ranks that Build
+// had: each calls it with its own ids, as many as fit into messages.
+func (d *Directory) Find(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64) ([]pregel.VertexID, error) {
+	return ask(ctx, group, call, labels, d.directs, func(label uint64) pregel.VertexID {
 		id, _ := d.Local(label)
 		return id
 	})
 }
 
-// Labels returns the input ids of vertices, all ones of what is none. All ranks call it together, each with its
-// own vertices, as many as fit into messages.
-func (d *Directory) Labels(ctx context.Context, group *collective.Group, tag uint32, ids []pregel.VertexID) ([]uint64, error) {
+// Labels returns the input ids of vertices, all ones of what is none. It is a collective of the ranks that Build had: each
+// calls it with its own vertices, as many as fit into messages.
+func (d *Directory) Labels(ctx context.Context, group *collective.Group, call collective.Call, ids []pregel.VertexID) ([]uint64, error) {
 	n := pregel.VertexID(d.graph.N)
 	of := func(id pregel.VertexID) int {
 		if id >= n {
@@ -84,17 +93,5 @@ func (d *Directory) Labels(ctx context.Context, group *collective.Group, tag uin
 		}
 		return d.owners.of(uint32(id))
 	}
-	return together(ctx, group, tag, ids, of, d.graph.Label)
-}
-
-// together asks questions of the ranks that know, all ranks at once.
-func together[Q, A ~uint64](ctx context.Context, group *collective.Group, tag uint32, questions []Q, of func(Q) int, answer func(Q) A) (answers []A, err error) {
-	err = group.Together(ctx, tag, func(ctx context.Context) (err error) {
-		answers, err = ask(ctx, group, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, questions, of, answer)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answers, nil
+	return ask(ctx, group, call, ids, of, d.graph.Label)
 }

@@ -351,7 +351,7 @@ func compareDirectory(t testing.TB, rng *rand.Rand, got []built, want *graph.Gra
 	errs := make([]error, len(got))
 	everywhere(t, len(got), func(rank int, group *collective.Group) {
 		d := got[rank].d
-		ids, err := d.Find(t.Context(), group, 50, asked[rank])
+		ids, err := d.Find(t.Context(), group, collective.Call{Tag: 50}, asked[rank])
 		if err != nil {
 			errs[rank] = err
 			return
@@ -370,7 +370,7 @@ func compareDirectory(t testing.TB, rng *rand.Rand, got []built, want *graph.Gra
 			}
 		}
 		known, names = append(known, pregel.None), append(names, 1<<64-1)
-		back, err := d.Labels(t.Context(), group, 60, known)
+		back, err := d.Labels(t.Context(), group, collective.Call{Tag: 60}, known)
 		if err == nil && !slices.Equal(back, names) {
 			err = fmt.Errorf("labels %v, want %v", back, names)
 		}

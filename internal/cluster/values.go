@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// piece is about how many bytes of lines are emitted at once.
+const piece = 64 << 10
+
+// batch is of how many vertices the values are told at a time that name vertices elsewhere.
+const batch = 1 << 14
+
+// Tags of the group of a job's workers.
+const (
+	forValues = iota
+	forLabels
+)
+
+// values emits a line "id value" for every vertex here. Values that are vertices are told by their input ids, which others
+// are asked for: all workers do it together then.
+func (j *job) values(ctx context.Context, sorted bool, emit func([]byte) error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *engine.ProgramError:
+			err = asProgram(p)
+		default:
+			panic(p)
+		}
+	}()
+	g := j.graph.Graph
+	var ids []pregel.VertexID
+	for _, i := range j.share.Own() {
+		for v := i; v < g.N; v += len(g.Parts) {
+			ids = append(ids, pregel.VertexID(v))
+		}
+	}
+	if sorted {
+		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(g.Label(a), g.Label(b)) })
+	}
+	if !j.share.Refers() {
+		return j.emitLines(ctx, ids, g.Label, emit)
+	}
+	group, err := collective.NewGroup(j.session.Link(), nil, nil)
+	if err != nil {
+		return err
+	}
+	return group.Together(ctx, forValues, func(ctx context.Context) error { return j.tellTogether(ctx, group, ids, emit) })
+}
+
+// tellTogether emits the lines batch by batch: first it finds which vertices the values name, then who they are.
+func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, emit func([]byte) error) error {
+	call := collective.Call{Tag: forLabels, Bytes: batch}
+	most := binary.LittleEndian.AppendUint64(nil, uint64((len(ids)+batch-1)/batch))
+	if err := group.Allreduce(ctx, call, most, collective.MaxUint64); err != nil {
+		return err
+	}
+	var line []byte
+	for range binary.LittleEndian.Uint64(most) {
+		some := ids[:min(batch, len(ids))]
+		ids = ids[len(some):]
+		var named []pregel.VertexID
+		for _, id := range some {
+			line = j.share.Append(line[:0], id, func(v pregel.VertexID) uint64 {
+				named = append(named, v)
+				return 0
+			})
+		}
+		labels, err := j.graph.directory.Labels(ctx, group, call, named)
+		if err != nil {
+			return err
+		}
+		next := 0
+		err = j.emitLines(ctx, some, func(pregel.VertexID) uint64 {
+			next++
+			return labels[next-1]
+		}, emit)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emitLines emits the lines of vertices here; label tells of the vertices that values name.
+func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(pregel.VertexID) uint64, emit func([]byte) error) error {
+	g := j.graph.Graph
+	var lines []byte
+	for _, id := range ids {
+		lines = strconv.AppendUint(lines, g.Label(id), 10)
+		lines = append(lines, ' ')
+		lines = append(j.share.Append(lines, id, label), '\n')
+		if len(lines) < piece {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := emit(lines); err != nil {
+			return fmt.Errorf("values: %w", err)
+		}
+		lines = lines[:0]
+	}
+	return emit(lines)
+}
