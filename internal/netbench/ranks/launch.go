@@ -120,16 +120,14 @@ func (l *launch) hear(ctx context.Context) (event, error) {
 	}
 }
 
-// tell tells every rank something.
+// tell tells every rank something. One that cannot be told has ended or failed, and why is what is heard of it next.
 func (l *launch) tell(setup func(i int) Setup) error {
 	for i, r := range l.ranks {
 		data, err := json.Marshal(setup(i))
-		if err == nil {
-			_, err = r.in.Write(append(data, '\n'))
-		}
 		if err != nil {
 			return failed(i, err)
 		}
+		_, _ = r.in.Write(append(data, '\n'))
 	}
 	return nil
 }

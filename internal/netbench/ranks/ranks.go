@@ -80,11 +80,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := make(chan Setup)
 	go read(in, lines, cancel)
 	tell := json.NewEncoder(out)
-	if err := serve(ctx, lines, tell); err != nil {
-		return tell.Encode(told{Error: err.Error()})
-	}
-	<-ctx.Done() // others may still read from this rank
-	return nil
+	return serve(ctx, lines, tell)
 }
 
 // read passes on what the parent says, and ends the rank when that is gone.
@@ -117,13 +113,24 @@ func next(ctx context.Context, lines <-chan Setup) (Setup, error) {
 func serve(ctx context.Context, lines <-chan Setup, tell *json.Encoder) error {
 	start, err := next(ctx, lines)
 	if err != nil {
-		return err
+		return tell.Encode(told{Error: err.Error()})
 	}
 	m, err := mesh.New(mesh.Options{Name: name(start.Rank), Incarnation: 1, Token: start.Token})
 	if err != nil {
-		return err
+		return tell.Encode(told{Error: err.Error()})
 	}
 	defer m.Close()
+	if err := take(ctx, start.Rank, m, lines, tell); err != nil {
+		if err := tell.Encode(told{Error: err.Error()}); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done() // a connection that goes away would fail the others, and what they say of it is not what happened
+	return nil
+}
+
+// take takes part in the measurement.
+func take(ctx context.Context, rank int, m *mesh.Mesh, lines <-chan Setup, tell *json.Encoder) error {
 	self := m.Self()
 	if err := tell.Encode(told{Ready: &self}); err != nil {
 		return err
@@ -136,14 +143,13 @@ func serve(ctx context.Context, lines <-chan Setup, tell *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	if err := tell.Encode(told{Ready: &self}); err != nil {
 		return err
 	}
 	if _, err := next(ctx, lines); err != nil {
 		return err
 	}
-	first := start.Rank == 0
+	first := rank == 0
 	last := time.Time{}
 	r, err := Measure(ctx, s.Link(), all.Sites, all.Measures, func(name string, done, all int) {
 		if first && (done == all || time.Since(last) > 50*time.Millisecond) {
@@ -153,9 +159,6 @@ func serve(ctx context.Context, lines <-chan Setup, tell *json.Encoder) error {
 	})
 	if err == nil && first {
 		err = tell.Encode(told{Report: r})
-	}
-	if err == nil {
-		<-ctx.Done() // the others may be about to end: a connection that goes away would fail them
 	}
 	return err
 }
