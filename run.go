@@ -22,6 +22,8 @@ const (
 	Push     = delivery.ChoosePush     // the best push there is
 	Naive    = delivery.ChooseNaive    // pushed along the senders' own edges
 	Mirrored = delivery.ChooseMirrored // sent once to each partition, pushed there
+	Whole    = delivery.ChooseWhole    // pulled, in a grid with both sides above 1 through whole blocks at once
+	Ring     = delivery.ChooseRing     // pulled, in such a grid block after block, for combiners that want any one message
 	Pull     = delivery.ChoosePull     // sent once to each partition, pulled by the receivers
 	Beamer   = delivery.ChooseBeamer   // as Beamer's rule has it
 )
@@ -142,6 +144,9 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *engine.Outcome, record
 	runtime.KeepAlive(g)
 	return r
 }
+
+// ErrGrid is in the errors about what cannot be had in a grid of partitions with both sides above 1, and can in others.
+var ErrGrid = pregel.ErrGrid
 
 // ProgramError is a panic in a program: which, at what vertex, in what superstep, and where.
 type ProgramError = engine.ProgramError

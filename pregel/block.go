@@ -1,6 +1,9 @@
 package pregel
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Block is a run of 64 vertices held as columns, the boundary between programs and the engine: the engine fills the
 // input columns, the program (through [Vertex], or itself in ComputeBlock) the output columns, the engine drains them.
@@ -152,8 +155,8 @@ func (v *Vertex[V, M]) sendAgain(m M) {
 		v.message = v.b.Combine(v.message, m)
 		return
 	}
-	if why := v.b.Worker.NoEdges; why != "" {
-		panic("SendToAllNeighbors twice in a superstep, without a combiner for the two: " + why)
+	if why := v.b.Worker.NoEdges; why != nil {
+		panic(fmt.Errorf("SendToAllNeighbors twice in a superstep, without a combiner for the two: %w", why))
 	}
 	for e := range v.Edges() {
 		v.Send(e.To, m)

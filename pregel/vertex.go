@@ -88,8 +88,8 @@ func (v *Vertex[V, M]) Finish() { v.finish |= v.bit }
 // Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
 // 1 no partition has them all: the job fails.
 func (v *Vertex[V, M]) Edges() iter.Seq[Edge] {
-	if why := v.b.Worker.NoEdges; why != "" {
-		panic("Edges: " + why)
+	if why := v.b.Worker.NoEdges; why != nil {
+		panic(fmt.Errorf("Edges: %w", why))
 	}
 	local, lists := v.b.Base+v.i, v.b.Worker.Edges
 	return func(yield func(Edge) bool) {

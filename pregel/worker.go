@@ -1,5 +1,10 @@
 package pregel
 
+import "errors"
+
+// ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above 1, and can in others.
+var ErrGrid = errors.New("not in this grid")
+
 // Worker is what one goroutine of a partition sees of a superstep. Programs meet it in BeforeSuperstep and
 // AfterSuperstep, and through [Vertex] everywhere else; the engine fills it.
 type Worker struct {
@@ -13,7 +18,7 @@ type Worker struct {
 	Log func(line string)
 	// Edges are the lists that Vertex.Edges runs over; NoEdges says, if there are none, why and what to use.
 	Edges   []*EdgeLists
-	NoEdges string
+	NoEdges error
 	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine.
 	// Both are indexed by the aggregators' process-wide numbers.
 	Totals, Cells []Cell

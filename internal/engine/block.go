@@ -16,10 +16,16 @@ import (
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
 //	expand -> sub-steps along the processor row -> fold -> compute                      Ring: ringBlocks
 
+// gridError says what cannot be had in a grid that is not flat.
+type gridError string
+
+func (e gridError) Error() string { return string(e) }
+func (gridError) Unwrap() error   { return pregel.ErrGrid }
+
 // noEdges says why programs do not see edges in a grid that is not flat.
-func noEdges(g graph.Grid) string {
-	return fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)",
-		g, graph.Of(g.Partitions()), graph.Of(g.Partitions()))
+func noEdges(g graph.Grid) error {
+	flat := graph.Of(g.Partitions())
+	return gridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
 // grids is what only a grid that is not flat needs of a runner.

@@ -83,7 +83,7 @@ func forced[V, M any](m *methods[V, M], o Options, f *Facts) (delivery.Choice, e
 	ordered := o.Deterministic && f.Ordered
 	switch d := o.Delivery; {
 	case ordered && !flat:
-		return 0, fmt.Errorf("a deterministic run with %s cannot be had in a grid of %v: use %v", what, f.Load.Grid, use)
+		return 0, gridError(fmt.Sprintf("a deterministic run with %s cannot be had in a grid of %v: use a grid of %v", what, f.Load.Grid, use))
 	case ordered && d != delivery.ChooseAuto && !d.Allows(delivery.Pull):
 		// Only a pull folds the messages of a vertex in the order of their senders.
 		return 0, fmt.Errorf("a deterministic run with %s pulls: delivery %v cannot be had", what, d)
@@ -98,9 +98,9 @@ func forced[V, M any](m *methods[V, M], o Options, f *Facts) (delivery.Choice, e
 	case flat:
 		return d, nil
 	case d == delivery.ChooseNaive || d == delivery.ChooseMirrored:
-		return 0, fmt.Errorf("delivery %v cannot be had in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use)
+		return 0, gridError(fmt.Sprintf("delivery %v cannot be had in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use))
 	case list && d != delivery.ChooseAuto && d != delivery.ChoosePush:
-		return 0, fmt.Errorf("%s is pushed in a grid of %v: delivery %v cannot be had, but in a grid of %v", what, f.Load.Grid, d, use)
+		return 0, gridError(fmt.Sprintf("%s is pushed in a grid of %v: delivery %v cannot be had, but in a grid of %v", what, f.Load.Grid, d, use))
 	case d == delivery.ChooseRing && !f.Load.AnyOne:
 		return 0, fmt.Errorf("delivery ring wants a combiner of which any one message is enough, such as First or Sender, in a run that is not deterministic: not %s", what)
 	case list || o.Uncombined:

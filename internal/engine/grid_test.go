@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ func TestWhatGridsRefuse(t *testing.T) {
 	s := shapes(6)[7]
 	g := s.loadAs(t, twoByTwo, edges.Unweighted)
 	ranks := algorithms.PageRank{Damping: 0.85, Iterations: 3}
-	refused(t, g, ranks, engine.Options{Deterministic: true}, "combiner Sum[float64] cannot be had in a grid of 2x2: use 4x1")
+	refused(t, g, ranks, engine.Options{Deterministic: true}, "combiner Sum[float64] cannot be had in a grid of 2x2: use a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseNaive}, "delivery naive cannot be had in a grid of 2x2: use push, or a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored}, "delivery mirrored cannot be had in a grid of 2x2")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRing}, "any one message is enough", "not combiner Sum[float64]")
@@ -49,6 +50,9 @@ func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o e
 		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
 			t.Fatalf("%T, %+v: the error is %v, want %q", p, o, err, text)
 		}
+	}
+	if grids := o.Delivery != delivery.ChooseRing; errors.Is(err, pregel.ErrGrid) != grids {
+		t.Errorf("%v: is an ErrGrid: %t, want %t", err, !grids, grids)
 	}
 }
 

@@ -2,6 +2,7 @@ package pregeltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -11,13 +12,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Matrix runs a program over a graph in every way it can be run (partitions x deliveries x threads, with all encodings,
-// uncombined and deterministic runs among them) and fails the test when results differ, with a setting that shows it. It
+// Matrix runs a program over a graph in every way it can be run (partitions x grids x deliveries x threads, with all
+// encodings, uncombined and deterministic runs among them) and fails the test when results differ, with a setting that shows it. It
 // returns the result of one partition and one thread.
 //
 // Values are equal if reflect.DeepEqual says so, and then the numbers of supersteps and messages must be too. A program
 // whose values may differ, such as one that adds floats or keeps any one message, brings a function that tells which are
-// as good as each other: see [Within]. Of deterministic runs all values must be equal even so.
+// as good as each other: see [Within]. Of deterministic runs all values must be equal even so. What cannot be had in a grid
+// ([superstep.ErrGrid]) is left out there.
 func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
 	t.Helper()
 	m := matrix[V, M]{g: g, p: p, same: exactly[V], counts: len(same) == 0}
@@ -62,12 +64,15 @@ func exactly[V any](a, b V) bool {
 
 // way is one way to run a program.
 type way struct {
-	partitions int
-	o          superstep.Options
+	grid superstep.Grid
+	o    superstep.Options
 }
 
 func (w way) String() string {
-	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v, Encoding: %v", w.partitions, w.o.Threads, w.o.Delivery, w.o.Encoding)
+	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v, Encoding: %v", w.grid.Partitions(), w.o.Threads, w.o.Delivery, w.o.Encoding)
+	if !w.grid.Flat() {
+		s = fmt.Sprintf("a grid of %v, ", w.grid) + s
+	}
 	if w.o.Uncombined {
 		s += ", Uncombined: true"
 	}
@@ -83,18 +88,26 @@ func ways() []way {
 	deliveries := []superstep.Delivery{superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull}
 	var all []way
 	for _, partitions := range []int{1, 2, 3, 7} {
+		grid := superstep.Grid{Rows: partitions, Columns: 1}
 		for i, delivery := range deliveries {
 			for _, threads := range []int{1, 3} {
 				if threads == 3 && delivery == superstep.Naive || threads == 1 && delivery == superstep.Mirrored {
 					continue // the other will do
 				}
 				o := superstep.Options{Threads: threads, Delivery: delivery, Encoding: encodings[(i+partitions+threads/2+3)%4]}
-				all = append(all, way{partitions, o})
+				all = append(all, way{grid, o})
 			}
 		}
 		all = append(all,
-			way{partitions, superstep.Options{Threads: 2, Delivery: superstep.Naive, Uncombined: true}},
-			way{partitions, superstep.Options{Threads: 2, Deterministic: true}})
+			way{grid, superstep.Options{Threads: 2, Delivery: superstep.Naive, Uncombined: true}},
+			way{grid, superstep.Options{Threads: 2, Deterministic: true}})
+	}
+	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
+	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
+		for j, delivery := range deliveries {
+			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery, Encoding: encodings[(2*i+j)%4]}})
+		}
+		all = append(all, way{grid, superstep.Options{Threads: 2, Uncombined: true}}, way{grid, superstep.Options{Deterministic: true}})
 	}
 	return all
 }
@@ -115,14 +128,17 @@ type matrix[V, M any] struct {
 
 func (m *matrix[V, M]) run(w way) error {
 	ctx := context.Background()
-	if m.parted == nil || m.parted.Partitions() != w.partitions {
-		parted, err := m.g.Repartition(ctx, superstep.LoadOptions{Partitions: w.partitions})
+	if m.parted == nil || m.parted.Grid() != w.grid {
+		parted, err := m.g.Repartition(ctx, superstep.LoadOptions{Grid: w.grid})
 		if err != nil {
 			return err
 		}
 		m.parted = parted // results name vertices by it: it is left to the garbage collector
 	}
 	res, err := superstep.Run(ctx, m.parted, m.p, w.o)
+	if errors.Is(err, superstep.ErrGrid) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("with %v: %w", w, err)
 	}
