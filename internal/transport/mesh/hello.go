@@ -140,8 +140,9 @@ func refuse(w io.Writer, reason error) {
 	_ = writeBlock(w, statusNo, []byte(text[:min(len(text), maxBody)])) // it may be gone
 }
 
-// dialHello makes the dialler's half of the hello, and returns the window.
-func dialHello(c io.ReadWriter, token string, self greeting, peer Peer) (uint64, error) {
+// dialHello makes the dialler's half of the hello, and returns the window. If it is not known who is there, the dialler does
+// not go on with another than the peer, who would take it for a new connection.
+func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bool) (uint64, error) {
 	who := "worker " + peer.Name
 	if err := writeBlock(c, statusGo, self.body); err != nil {
 		return 0, err
@@ -153,6 +154,9 @@ func dialHello(c io.ReadWriter, token string, self greeting, peer Peer) (uint64,
 	other, err := parseGreeting(challenge)
 	if err != nil {
 		return 0, err
+	}
+	if !known && (other.name != peer.Name || other.incarnation != peer.Incarnation) {
+		return 0, fmt.Errorf("%w: it is worker %s", ErrFenced, other.name)
 	}
 	if err := writeBlock(c, statusGo, prove(token, "dial", self.body, challenge, nil)); err != nil {
 		return 0, err

@@ -304,7 +304,7 @@ func FuzzHello(f *testing.F) {
 		if g, err := listenHello(c, token, self, 1, func(greeting) error { return nil }); err == nil {
 			t.Errorf("%x is let in as %v", b, g)
 		}
-		if _, err := dialHello(c, token, self, Peer{Name: "b"}); err == nil {
+		if _, err := dialHello(c, token, self, Peer{Name: "b"}, true); err == nil {
 			t.Errorf("%x is believed", b)
 		}
 		_ = fmt.Sprint(refusal("worker x", string(b)))

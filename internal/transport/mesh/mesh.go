@@ -56,6 +56,7 @@ const maxPending = 128
 type Mesh struct {
 	options  Options
 	listener net.Listener
+	local    net.Listener // for workers of this host, or nil
 	counters counters
 	done     chan struct{}
 	group    sync.WaitGroup
@@ -98,7 +99,13 @@ func New(o Options) (*Mesh, error) {
 		sessions: map[key]*Session{}, outs: map[string]*outbound{}, ins: map[string]*inbound{}, newest: map[string]uint64{},
 	}
 	m.counters.start = time.Now()
-	m.group.Go(m.accept)
+	m.group.Go(func() { m.accept(l) })
+	if !o.TCP {
+		m.local = listenLocal(l.Addr())
+	}
+	if m.local != nil {
+		m.group.Go(func() { m.accept(m.local) })
+	}
 	return m, nil
 }
 
@@ -121,6 +128,9 @@ func (m *Mesh) Close() error {
 	if first {
 		close(m.done)
 		m.listener.Close()
+		if m.local != nil {
+			m.local.Close()
+		}
 	}
 	for _, s := range sessions {
 		s.fail(transport.ErrClosed)
@@ -139,9 +149,9 @@ func (m *Mesh) Close() error {
 }
 
 // accept lets connections in.
-func (m *Mesh) accept() {
+func (m *Mesh) accept(l net.Listener) {
 	for {
-		c, err := m.listener.Accept()
+		c, err := l.Accept()
 		if err != nil {
 			select { // out of files, maybe
 			case <-m.done:
@@ -257,26 +267,34 @@ func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 	return outs, errors.Join(errs...)
 }
 
+// dial makes a connection: to a worker of this host by a Unix socket, if there is one and it is the worker's.
 func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	failed := func(err error) (*outbound, error) {
 		return nil, fmt.Errorf("connecting worker %s to worker %s: %w", m.options.Name, p.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.options.Hello)
 	defer cancel()
-	c, err := m.options.Dial(ctx, "tcp", p.Addr)
-	if err != nil {
-		return failed(err)
+	var c net.Conn
+	var window uint64
+	if !m.options.TCP {
+		soon, cancel := context.WithTimeout(ctx, m.options.Hello/4) // whoever has the name, TCP gets its turn
+		if c = dialLocal(soon, p.Addr); c != nil {
+			var err error
+			if window, err = m.greet(soon, c, p, false); err != nil {
+				c = nil
+			}
+		}
+		cancel()
 	}
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
-	window, err := dialHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p)
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
+	if c == nil {
+		var err error
+		if c, err = m.options.Dial(ctx, "tcp", p.Addr); err != nil {
+			return failed(err)
+		}
+		if window, err = m.greet(ctx, c, p, true); err != nil {
+			return failed(err)
+		}
 	}
-	if err != nil {
-		c.Close()
-		return failed(err)
-	}
-	c.SetDeadline(time.Time{})
 	out := newOutbound(m, c, p, window)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,6 +306,21 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	m.group.Go(out.write)
 	m.group.Go(out.readCredits)
 	return out, nil
+}
+
+// greet makes the hello on a connection, which it closes if that fails, and returns the window.
+func (m *Mesh) greet(ctx context.Context, c net.Conn, p Peer, known bool) (uint64, error) {
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
+	window, err := dialHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p, known)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return 0, err
+	}
+	c.SetDeadline(time.Time{})
+	return window, nil
 }
 
 // outBroke fails the sessions that send on a connection.

@@ -20,7 +20,9 @@ type Options struct {
 	// Listen is the TCP address to listen at; by default a free port of 127.0.0.1. Listener, if not nil, is used instead.
 	Listen   string
 	Listener net.Listener
-	// Dial connects to another worker; by default by TCP.
+	// TCP connects by TCP also to workers of this host, which else are met by a Unix socket.
+	TCP bool
+	// Dial connects to another worker; by default by TCP. If it is given, it is used for all.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Window is how many bytes may be on the way to this worker on one connection, on the wire or waiting for a partition
 	// that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10 ms = 12.5 MB. 16 MB by default.
@@ -47,7 +49,9 @@ func (o *Options) setDefaults() {
 	orDefault(&o.Hello, 5*time.Second)
 	orDefault(&o.Silence, 10*time.Second)
 	orDefault(&o.Stall, 10*time.Minute)
-	if o.Dial == nil {
+	if o.Dial != nil {
+		o.TCP = true
+	} else {
 		o.Dial = new(net.Dialer).DialContext
 	}
 	if o.Log == nil {

@@ -1,0 +1,54 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+)
+
+// Workers of one host meet by a Unix socket, through which bytes go at two thirds of the processors' work that TCP takes
+// over loopback. Its name is in Linux's abstract namespace, which is that of the network: who cannot reach a port cannot
+// reach the name made of it. Whoever may hold the name, the hello finds out whether it is the worker, and if not, or if
+// there is none, TCP is taken.
+func localName(port int) string { return fmt.Sprintf("@superstep-mesh-%d", port) }
+
+// listenLocal listens beside a TCP address. It returns nil where there is no such socket, or another has the name.
+func listenLocal(at net.Addr) net.Listener {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || tcp.Port == 0 || runtime.GOOS != "linux" {
+		return nil
+	}
+	l, err := net.Listen("unix", localName(tcp.Port))
+	if err != nil {
+		return nil
+	}
+	return l
+}
+
+// dialLocal connects to a worker of this host, or returns nil.
+func dialLocal(ctx context.Context, address string) net.Conn {
+	host, text, err := net.SplitHostPort(address)
+	port, portErr := strconv.Atoi(text)
+	if err != nil || portErr != nil || runtime.GOOS != "linux" || !ofThisHost(net.ParseIP(host)) {
+		return nil
+	}
+	c, err := new(net.Dialer).DialContext(ctx, "unix", localName(port))
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+func ofThisHost(ip net.IP) bool {
+	if ip == nil || ip.IsLoopback() {
+		return ip != nil
+	}
+	all, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(all, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
+}
