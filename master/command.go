@@ -26,7 +26,7 @@ func (s *Server) session(p *control.Placement) *session {
 
 // all sends a command to every worker of the run and returns their answers, in the team's order.
 func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
-	return r.each(ctx, what, func(int) *control.Command { return proto.CloneOf(c) },
+	return r.each(ctx, what, func(int) *control.Command { return &control.Command{Body: c.Body} }, // what it says is only read
 		func(int, *control.Report) error { return errors.New("more than one answer") }, fits)
 }
 
