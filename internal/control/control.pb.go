@@ -732,6 +732,7 @@ type Progress struct {
 	Stage         string                 `protobuf:"bytes,2,opt,name=stage,proto3" json:"stage,omitempty"`
 	Done          uint64                 `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"`
 	Total         uint64                 `protobuf:"varint,4,opt,name=total,proto3" json:"total,omitempty"` // 0: not known
+	Graph         string                 `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`  // of the catalog, which is being loaded for no job
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -792,6 +793,13 @@ func (x *Progress) GetTotal() uint64 {
 		return x.Total
 	}
 	return 0
+}
+
+func (x *Progress) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
 }
 
 type Attach struct {
@@ -5221,6 +5229,7 @@ type Graph struct {
 	LoadSeconds   float64                `protobuf:"fixed64,11,opt,name=load_seconds,json=loadSeconds,proto3" json:"load_seconds,omitempty"`
 	Directed      bool                   `protobuf:"varint,12,opt,name=directed,proto3" json:"directed,omitempty"`
 	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load that is under way, over all workers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5344,6 +5353,13 @@ func (x *Graph) GetWeighted() bool {
 		return x.Weighted
 	}
 	return false
+}
+
+func (x *Graph) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
 }
 
 type ListGraphsRequest struct {
@@ -5959,12 +5975,13 @@ const file_control_proto_rawDesc = "" +
 	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x121\n" +
 	"\x03log\x18\x06 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
 	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
-	"\x04body\"\\\n" +
+	"\x04body\"r\n" +
 	"\bProgress\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\x04R\x04done\x12\x14\n" +
-	"\x05total\x18\x04 \x01(\x04R\x05total\"4\n" +
+	"\x05total\x18\x04 \x01(\x04R\x05total\x12\x14\n" +
+	"\x05graph\x18\x05 \x01(\tR\x05graph\"4\n" +
 	"\x06Attach\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\",\n" +
@@ -6332,7 +6349,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xb8\x03\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xf4\x03\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -6349,7 +6366,8 @@ const file_control_proto_rawDesc = "" +
 	"placements\x12!\n" +
 	"\fload_seconds\x18\v \x01(\x01R\vloadSeconds\x12\x1a\n" +
 	"\bdirected\x18\f \x01(\bR\bdirected\x12\x1a\n" +
-	"\bweighted\x18\r \x01(\bR\bweighted\"\x13\n" +
+	"\bweighted\x18\r \x01(\bR\bweighted\x12:\n" +
+	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
 	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +
@@ -6610,46 +6628,47 @@ var file_control_proto_depIdxs = []int32{
 	21,  // 77: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
 	1,   // 78: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
 	20,  // 79: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	67,  // 80: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 81: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	72,  // 82: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	72,  // 83: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	67,  // 84: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	54,  // 85: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	80,  // 86: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 87: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,   // 88: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	55,  // 89: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	56,  // 90: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	58,  // 91: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	59,  // 92: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	63,  // 93: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	64,  // 94: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	66,  // 95: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	68,  // 96: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	70,  // 97: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	71,  // 98: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	73,  // 99: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	75,  // 100: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 101: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13,  // 102: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	54,  // 103: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	57,  // 104: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	54,  // 105: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	60,  // 106: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	54,  // 107: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	65,  // 108: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	67,  // 109: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	69,  // 110: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	67,  // 111: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	67,  // 112: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	74,  // 113: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	76,  // 114: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	101, // [101:115] is the sub-list for method output_type
-	87,  // [87:101] is the sub-list for method input_type
-	87,  // [87:87] is the sub-list for extension type_name
-	87,  // [87:87] is the sub-list for extension extendee
-	0,   // [0:87] is the sub-list for field type_name
+	9,   // 80: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	67,  // 81: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 82: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	72,  // 83: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	72,  // 84: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	67,  // 85: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	54,  // 86: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	80,  // 87: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 88: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,   // 89: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	55,  // 90: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	56,  // 91: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	58,  // 92: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	59,  // 93: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	63,  // 94: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	64,  // 95: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	66,  // 96: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	68,  // 97: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	70,  // 98: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	71,  // 99: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	73,  // 100: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	75,  // 101: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 102: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13,  // 103: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	54,  // 104: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	57,  // 105: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	54,  // 106: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	60,  // 107: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	54,  // 108: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	65,  // 109: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	67,  // 110: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	69,  // 111: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	67,  // 112: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	67,  // 113: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	74,  // 114: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	76,  // 115: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	102, // [102:116] is the sub-list for method output_type
+	88,  // [88:102] is the sub-list for method input_type
+	88,  // [88:88] is the sub-list for extension type_name
+	88,  // [88:88] is the sub-list for extension extendee
+	0,   // [0:88] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
