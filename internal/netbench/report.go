@@ -18,8 +18,8 @@ type Report struct {
 	// Workers names the ranks, and Sites says where they are; nil when they have no names, or all are at one site.
 	Workers []string          `json:"workers,omitempty"`
 	Sites   []string          `json:"sites,omitempty"`
-	Model  *collective.Model `json:"model"` // fitted, by which Points are predicted
-	Points []Point           `json:"points"`
+	Model   *collective.Model `json:"model"` // fitted, by which Points are predicted
+	Points  []Point           `json:"points"`
 	// NoRaw says why there are no raw measurements though they were wanted.
 	NoRaw string `json:"no_raw,omitempty"`
 	// Shares has an entry for each size that was measured by the link and raw.

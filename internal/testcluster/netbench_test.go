@@ -74,7 +74,9 @@ func TestNetbench(t *testing.T) {
 	if len(r.Points) != want || len(r.Shares) != 4 || uint64(len(text)) != j.ResultBytes {
 		t.Errorf("%d points of %d, %d shares; %d bytes of %d", len(r.Points), want, len(r.Shares), len(text), j.ResultBytes)
 	}
-	two := slices.ContainsFunc(r.Points, func(p netbench.Point) bool { return p.Algorithm == collective.Sites && p.Seconds > 0 && p.Predicted > 0 })
+	two := slices.ContainsFunc(r.Points, func(p netbench.Point) bool {
+		return p.Algorithm == collective.Sites && p.Seconds > 0 && p.Predicted > 0
+	})
 	if !two {
 		t.Error("the algorithm of two levels was not measured")
 	}
