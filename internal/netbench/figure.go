@@ -19,18 +19,18 @@ const (
 
 // styles are the same in all panels, and different from all others of a collective.
 var styles = map[collective.Algorithm]figure.Style{
-	Direct:                   {"#0072b2", "circle"},
-	Raw:                      {"#777777", "square"},
-	collective.Binomial:      {"#0072b2", "circle"},
-	collective.Flat:          {"#d55e00", "square"},
-	collective.Chain:         {"#009e73", "triangle"},
-	collective.Sites:         {"#b8357c", "diamond"},
-	collective.Bruck:         {"#e69f00", "cross"},
-	collective.Ring:          {"#009e73", "triangle"},
-	collective.Doubling:      {"#d55e00", "square"},
-	collective.Dissemination: {"#e69f00", "cross"},
-	collective.Pairwise:      {"#0072b2", "circle"},
-	collective.Linear:        {"#d55e00", "square"},
+	Direct:                   {Colour: "#0072b2", Shape: "circle"},
+	Raw:                      {Colour: "#777777", Shape: "square"},
+	collective.Binomial:      {Colour: "#0072b2", Shape: "circle"},
+	collective.Flat:          {Colour: "#d55e00", Shape: "square"},
+	collective.Chain:         {Colour: "#009e73", Shape: "triangle"},
+	collective.Sites:         {Colour: "#b8357c", Shape: "diamond"},
+	collective.Bruck:         {Colour: "#e69f00", Shape: "cross"},
+	collective.Ring:          {Colour: "#009e73", Shape: "triangle"},
+	collective.Doubling:      {Colour: "#d55e00", Shape: "square"},
+	collective.Dissemination: {Colour: "#e69f00", Shape: "cross"},
+	collective.Pairwise:      {Colour: "#0072b2", Shape: "circle"},
+	collective.Linear:        {Colour: "#d55e00", Shape: "square"},
 }
 
 // Figure draws the report as SVG: a panel for each collective and quantity, both axes logarithmic, dots for what was
