@@ -100,12 +100,28 @@ func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]p
 		}
 	}
 	if k.ids.Stride != 1 { // with one partition a slot is its vertex's id
-		for m := hit; m != 0; m &= m - 1 {
-			i := bits.TrailingZeros64(m) & 63
-			in[i] = k.ids.ID(uint32(in[i]))
-		}
+		k.name(hit, in)
 	}
 	return found | hit, walked
+}
+
+// name puts vertices in the place of their slots. Whether a slot is a ghost's is as a coin falls: it is no branch.
+func (k *senderKernel) name(hit uint64, in *[64]pregel.VertexID) {
+	first, stride, ghost, ghosts := k.ids.First, k.ids.Stride, int64(k.ids.Ghost), k.ids.Ghosts
+	if len(ghosts) == 0 {
+		ghosts = []pregel.VertexID{0}
+	}
+	for m := hit; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		g := int64(in[i]) - ghost
+		own := g >> 63
+		at := g &^ own
+		if uint64(at) >= uint64(len(ghosts)) {
+			panic("a slot of no ghost")
+		}
+		id, other := first+in[i]*stride, ghosts[at]
+		in[i] = other ^ (other^id)&pregel.VertexID(own)
+	}
 }
 
 // pullLeast is Pull where some have a sender already, of another list or of a message to single vertices.

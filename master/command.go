@@ -139,15 +139,20 @@ func (s *Server) stopLoading(name string, team []*control.Placement, err error) 
 	}
 }
 
+// meet readies a team to do something together.
+func (s *Server) meet(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet) error {
+	m.Attempt = s.meetings.Add(1)
+	_, err := s.gather(ctx, team, what, func(int) *control.Command {
+		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
+	}, func(int, *control.Report) error { return errors.New("more than one answer") }, func(*control.Report) bool { return true })
+	return err
+}
+
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
 func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
 	seen func(i int, r *control.Report),
 ) (*control.LoadReport, error) {
-	meet := &control.Meet{Graph: l.Graph, Attempt: s.meetings.Add(1), Placements: l.Placements}
-	_, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {
-		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: proto.CloneOf(meet)}}
-	}, func(int, *control.Report) error { return errors.New("more than one answer") }, func(*control.Report) bool { return true })
-	if err != nil {
+	if err := s.meet(ctx, job, epoch, team, "load "+l.Source.Input, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
 		return nil, err
 	}
 	answers, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {

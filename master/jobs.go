@@ -92,6 +92,13 @@ func (c *cluster) complete(spec *control.JobSpec) error {
 		}
 		return nil
 	}
+	if spec.GetNetbench() != nil {
+		if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 {
+			return invalid("a job of netbench has the program %s, neither graph nor source, and no grid", control.NetbenchProgram)
+		}
+		spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
+		return nil
+	}
 	if spec.GetProgram() == "" {
 		return invalid("a job names the program to run")
 	}

@@ -107,8 +107,11 @@ func (r *run) advance(state control.JobState) {
 }
 
 func (r *run) phases(ctx context.Context) error {
-	if r.spec.Graph500 != nil {
+	switch {
+	case r.spec.Graph500 != nil:
 		return r.benchmark(ctx)
+	case r.spec.Netbench != nil:
+		return r.netbench(ctx)
 	}
 	s := r.server
 	if r.spec.Graph == "" {
@@ -251,9 +254,17 @@ func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*con
 	return reports, seconds, nil
 }
 
-// write has every worker send its values, each into a part of its own, all at once.
+// write has every worker send its values.
 func (r *run) write(ctx context.Context) error {
 	began := time.Now()
+	err := r.keep(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted}}})
+	r.set(func(a *control.Job) { a.WriteSeconds = time.Since(began).Seconds() })
+	return err
+}
+
+// keep sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its
+// own, all at once.
+func (r *run) keep(ctx context.Context, what string, c *control.Command) error {
 	results := r.server.results
 	results.remove(r.id)
 	parts := make([]*part, len(r.team))
@@ -267,9 +278,8 @@ func (r *run) write(ctx context.Context) error {
 		parts[i] = p
 	}
 	if len(errs) == 0 {
-		_, err := r.each(ctx, "values", func(int) *control.Command {
-			return &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted}}}
-		}, func(i int, report *control.Report) error { return parts[i].write(report.GetValues().GetData()) },
+		_, err := r.each(ctx, what, func(int) *control.Command { return &control.Command{Body: c.Body} },
+			func(i int, report *control.Report) error { return parts[i].write(report.GetValues().GetData()) },
 			func(*control.Report) bool { return true })
 		errs = append(errs, err)
 	}
@@ -284,7 +294,7 @@ func (r *run) write(ctx context.Context) error {
 	if err != nil {
 		results.remove(r.id)
 	}
-	r.set(func(a *control.Job) { a.WriteSeconds, a.ResultBytes = time.Since(began).Seconds(), total })
+	r.set(func(a *control.Job) { a.ResultBytes = total })
 	return err
 }
 

@@ -20,7 +20,7 @@ import (
 type Executor interface {
 	// Registered tells under which incarnation the worker is known from now on. No command is under way.
 	Registered(incarnation uint64) error
-	// Meet readies this worker to load a graph with others: after it comes Load, or Drop.
+	// Meet readies this worker to load a graph, or to measure, with others: after it comes Load or Measure, or Drop.
 	Meet(ctx context.Context, t Task, m *control.Meet) error
 	// Load loads this worker's partitions of a graph, together with the other workers, which have met.
 	Load(ctx context.Context, t Task, l *control.Load) (*control.LoadReport, error)
@@ -32,6 +32,9 @@ type Executor interface {
 	Superstep(ctx context.Context, t Task, s *control.Superstep) (*control.SuperstepReport, error)
 	// Benchmark does a step of Graph500.
 	Benchmark(ctx context.Context, t Task, b *control.BenchmarkStep) (*control.BenchmarkReport, error)
+	// Measure measures the network between the workers that have met. The first of them passes the report to emit, in pieces of
+	// any size.
+	Measure(ctx context.Context, t Task, m *control.Measure, emit func(data []byte) error) error
 	// Values passes the lines of the result to emit, in pieces of any size.
 	Values(ctx context.Context, t Task, v *control.Values, emit func(data []byte) error) error
 	// Cancel makes the job's command end soon, if one is under way. It may come at any time.

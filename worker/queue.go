@@ -192,8 +192,10 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		var s *control.SuperstepReport
 		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
 		r.Body = &control.Report_Superstep{Superstep: s}
+	case *control.Command_Measure:
+		err = q.Executor.Measure(ctx, t, body.Measure, q.pieces(ctx, c))
 	case *control.Command_Values:
-		err = q.values(ctx, t, c, body.Values)
+		err = q.Executor.Values(ctx, t, body.Values, q.pieces(ctx, c))
 	case *control.Command_Drop:
 		err = q.Executor.Drop(ctx, t, body.Drop.Graph)
 	default:
@@ -202,9 +204,9 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 	return r, err
 }
 
-// values sends a job's result in pieces that fit into messages.
-func (q *queue) values(ctx context.Context, t Task, c *control.Command, v *control.Values) error {
-	return q.Executor.Values(ctx, t, v, func(data []byte) error {
+// pieces returns what sends a part of a job's result, in pieces that fit into messages.
+func (q *queue) pieces(ctx context.Context, c *control.Command) func(data []byte) error {
+	return func(data []byte) error {
 		for len(data) > 0 {
 			n := min(len(data), control.ChunkSize)
 			piece := &control.ValuesChunk{Data: append([]byte(nil), data[:n]...)}
@@ -215,7 +217,7 @@ func (q *queue) values(ctx context.Context, t Task, c *control.Command, v *contr
 			data = data[n:]
 		}
 		return nil
-	})
+	}
 }
 
 // answer sends the last report of a command.

@@ -241,6 +241,10 @@ func (nobody) Benchmark(context.Context, Task, *control.BenchmarkStep) (*control
 	return nil, errNobody
 }
 
+func (nobody) Measure(context.Context, Task, *control.Measure, func([]byte) error) error {
+	return errNobody
+}
+
 func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
 	return errNobody
 }

@@ -110,8 +110,8 @@ func (c *processes) startMaster(listen string) error {
 	return nil
 }
 
-func (c *processes) startWorker(name string) error {
-	args := []string{"worker", "--master", c.address, "--name", name, "--threads", "1", "--gossip-listen", "off"}
+func (c *processes) startWorker(name string, flags ...string) error {
+	args := append([]string{"worker", "--master", c.address, "--name", name, "--threads", "1", "--gossip-listen", "off"}, flags...)
 	if i := slices.Index(c.flags, "--token-file"); i >= 0 {
 		args = append(args, c.flags[i:i+2]...)
 	}
@@ -202,11 +202,11 @@ func startCluster(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(c.await(n))
 }
 
-// startWorker is worker NAME.
+// startWorker is worker NAME FLAG...
 func startWorker(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*processes)
 	n := len(c.running)
-	ts.Check(c.startWorker(args[0]))
+	ts.Check(c.startWorker(args[0], args[1:]...))
 	ts.Check(c.await(n))
 }
 

@@ -91,6 +91,10 @@ func (f *followed) show(j *control.Job) {
 		f.display.stage("job "+f.id+" waits", 0, 0)
 		f.display.note(j.Reason)
 	case control.JobState_JOB_STATE_LOADING:
+		if j.Spec.GetNetbench() != nil { // it loads nothing
+			f.display.stage("connecting the workers", 0, 0)
+			return
+		}
 		f.display.stage("loading "+graphOf(j.Spec), 0, 0)
 	case control.JobState_JOB_STATE_RUNNING:
 		f.display.stage("running "+j.Spec.GetProgram(), 0, 0)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -23,6 +24,10 @@ type netbenchCommand struct {
 	workers, repetitions          int
 	sizes, collectives, algorithm string
 	json, svg                     string
+
+	cluster clientFlags
+	detach  bool
+	flags   *pflag.FlagSet
 }
 
 // mostRanks bounds --workers: each is a process.
@@ -34,14 +39,20 @@ func (a *app) netbench() *cobra.Command {
 		Use:   "netbench",
 		Short: "Measure messages and collectives between workers",
 		Long: `Measure what messages and collectives take between workers, by every algorithm at every size, beside what the model
-predicts that picks one of them. It starts worker processes on this machine, connected by TCP over loopback.
+predicts that picks one of them. It starts worker processes on this machine, connected by loopback.
+
+With --master it is a job of a cluster and measures between all its workers, as they are connected; those of one site, which
+superstep worker --site says, meet before sites do in the algorithm "sites". The last worker must let the first connect to a
+free port for raw TCP. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than on a terminal it cancels it;
+superstep watch prints the report of a job that was left with --detach.
 
 First every pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each collective is measured
 and compared with what follows from the pairs. Messages from the first worker to the last, alone and in a stream, are
 also measured over a TCP connection that carries nothing else, by turns.`,
 		Example: `  superstep netbench
   superstep netbench --workers 2 --collectives point-to-point,stream --sizes 64KiB..16MiB
-  superstep netbench --workers 8 --collectives allreduce --svg allreduce.svg --json allreduce.json`,
+  superstep netbench --workers 8 --collectives allreduce --svg allreduce.svg --json allreduce.json
+  superstep netbench --master 10.0.0.1:7700 --token-file token --svg network.svg`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
@@ -54,6 +65,10 @@ also measured over a TCP connection that carries nothing else, by turns.`,
 	cmd.Flags().StringVar(&n.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	cmd.Flags().StringVar(&n.svg, "svg", "", "draw time and bandwidth by size into `FILE`")
 	nothing(cmd, "workers", "sizes", "repetitions")
+	n.flags = cmd.Flags()
+	n.cluster.define(cmd)
+	n.cluster.definePatience(cmd)
+	cmd.Flags().BoolVar(&n.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
 	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
 	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
 	return cmd
@@ -126,9 +141,6 @@ func (n *netbenchCommand) measures() (netbench.Options, error) {
 	return o, nil
 }
 
-// maxSize bounds sizes: more than a rank may hold is left out anyhow.
-const maxSize = 1 << 30
-
 // parseSizes reads sizes in a list, with ranges, and returns them in order.
 func parseSizes(list string) ([]int, error) {
 	var sizes []int
@@ -145,7 +157,7 @@ func parseSizes(list string) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		if low < 1 || high < low || high > maxSize {
+		if low < 1 || high < low || high > netbench.MaxSize {
 			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first", item)
 		}
 		for s := low; s <= high; s *= 4 {
@@ -161,6 +173,9 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := n.fits(); err != nil {
+		return err
+	}
 	if n.workers < 2 || n.workers > mostRanks {
 		return usagef("--workers: found %d, expected 2 to %d", n.workers, mostRanks)
 	}
@@ -172,6 +187,9 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	}
 	if err := writable(n.json, n.svg); err != nil {
 		return err
+	}
+	if n.onCluster() {
+		return n.executeOnCluster(ctx, o)
 	}
 	o.Raw = "127.0.0.1:0"
 	progress := n.app.progress()

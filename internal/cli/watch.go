@@ -72,6 +72,9 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 			if err := outcome(job, stack); err != nil {
 				return err
 			}
+			if job.Spec.GetNetbench() != nil {
+				return (&netbenchCommand{app: a}).fetch(cmd.Context(), c, job)
+			}
 			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
 			report.of(job)
 			fmt.Fprintf(a.out, "job %s is done\n", job.Id)

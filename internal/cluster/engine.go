@@ -28,8 +28,11 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 	if spec == nil {
 		return errEmpty
 	}
-	if spec.Graph500 != nil {
+	switch {
+	case spec.Graph500 != nil:
 		return checkBenchmark(spec)
+	case spec.Netbench != nil:
+		return checkNetbench(spec.Netbench)
 	}
 	p, err := e.programs.find(spec.Program)
 	if err != nil {

@@ -52,7 +52,7 @@ type Executor struct {
 	incarnation uint64
 	graphs      map[string]*loaded
 	jobs        map[string]*job
-	meetings    map[string]*mesh.Session // to load graphs
+	meetings    map[string]*mesh.Session // to load graphs, and to measure
 	benchmarks  map[string]*benchmark
 }
 

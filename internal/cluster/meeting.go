@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// Meet opens a session with the workers that will load a graph.
+// Meet opens a session with the workers that will load a graph, or measure.
 func (x *Executor) Meet(ctx context.Context, _ worker.Task, m *control.Meet) error {
 	session, err := x.meet(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, m.Placements, nil)
 	if err != nil {

@@ -23,6 +23,9 @@ const (
 // Graph500Program is what a job of Graph500 names as its program.
 const Graph500Program = "graph500"
 
+// NetbenchProgram is what a job that measures the network names as its program.
+const NetbenchProgram = "netbench"
+
 // Lease is the time after which a worker that was not heard of is lost, and HeartbeatsPerLease how often it tells that it
 // lives: with these a death is seen within 3 s, and a pause of 1 s is none.
 const (

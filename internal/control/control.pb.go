@@ -1201,6 +1201,7 @@ type Command struct {
 	//	*Command_Locate
 	//	*Command_Benchmark
 	//	*Command_Meet
+	//	*Command_Measure
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1345,6 +1346,15 @@ func (x *Command) GetMeet() *Meet {
 	return nil
 }
 
+func (x *Command) GetMeasure() *Measure {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Measure); ok {
+			return x.Measure
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1385,6 +1395,10 @@ type Command_Meet struct {
 	Meet *Meet `protobuf:"bytes,22,opt,name=meet,proto3,oneof"`
 }
 
+type Command_Measure struct {
+	Measure *Measure `protobuf:"bytes,23,opt,name=measure,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1403,7 +1417,9 @@ func (*Command_Benchmark) isCommand_Body() {}
 
 func (*Command_Meet) isCommand_Body() {}
 
-// Report answers a command; those to values come in several, all but the last with `more`.
+func (*Command_Measure) isCommand_Body() {}
+
+// Report answers a command; those to values and to measure come in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1845,10 +1861,10 @@ func (x *GraphSource) GetMaxExpand() uint64 {
 	return 0
 }
 
-// Meet readies a worker to load a graph together with others: none may send before all are ready.
+// Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
 type Meet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`      // or another name for what they meet for
 	Attempt       uint64                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"` // no other meeting of the same run of the master has it
 	Placements    []*Placement           `protobuf:"bytes,3,rep,name=placements,proto3" json:"placements,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3570,6 +3586,68 @@ func (x *Violation) GetText() string {
 	return ""
 }
 
+// Measure has a worker measure the network with those it has met. The first of them sends the report, in JSON, as a result is
+// sent.
+type Measure struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Meeting       string                 `protobuf:"bytes,1,opt,name=meeting,proto3" json:"meeting,omitempty"`
+	Spec          *Netbench              `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	Placements    []*Placement           `protobuf:"bytes,3,rep,name=placements,proto3" json:"placements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Measure) Reset() {
+	*x = Measure{}
+	mi := &file_control_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Measure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Measure) ProtoMessage() {}
+
+func (x *Measure) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Measure.ProtoReflect.Descriptor instead.
+func (*Measure) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Measure) GetMeeting() string {
+	if x != nil {
+		return x.Meeting
+	}
+	return ""
+}
+
+func (x *Measure) GetSpec() *Netbench {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *Measure) GetPlacements() []*Placement {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
 // Values asks for the result's lines, an input id and a value each.
 type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3580,7 +3658,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3592,7 +3670,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +3683,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Values) GetSorted() bool {
@@ -3624,7 +3702,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3636,7 +3714,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3649,7 +3727,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -3670,7 +3748,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3682,7 +3760,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3695,7 +3773,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Cancel) GetReason() string {
@@ -3722,7 +3800,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3734,7 +3812,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3747,7 +3825,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Drop) GetGraph() string {
@@ -3769,7 +3847,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +3859,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +3872,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -3837,13 +3915,14 @@ type JobSpec struct {
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
+	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"` // measurements between the workers, without a graph; program is netbench then
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3855,7 +3934,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3868,7 +3947,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -3941,6 +4020,82 @@ func (x *JobSpec) GetGraph500() *Graph500 {
 	return nil
 }
 
+func (x *JobSpec) GetNetbench() *Netbench {
+	if x != nil {
+		return x.Netbench
+	}
+	return nil
+}
+
+// Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
+type Netbench struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sizes         []uint64               `protobuf:"varint,1,rep,packed,name=sizes,proto3" json:"sizes,omitempty"`      // of messages in bytes, rising; none: the usual ones
+	Collectives   []string               `protobuf:"bytes,2,rep,name=collectives,proto3" json:"collectives,omitempty"`  // none: the usual ones
+	Algorithm     string                 `protobuf:"bytes,3,opt,name=algorithm,proto3" json:"algorithm,omitempty"`      // the only one; empty: all
+	Repetitions   uint32                 `protobuf:"varint,4,opt,name=repetitions,proto3" json:"repetitions,omitempty"` // 0: by how long they take
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Netbench) Reset() {
+	*x = Netbench{}
+	mi := &file_control_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Netbench) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Netbench) ProtoMessage() {}
+
+func (x *Netbench) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
+func (*Netbench) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Netbench) GetSizes() []uint64 {
+	if x != nil {
+		return x.Sizes
+	}
+	return nil
+}
+
+func (x *Netbench) GetCollectives() []string {
+	if x != nil {
+		return x.Collectives
+	}
+	return nil
+}
+
+func (x *Netbench) GetAlgorithm() string {
+	if x != nil {
+		return x.Algorithm
+	}
+	return ""
+}
+
+func (x *Netbench) GetRepetitions() uint32 {
+	if x != nil {
+		return x.Repetitions
+	}
+	return 0
+}
+
 // Graph500 is the benchmark: generation, kernel 1, searches from many roots, each timed and judged.
 type Graph500 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3957,7 +4112,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3969,7 +4124,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3982,7 +4137,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4049,7 +4204,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4061,7 +4216,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4074,7 +4229,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4131,7 +4286,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4143,7 +4298,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4156,7 +4311,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4222,7 +4377,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4234,7 +4389,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4247,7 +4402,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Job) GetId() string {
@@ -4449,7 +4604,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4461,7 +4616,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4474,7 +4629,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -4500,7 +4655,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4512,7 +4667,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4525,7 +4680,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -4545,7 +4700,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4557,7 +4712,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4570,7 +4725,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -4596,7 +4751,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4608,7 +4763,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4621,7 +4776,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -4642,7 +4797,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4654,7 +4809,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4667,7 +4822,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -4709,7 +4864,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4721,7 +4876,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +4889,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -4850,7 +5005,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4862,7 +5017,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4875,7 +5030,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -4921,7 +5076,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4933,7 +5088,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4946,7 +5101,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5008,7 +5163,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5020,7 +5175,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5033,7 +5188,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5060,7 +5215,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5072,7 +5227,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5085,7 +5240,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5111,7 +5266,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5123,7 +5278,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5136,7 +5291,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5158,7 +5313,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5170,7 +5325,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5183,7 +5338,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5236,7 +5391,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5248,7 +5403,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5261,7 +5416,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Graph) GetName() string {
@@ -5370,7 +5525,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5382,7 +5537,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5395,7 +5550,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 type ListGraphsResponse struct {
@@ -5407,7 +5562,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5419,7 +5574,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5432,7 +5587,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -5451,7 +5606,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5463,7 +5618,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5476,7 +5631,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -5495,7 +5650,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +5662,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +5675,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -5552,7 +5707,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5564,7 +5719,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5577,7 +5732,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Worker) GetName() string {
@@ -5686,7 +5841,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5698,7 +5853,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5711,7 +5866,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 type ListWorkersResponse struct {
@@ -5723,7 +5878,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5735,7 +5890,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5748,7 +5903,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -5766,7 +5921,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5778,7 +5933,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5791,7 +5946,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 type StatusResponse struct {
@@ -5814,7 +5969,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5826,7 +5981,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5839,7 +5994,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6000,7 +6155,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xc8\x04\n" +
+	"\aGoodbye\"\x83\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -6013,7 +6168,8 @@ const file_control_proto_rawDesc = "" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
 	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x12C\n" +
 	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmark\x120\n" +
-	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meetB\x06\n" +
+	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
+	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasureB\x06\n" +
 	"\x04body\"\xb5\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
@@ -6207,7 +6363,13 @@ const file_control_proto_rawDesc = "" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\" \n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\x98\x01\n" +
+	"\aMeasure\x12\x18\n" +
+	"\ameeting\x18\x01 \x01(\tR\ameeting\x122\n" +
+	"\x04spec\x18\x02 \x01(\v2\x1e.superstep.control.v1.NetbenchR\x04spec\x12?\n" +
+	"\n" +
+	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
+	"placements\" \n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"!\n" +
 	"\vValuesChunk\x12\x12\n" +
@@ -6221,7 +6383,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xe5\x03\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xa1\x04\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -6235,10 +6397,16 @@ const file_control_proto_rawDesc = "" +
 	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
-	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x1a=\n" +
+	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
+	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb3\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\x01\n" +
+	"\bNetbench\x12\x14\n" +
+	"\x05sizes\x18\x01 \x03(\x04R\x05sizes\x12 \n" +
+	"\vcollectives\x18\x02 \x03(\tR\vcollectives\x12\x1c\n" +
+	"\talgorithm\x18\x03 \x01(\tR\talgorithm\x12 \n" +
+	"\vrepetitions\x18\x04 \x01(\rR\vrepetitions\"\xb3\x01\n" +
 	"\bGraph500\x12\x14\n" +
 	"\x05scale\x18\x01 \x01(\rR\x05scale\x12\x1f\n" +
 	"\vedge_factor\x18\x02 \x01(\rR\n" +
@@ -6463,7 +6631,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -6510,42 +6678,44 @@ var file_control_proto_goTypes = []any{
 	(*Judge)(nil),                 // 42: superstep.control.v1.Judge
 	(*BenchmarkReport)(nil),       // 43: superstep.control.v1.BenchmarkReport
 	(*Violation)(nil),             // 44: superstep.control.v1.Violation
-	(*Values)(nil),                // 45: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 46: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 47: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 48: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 49: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 50: superstep.control.v1.JobSpec
-	(*Graph500)(nil),              // 51: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 52: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 53: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 54: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 55: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 56: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 57: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 58: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 59: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 60: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 61: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 62: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 63: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 64: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 65: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 66: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 67: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 68: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 69: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 70: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 71: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 72: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 73: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 74: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 75: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 76: superstep.control.v1.StatusResponse
-	nil,                           // 77: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 78: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 79: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 80: google.protobuf.Timestamp
+	(*Measure)(nil),               // 45: superstep.control.v1.Measure
+	(*Values)(nil),                // 46: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 47: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 48: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 49: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 50: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 51: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 52: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 53: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 54: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 55: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 56: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 57: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 58: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 59: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 60: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 61: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 62: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 63: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 64: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 65: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 66: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 67: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 68: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 69: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 70: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 71: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 72: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 73: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 74: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 75: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 76: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 77: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 78: superstep.control.v1.StatusResponse
+	nil,                           // 79: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 80: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 81: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 82: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -6554,7 +6724,7 @@ var file_control_proto_depIdxs = []int32{
 	11,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	18,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	12,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	49,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	50,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	9,   // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	14,  // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	15,  // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
@@ -6563,112 +6733,116 @@ var file_control_proto_depIdxs = []int32{
 	23,  // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	29,  // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
 	31,  // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	45,  // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	47,  // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	48,  // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	46,  // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	48,  // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	49,  // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	26,  // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
 	37,  // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	22,  // 20: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	19,  // 21: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	24,  // 22: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	30,  // 23: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	32,  // 24: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	46,  // 25: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	27,  // 26: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	43,  // 27: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	20,  // 28: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	21,  // 29: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	20,  // 30: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	28,  // 31: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	77,  // 32: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	25,  // 33: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	20,  // 34: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	28,  // 35: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	33,  // 36: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	34,  // 37: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	35,  // 38: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	36,  // 39: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	38,  // 40: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	39,  // 41: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	40,  // 42: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	41,  // 43: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	42,  // 44: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	51,  // 45: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	20,  // 46: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	28,  // 47: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	25,  // 48: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	28,  // 49: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	44,  // 50: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	80,  // 51: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	78,  // 52: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	21,  // 53: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	25,  // 54: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	51,  // 55: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	53,  // 56: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	53,  // 57: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	44,  // 58: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	50,  // 59: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 60: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	80,  // 61: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	80,  // 62: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	80,  // 63: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	52,  // 64: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	50,  // 65: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	54,  // 66: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	80,  // 67: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	54,  // 68: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	62,  // 69: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	49,  // 70: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,   // 71: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	61,  // 72: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	80,  // 73: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	33,  // 74: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	79,  // 75: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21,  // 76: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21,  // 77: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 78: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20,  // 79: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	9,   // 80: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	67,  // 81: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 82: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	72,  // 83: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	72,  // 84: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	67,  // 85: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	54,  // 86: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	80,  // 87: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 88: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,   // 89: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	55,  // 90: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	56,  // 91: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	58,  // 92: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	59,  // 93: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	63,  // 94: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	64,  // 95: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	66,  // 96: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	68,  // 97: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	70,  // 98: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	71,  // 99: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	73,  // 100: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	75,  // 101: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 102: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13,  // 103: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	54,  // 104: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	57,  // 105: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	54,  // 106: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	60,  // 107: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	54,  // 108: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	65,  // 109: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	67,  // 110: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	69,  // 111: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	67,  // 112: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	67,  // 113: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	74,  // 114: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	76,  // 115: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	102, // [102:116] is the sub-list for method output_type
-	88,  // [88:102] is the sub-list for method input_type
-	88,  // [88:88] is the sub-list for extension type_name
-	88,  // [88:88] is the sub-list for extension extendee
-	0,   // [0:88] is the sub-list for field type_name
+	45,  // 21: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	19,  // 22: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	24,  // 23: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	30,  // 24: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	32,  // 25: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	47,  // 26: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	27,  // 27: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	43,  // 28: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	20,  // 29: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	21,  // 30: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	20,  // 31: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	28,  // 32: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	79,  // 33: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	25,  // 34: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	20,  // 35: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	28,  // 36: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	33,  // 37: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	34,  // 38: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	35,  // 39: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	36,  // 40: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	38,  // 41: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	39,  // 42: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	40,  // 43: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	41,  // 44: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	42,  // 45: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	53,  // 46: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	20,  // 47: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	28,  // 48: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	25,  // 49: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	28,  // 50: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	44,  // 51: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	52,  // 52: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	20,  // 53: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	82,  // 54: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	80,  // 55: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	21,  // 56: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	25,  // 57: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	53,  // 58: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	52,  // 59: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	55,  // 60: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	55,  // 61: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	44,  // 62: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	51,  // 63: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 64: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	82,  // 65: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	82,  // 66: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	82,  // 67: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	54,  // 68: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	51,  // 69: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	56,  // 70: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	82,  // 71: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	56,  // 72: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	64,  // 73: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	50,  // 74: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,   // 75: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	63,  // 76: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	82,  // 77: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	33,  // 78: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	81,  // 79: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21,  // 80: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21,  // 81: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	9,   // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	69,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 86: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	74,  // 87: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	74,  // 88: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	69,  // 89: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	56,  // 90: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	82,  // 91: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 92: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,   // 93: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	57,  // 94: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	58,  // 95: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	60,  // 96: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	61,  // 97: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	65,  // 98: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	66,  // 99: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	68,  // 100: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	70,  // 101: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	72,  // 102: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	73,  // 103: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	75,  // 104: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	77,  // 105: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 106: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	13,  // 107: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
+	56,  // 108: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	59,  // 109: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	56,  // 110: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	62,  // 111: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	56,  // 112: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	67,  // 113: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	69,  // 114: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	71,  // 115: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	69,  // 116: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	69,  // 117: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	76,  // 118: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	78,  // 119: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	106, // [106:120] is the sub-list for method output_type
+	92,  // [92:106] is the sub-list for method input_type
+	92,  // [92:92] is the sub-list for extension type_name
+	92,  // [92:92] is the sub-list for extension extendee
+	0,   // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -6700,6 +6874,7 @@ func file_control_proto_init() {
 		(*Command_Locate)(nil),
 		(*Command_Benchmark)(nil),
 		(*Command_Meet)(nil),
+		(*Command_Measure)(nil),
 	}
 	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*Report_Load)(nil),
@@ -6717,7 +6892,7 @@ func file_control_proto_init() {
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[56].OneofWrappers = []any{
+	file_control_proto_msgTypes[58].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -6730,7 +6905,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   76,
+			NumMessages:   78,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

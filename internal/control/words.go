@@ -22,9 +22,12 @@ func (s JobState) Ended() bool {
 	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED
 }
 
-// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator.
+// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator; and of a job without one what it
+// is about.
 func (s *JobSpec) Origin() string {
 	switch g := s.GetGraph500(); {
+	case s.GetNetbench() != nil:
+		return "the network"
 	case s.GetGraph() != "":
 		return s.Graph
 	case g == nil:

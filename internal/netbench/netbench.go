@@ -26,6 +26,9 @@ const (
 	Raw    collective.Algorithm = "raw"    // by a TCP connection that carries nothing but the bytes
 )
 
+// MaxSize bounds sizes: more than a rank may hold is left out anyhow.
+const MaxSize = 1 << 30
+
 // Options says what to measure. All ranks must be given the same.
 type Options struct {
 	Tag uint32
@@ -88,8 +91,8 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("no algorithm %q of %v", o.Algorithm, o.Collectives))
 	}
 	for i, n := range o.Sizes {
-		if n < 0 || i > 0 && n <= o.Sizes[i-1] {
-			errs = append(errs, fmt.Errorf("sizes must rise from 0 or more: %v", o.Sizes))
+		if n < 0 || n > MaxSize || i > 0 && n <= o.Sizes[i-1] {
+			errs = append(errs, fmt.Errorf("sizes must rise from 0 or more, to %d at most: %v", MaxSize, o.Sizes))
 			break
 		}
 	}
@@ -127,6 +130,9 @@ func Run(ctx context.Context, link collective.Link, model *collective.Model, o O
 	defer b.disconnect()
 	tasks := b.tasks()
 	done := 0
+	if o.Progress != nil {
+		o.Progress(0, len(tasks))
+	}
 	for _, list := range tasks {
 		points, err := b.points(ctx, list)
 		if err != nil {

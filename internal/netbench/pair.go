@@ -2,6 +2,8 @@ package netbench
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -25,16 +27,7 @@ func (b *bench) connect(ctx context.Context) (why string, err error) {
 	case last:
 		why, err = b.listen(ctx)
 	case 0:
-		var address []byte
-		if address, err = link.Receive(ctx, last, b.Tag); err != nil {
-			return "", err
-		}
-		if len(address) > 0 {
-			d := net.Dialer{Timeout: connectTimeout}
-			if b.raw, err = d.DialContext(ctx, "tcp", string(address)); err != nil {
-				why = err.Error()
-			}
-		}
+		why, err = b.dial(ctx, last)
 	}
 	if err == nil {
 		why, err = b.agree(ctx, why)
@@ -45,6 +38,28 @@ func (b *bench) connect(ctx context.Context) (why string, err error) {
 	return why, err
 }
 
+// secretSize is the bytes of what rank 0 says first on the raw connection, which the last rank told it by the link: so that
+// nobody else is taken for it.
+const secretSize = 16
+
+// dial is rank 0's side of connect.
+func (b *bench) dial(ctx context.Context, last int) (why string, err error) {
+	told, err := b.g.Link().Receive(ctx, last, b.Tag)
+	if err != nil || len(told) < secretSize {
+		return "", err // the last rank says why
+	}
+	d := net.Dialer{Timeout: connectTimeout}
+	if b.raw, err = d.DialContext(ctx, "tcp", string(told[secretSize:])); err != nil {
+		return err.Error(), nil
+	}
+	_ = b.raw.SetDeadline(time.Now().Add(connectTimeout)) // if it cannot be set, the write fails
+	if _, err := b.raw.Write(told[:secretSize]); err != nil {
+		return err.Error(), nil
+	}
+	_ = b.raw.SetDeadline(time.Time{})
+	return "", nil
+}
+
 // listen is the last rank's side of connect.
 func (b *bench) listen(ctx context.Context) (why string, err error) {
 	link := b.g.Link()
@@ -53,14 +68,26 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 		return refused.Error(), link.Send(ctx, 0, b.Tag, nil)
 	}
 	defer l.Close()
-	_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(connectTimeout))
-	if err := link.Send(ctx, 0, b.Tag, []byte(l.Addr().String())); err != nil {
+	end := time.Now().Add(connectTimeout)
+	_ = l.(*net.TCPListener).SetDeadline(end)
+	secret := make([]byte, secretSize)
+	rand.Read(secret) // it never fails
+	if err := link.Send(ctx, 0, b.Tag, append(secret, l.Addr().String()...)); err != nil {
 		return "", err
 	}
-	if b.raw, err = l.Accept(); err != nil {
-		return err.Error(), nil
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err.Error(), nil
+		}
+		_ = c.SetDeadline(end)
+		said := make([]byte, secretSize)
+		if _, err := io.ReadFull(c, said); err == nil && hmac.Equal(said, secret) {
+			b.raw = c
+			return "", c.SetDeadline(time.Time{})
+		}
+		c.Close() // a stranger
 	}
-	return "", nil
 }
 
 // agree returns the first reason that a rank has.
@@ -156,7 +183,8 @@ func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(t
 
 // bound makes what is done on the raw connection end with ctx; the function it returns ends that.
 func (b *bench) bound(ctx context.Context) func() {
-	stop := context.AfterFunc(ctx, func() { _ = b.raw.SetDeadline(time.Now()) })
+	raw := b.raw
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Now()) }) // when the connection may be closed already
 	return func() { stop() }
 }
 

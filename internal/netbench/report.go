@@ -14,9 +14,12 @@ import (
 
 // Report is what Run found.
 type Report struct {
-	Ranks  int               `json:"ranks"`
-	Model  *collective.Model `json:"model"` // fitted, by which Points are predicted
-	Points []Point           `json:"points"`
+	Ranks int `json:"ranks"`
+	// Workers names the ranks, and Sites says where they are; nil when they have no names, or all are at one site.
+	Workers []string          `json:"workers,omitempty"`
+	Sites   []string          `json:"sites,omitempty"`
+	Model   *collective.Model `json:"model"` // fitted, by which Points are predicted
+	Points  []Point           `json:"points"`
 	// NoRaw says why there are no raw measurements though they were wanted.
 	NoRaw string `json:"no_raw,omitempty"`
 	// Shares has an entry for each size that was measured by the link and raw.
@@ -65,6 +68,18 @@ type Accuracy struct {
 	Most       float64               `json:"most_error"`
 	// MostLarge is the greatest error from 4 KiB on, the sizes Matsumoto15 gives it for.
 	MostLarge float64 `json:"most_error_4096"`
+}
+
+// Validate reports whether a report that came from elsewhere is whole.
+func (r *Report) Validate() error {
+	m := r.Model
+	switch {
+	case m == nil || r.Ranks < 1 || m.Ranks != r.Ranks || len(m.Pairs) != r.Ranks*r.Ranks:
+		return fmt.Errorf("a report of %d ranks without a model of them", r.Ranks)
+	case m.Sites != nil && len(m.Sites) != r.Ranks || r.Workers != nil && len(r.Workers) != r.Ranks || r.Sites != nil && len(r.Sites) != r.Ranks:
+		return fmt.Errorf("a report of %d ranks with the names of %d and the sites of %d", r.Ranks, len(r.Workers), max(len(m.Sites), len(r.Sites)))
+	}
+	return nil
 }
 
 // fill takes the times of repetitions, each of so many messages one after another.
@@ -200,10 +215,7 @@ func (r *Report) JSON(w io.Writer) error {
 // Text writes the report as tables: the fitted pairs, and for each collective time, bandwidth and error by size.
 func (r *Report) Text(w io.Writer) error {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%d ranks", r.Ranks)
-	if r.Model.Sites != nil {
-		fmt.Fprintf(&s, " at sites %v", r.Model.Sites)
-	}
+	s.WriteString(r.who())
 	s.WriteString("\n\nT = alpha n + beta by pair, fitted\n")
 	t := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "from\tto\t1/alpha\tbeta\tgap\t")
@@ -221,6 +233,31 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
+// who says between whom it was measured.
+func (r *Report) who() string {
+	if r.Workers == nil {
+		if r.Model.Sites != nil {
+			return fmt.Sprintf("%d ranks at sites %v", r.Ranks, r.Model.Sites)
+		}
+		return fmt.Sprintf("%d ranks", r.Ranks)
+	}
+	list := slices.Clone(r.Workers)
+	for i, site := range r.Sites {
+		if site != "" {
+			list[i] += " at " + site
+		}
+	}
+	return fmt.Sprintf("%d workers: %s", r.Ranks, strings.Join(list, ", "))
+}
+
+// name is what a rank is called.
+func (r *Report) name(rank int) string {
+	if r.Workers == nil {
+		return fmt.Sprint(rank)
+	}
+	return r.Workers[rank]
+}
+
 const mostPairs = 12 // in the table; more are summed up
 
 type pairRow struct {
@@ -235,7 +272,7 @@ func (r *Report) pairs() []pairRow {
 	for from := range r.Ranks {
 		for to := from + 1; to < r.Ranks; to++ {
 			p := r.Model.Pair(from, to)
-			rows = append(rows, pairRow{fmt.Sprint(from), fmt.Sprint(to), p})
+			rows = append(rows, pairRow{r.name(from), r.name(to), p})
 			level := 0
 			if r.Model.Sites != nil && r.Model.Sites[from] != r.Model.Sites[to] {
 				level = 1

@@ -158,6 +158,10 @@ func (x *toyWorkers) Benchmark(context.Context, worker.Task, *control.BenchmarkS
 	return nil, errors.New("a toy has no benchmark")
 }
 
+func (x *toyWorkers) Measure(context.Context, worker.Task, *control.Measure, func([]byte) error) error {
+	return errors.New("a toy measures nothing")
+}
+
 func (x *toyWorkers) Values(_ context.Context, t worker.Task, _ *control.Values, emit func([]byte) error) error {
 	x.mu.Lock()
 	p := x.jobs[held(t, t.Job)]

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/netbench"
+)
+
+// onCluster reports whether the command line means a cluster.
+func (n *netbenchCommand) onCluster() bool { return n.flags.Changed("master") || n.detach }
+
+// fits refuses flags that make no sense where it is to be measured.
+func (n *netbenchCommand) fits() error {
+	if !n.onCluster() {
+		if name, ok := changed(n.flags, []string{"token-file", "retry-for"}); ok {
+			return usagef("--%s is of measurements on a cluster: give --master too", name)
+		}
+		return nil
+	}
+	if n.flags.Changed("workers") {
+		return usagef("--workers is of processes on this machine: on a cluster it is measured between all workers")
+	}
+	if name, ok := changed(n.flags, []string{"json", "svg"}); ok && n.detach {
+		return usagef("--detach does not wait for the report: not with --%s; superstep watch shows it later, superstep result as JSON", name)
+	}
+	return nil
+}
+
+// executeOnCluster submits the measurement as a job, waits for it and prints its report.
+func (n *netbenchCommand) executeOnCluster(ctx context.Context, o netbench.Options) error {
+	measure := &control.Netbench{Algorithm: string(o.Algorithm), Repetitions: uint32(o.Least)}
+	for _, size := range o.Sizes {
+		measure.Sizes = append(measure.Sizes, uint64(size))
+	}
+	for _, c := range o.Collectives {
+		measure.Collectives = append(measure.Collectives, string(c))
+	}
+	spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: measure}
+	d := n.app.display()
+	defer d.done()
+	c, err := n.cluster.open(d.warn)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w := &waiting{app: n.app, display: d, client: c, run: func(ctx context.Context, w *waiting) error { return n.together(ctx, w, c, spec) }}
+	return w.execute(ctx)
+}
+
+// together submits the job and does what follows.
+func (n *netbenchCommand) together(ctx context.Context, w *waiting, c *client.Client, spec *control.JobSpec) error {
+	w.display.stage("submitting", 0, 0)
+	job, err := c.Submit(ctx, spec)
+	if connect.CodeOf(err) == connect.CodeInvalidArgument {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	w.submitted(job, true)
+	if n.detach && !w.told() {
+		_, err := fmt.Fprintln(n.app.out, job.Id)
+		return err
+	}
+	if job, err = (&followed{client: c, display: w.display, id: job.Id}).follow(ctx); err != nil {
+		return err
+	}
+	if err := w.ended(job); err != nil {
+		return err
+	}
+	w.display.done()
+	if err := outcome(job, false); err != nil {
+		return err
+	}
+	return n.fetch(ctx, c, job)
+}
+
+// fetch gets the report of a job that is done, and writes it.
+func (n *netbenchCommand) fetch(ctx context.Context, c *client.Client, job *control.Job) error {
+	var text bytes.Buffer
+	if _, err := c.Result(ctx, job.Id, &text); err != nil {
+		return err
+	}
+	report := new(netbench.Report)
+	if err := json.Unmarshal(text.Bytes(), report); err != nil {
+		return fmt.Errorf("the report of job %s: %w", job.Id, err)
+	}
+	if err := report.Validate(); err != nil {
+		return fmt.Errorf("the report of job %s: %w", job.Id, err)
+	}
+	return n.write(report)
+}

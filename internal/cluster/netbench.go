@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/netbench/ranks"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// What a netbench may ask of a worker.
+const (
+	mostSizes       = 64
+	mostRepetitions = 1_000_000
+)
+
+// measuresOf is what a job wants to be measured.
+func measuresOf(s *control.Netbench) netbench.Options {
+	o := netbench.Options{Algorithm: collective.Algorithm(s.GetAlgorithm()), Least: int(s.GetRepetitions()), Most: int(s.GetRepetitions())}
+	for _, n := range s.GetSizes() {
+		o.Sizes = append(o.Sizes, int(min(n, netbench.MaxSize+1)))
+	}
+	for _, c := range s.GetCollectives() {
+		o.Collectives = append(o.Collectives, collective.Collective(c))
+	}
+	return o
+}
+
+// checkNetbench refuses measurements that cannot be.
+func checkNetbench(s *control.Netbench) error {
+	if n := len(s.Sizes); n > mostSizes {
+		return fmt.Errorf("found %d sizes, expected at most %d", n, mostSizes)
+	}
+	if s.Repetitions > mostRepetitions {
+		return fmt.Errorf("repetitions: found %d, expected at most %d", s.Repetitions, mostRepetitions)
+	}
+	return measuresOf(s).Validate()
+}
+
+// Measure measures the network between the workers that have met. The first emits the report. Their session stays until
+// all have ended: they do not at the same time, and it ends with the job.
+func (x *Executor) Measure(ctx context.Context, t worker.Task, m *control.Measure, emit func([]byte) error) error {
+	x.mu.Lock()
+	session := x.meetings[m.Meeting]
+	x.mu.Unlock()
+	if session == nil {
+		return fmt.Errorf("worker %s did not meet others to measure", x.options.Name)
+	}
+	link, layout := session.Link(), layoutOf(m.Placements)
+	if len(layout.Workers) != link.Size() {
+		return fmt.Errorf("worker %s met %d workers, and is to measure between %d", x.options.Name, link.Size(), len(layout.Workers))
+	}
+	names, labels := make([]string, link.Size()), make([]string, link.Size())
+	for _, p := range m.Placements {
+		rank := layout.Owner[p.Partition]
+		names[rank], labels[rank] = p.Worker, p.Site
+	}
+	o := measuresOf(m.Spec)
+	if host, _, err := net.SplitHostPort(layout.Workers[link.Size()-1].Addr); err == nil {
+		o.Raw = net.JoinHostPort(host, "0")
+	}
+	report, err := ranks.Measure(ctx, link, sitesOf(labels), o, func(name string, done, all int) {
+		if link.Rank() == 0 { // the others are as far
+			t.Progress(name, int64(done), int64(all))
+		}
+	})
+	if err != nil {
+		return lost(x.options.Name, cmp.Or(session.Err(), err)) // the cause, not what it led to
+	}
+	if link.Rank() != 0 {
+		return nil
+	}
+	if report.Workers = names; report.Model.Sites != nil {
+		report.Sites = labels
+	}
+	var text bytes.Buffer
+	if err := report.JSON(&text); err != nil {
+		return err
+	}
+	return emit(text.Bytes())
+}
+
+// sitesOf numbers the sites of workers, by their labels; nil when all have the same.
+func sitesOf(labels []string) []int {
+	var known []string
+	sites := make([]int, len(labels))
+	for i, label := range labels {
+		if sites[i] = slices.Index(known, label); sites[i] < 0 {
+			sites[i] = len(known)
+			known = append(known, label)
+		}
+	}
+	if len(known) < 2 {
+		return nil
+	}
+	return sites
+}

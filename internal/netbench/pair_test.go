@@ -1,0 +1,79 @@
+package netbench
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// pairs makes the benches of two ranks.
+func pairs(t *testing.T) [2]*bench {
+	t.Helper()
+	var both [2]*bench
+	m := collective.NewMemory(2, nil)
+	for rank := range both {
+		g, err := collective.NewGroup(m.Link(rank), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[rank] = &bench{Options: Options{Raw: "127.0.0.1:0"}, g: g}
+	}
+	return both
+}
+
+// TestStrangersAreNotMeasured: who connects without the secret is sent away, and rank 0 is waited for.
+func TestStrangersAreNotMeasured(t *testing.T) {
+	both := pairs(t)
+	heard := make(chan string, 1)
+	go func() {
+		why, err := both[1].listen(t.Context())
+		if err != nil {
+			why = err.Error()
+		}
+		heard <- why
+	}()
+	told, err := both[0].g.Link().Receive(t.Context(), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := string(told[secretSize:])
+	stranger, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	if _, err := stranger.Write(make([]byte, secretSize)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Read(make([]byte, 1)); err == nil {
+		t.Error("a stranger was answered")
+	}
+	if err := both[1].g.Link().Send(t.Context(), 0, 0, told); err != nil { // again, for dial
+		t.Fatal(err)
+	}
+	if why, err := both[0].dial(t.Context(), 1); why != "" || err != nil {
+		t.Errorf("dial: %s, %v", why, err)
+	}
+	defer both[0].disconnect()
+	if why := <-heard; why != "" {
+		t.Errorf("listen: %s", why)
+	}
+	both[1].disconnect()
+}
+
+// TestRawConnectionMayBeGoneWhenTheContextEnds: what bounds a read outlives it.
+func TestRawConnectionMayBeGoneWhenTheContextEnds(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	b := &bench{raw: near}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := b.bound(ctx)
+	b.disconnect()
+	cancel()
+	if _, err := near.Read(make([]byte, 1)); err == nil {
+		t.Error("a closed connection was read")
+	}
+	stop()
+}

@@ -1,0 +1,137 @@
+package testcluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/master"
+)
+
+func (c *Cluster) netbench(t testing.TB, n *control.Netbench) *control.Job {
+	t.Helper()
+	return c.submitSpec(t, &control.JobSpec{Program: control.NetbenchProgram, Netbench: n})
+}
+
+// result fetches what a job computed.
+func (c *Cluster) kept(t testing.TB, id string) []byte {
+	t.Helper()
+	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: id}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var all bytes.Buffer
+	for stream.Receive() {
+		all.Write(stream.Msg().Data)
+	}
+	if stream.Err() != nil {
+		t.Fatal(stream.Err())
+	}
+	return all.Bytes()
+}
+
+// TestNetbench measures between the workers of a cluster with two sites, whose labels make them.
+func TestNetbench(t *testing.T) {
+	c := Run(t, 2, 1, master.Options{}, programs()...)
+	c.Worker.About = proto.CloneOf(c.Worker.About)
+	c.Worker.About.Site = "far"
+	c.StartWorker("w2")
+	c.StartWorker("w3")
+	c.Await(4)
+	far := 0
+	j, words := c.watch(t, c.netbench(t, &control.Netbench{
+		Sizes: []uint64{64, 32 << 10}, Collectives: []string{"point-to-point", "stream", "broadcast", "allreduce"}, Repetitions: 2,
+	}).Id, func(e *control.JobEvent) {
+		if p := e.GetProgress(); p.GetStage() == "measuring" {
+			far = max(far, int(p.Total))
+		}
+	})
+	if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued loading running") || j.RunSeconds <= 0 || far != 8 {
+		t.Fatalf("%v: %s; %s; %v, %d", j.State.Word(), j.Reason, words, j.RunSeconds, far)
+	}
+	var r netbench.Report
+	text := c.kept(t, j.Id)
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.Workers, []string{"w0", "w1", "w2", "w3"}) || !slices.Equal(r.Sites, []string{"", "", "far", "far"}) || !slices.Equal(r.Model.Sites, []int{0, 0, 1, 1}) {
+		t.Errorf("%v at %v, %v", r.Workers, r.Sites, r.Model.Sites)
+	}
+	want := 2 * (2 + 2 + len(collective.Algorithms(collective.Broadcast)) + len(collective.Algorithms(collective.Allreduce)))
+	if len(r.Points) != want || len(r.Shares) != 4 || uint64(len(text)) != j.ResultBytes {
+		t.Errorf("%d points of %d, %d shares; %d bytes of %d", len(r.Points), want, len(r.Shares), len(text), j.ResultBytes)
+	}
+	two := slices.ContainsFunc(r.Points, func(p netbench.Point) bool {
+		return p.Algorithm == collective.Sites && p.Seconds > 0 && p.Predicted > 0
+	})
+	if !two {
+		t.Error("the algorithm of two levels was not measured")
+	}
+	c.works(t, 4)
+	c.holdsOnly(t, 0)
+}
+
+func TestNetbenchRefusals(t *testing.T) {
+	c := Run(t, 1, 1, master.Options{}, programs()...)
+	for want, change := range map[string]func(s *control.JobSpec){
+		"has the program netbench, neither graph":  func(s *control.JobSpec) { s.Graph = "g" },
+		"has the program netbench, neither graph ": func(s *control.JobSpec) { s.Program = "bfs" },
+		"and no grid":                 func(s *control.JobSpec) { s.Rows, s.Columns = 2, 2 },
+		`no collective "scan"`:        func(s *control.JobSpec) { s.Netbench.Collectives = []string{"scan"} },
+		`no algorithm "quick"`:        func(s *control.JobSpec) { s.Netbench.Algorithm = "quick" },
+		"sizes must rise":             func(s *control.JobSpec) { s.Netbench.Sizes = []uint64{1 << 63} },
+		"found 65 sizes":              func(s *control.JobSpec) { s.Netbench.Sizes = make([]uint64, 65) },
+		"repetitions: found 10000000": func(s *control.JobSpec) { s.Netbench.Repetitions = 1e7 },
+	} {
+		spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: &control.Netbench{}}
+		change(spec)
+		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("found %v, want %q", err, want)
+		}
+	}
+	j, _ := c.watch(t, c.netbench(t, &control.Netbench{}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "one worker has nobody to measure with") {
+		t.Errorf("with one worker: %v: %s", j.State.Word(), j.Reason)
+	}
+}
+
+// TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a worker.
+func TestNetbenchEnds(t *testing.T) {
+	c := Run(t, 3, 1, master.Options{}, programs()...)
+	for _, how := range []string{"cancelled", "failed"} {
+		id := c.netbench(t, &control.Netbench{Repetitions: 1e6}).Id
+		acted := false
+		began := time.Now()
+		j, _ := c.watch(t, id, func(e *control.JobEvent) {
+			if acted || e.GetProgress().GetStage() != "measuring" {
+				return
+			}
+			if acted = true; how == "failed" {
+				c.Kill("w2")
+			} else {
+				c.cancel(t, id)
+			}
+		})
+		want := map[string]string{"cancelled": "cancelled by a client", "failed": "w2"}[how]
+		if j.State.Word() != how || !strings.Contains(j.Reason, want) || time.Since(began) > 20*time.Second {
+			t.Errorf("%s: %v after %v: %s", how, j.State.Word(), time.Since(began), j.Reason)
+		}
+	}
+	c.Await(2)
+	c.works(t, 2)
+	c.holdsOnly(t, 0)
+}

@@ -1,0 +1,26 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// netbench has the workers measure the network between them, all together. The report of the first is the result.
+func (r *run) netbench(ctx context.Context) error {
+	if len(r.team) < 2 {
+		return errors.New("one worker has nobody to measure with: start another with superstep worker --master ADDR")
+	}
+	err := r.server.meet(ctx, r.id, r.epoch, r.team, "meeting", &control.Meet{Graph: r.job.graph(), Placements: r.job.placements})
+	if err != nil {
+		return err
+	}
+	r.advance(control.JobState_JOB_STATE_RUNNING)
+	began := time.Now()
+	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
+	return r.keep(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
+		Meeting: r.job.graph(), Spec: r.spec.Netbench, Placements: r.job.placements,
+	}}})
+}
