@@ -26,7 +26,9 @@ type Experiment struct {
 // All are the experiments there are.
 var All = []Experiment{
 	{"messages", "messages one by one, or one for each partition with a bitmap", "Ueno13, tables 1 and 2", 18, messages},
+	{"grids", "pairs to all, bits to all, and grids, as machines grow", "Ueno11, figures 5 and 7; Nakao20, tables 4 and 5", 18, grids},
 	{"switch", "push or pull as the model says, by Beamer's rule, and always one", "Ueno13, 7; Nakao20, 2.1, figure 1", 18, direction},
+	{"encoding", "who sent, as bits, as positions, or as is shorter", "Nakao20, 3.5.2, table 5", 18, encoding},
 }
 
 // Find returns the experiment of a name.

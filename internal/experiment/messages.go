@@ -80,7 +80,7 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 		name string
 		make func(o engine.Options) (way, func(), error)
 	}{{"pagerank", p.pagerank}, {"bfs", p.bfs}} {
-		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: bytesText}}
+		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 		var ways []way
 		counts := make([]traffic, len(manners))
 		for i, m := range manners {
@@ -254,5 +254,3 @@ func (b *bench) sent(ctx context.Context, g *graph.Graph, o engine.Options) (int
 	}
 	return outcome.Sent, nil
 }
-
-func bytesText(v float64) string { return Bytes.text(v) }
