@@ -161,7 +161,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	options := control.HandlerOptions(s.options.Token, s.TurnAway)
 	mux.Handle(control.NewWorkersHandler(s, options...))
-	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.turnAway, s.serveSession))
+	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
 	mux.Handle(control.NewClusterHandler(s, options...))
 	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)
