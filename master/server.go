@@ -47,6 +47,8 @@ type Options struct {
 	// Metrics answers at /metrics, or is nil. MetricsToken opens that and nothing else.
 	Metrics      http.Handler
 	MetricsToken control.Token
+	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.
+	Page func(s *Server) http.Handler
 	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
 	// does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
@@ -157,12 +159,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
-	options := control.HandlerOptions(s.options.Token, s.turnAway)
+	options := control.HandlerOptions(s.options.Token, s.TurnAway)
 	mux.Handle(control.NewWorkersHandler(s, options...))
 	mux.Handle(control.NewClusterHandler(s, options...))
-	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.turnAway, s.options.Token))
+	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)
-	server := control.NewHTTPServer(mux, s.ctx)
+	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
 	s.health.Ready()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -193,7 +195,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-func (s *Server) turnAway() {
+// TurnAway counts a request that was refused.
+func (s *Server) TurnAway() {
 	_ = s.event(func() error { s.turned++; return nil })
 }
 

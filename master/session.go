@@ -237,12 +237,7 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 			_ = s.event(func() error { s.stale++; return nil })
 		}
 	case *control.FromWorker_Progress:
-		s.mu.Lock()
-		j := s.journals[body.Progress.Job]
-		s.mu.Unlock()
-		if j != nil {
-			j.tell(w.name, body.Progress)
-		}
+		s.advanced(w.name, body.Progress)
 	case *control.FromWorker_Log:
 		body.Log.Worker = w.name
 		s.append(body.Log.Job, &control.JobEvent{Body: &control.JobEvent_Log{Log: body.Log}})

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/experiment"
+	"github.com/superstep-go/superstep/internal/graphio"
+)
+
+// experimentCommand is `superstep experiment`.
+type experimentCommand struct {
+	app                    *app
+	scale, repeat, threads int
+	csv, json, svg, output string
+}
+
+// every is the name that stands for all experiments.
+const every = "all"
+
+func (a *app) experiment() *cobra.Command {
+	e := &experimentCommand{app: a}
+	var list strings.Builder
+	for _, x := range experiment.All {
+		fmt.Fprintf(&list, "  %-12s %s\n  %-12s %s; SCALE %d\n", x.Name, x.Title, "", x.Paper, x.Scale)
+	}
+	cmd := &cobra.Command{
+		Use:   "experiment NAME",
+		Short: "Repeat a comparison of the papers",
+		Long: `Repeat a comparison of the papers on this engine: a graph is run in the ways that the paper compares, by turns, every
+result is checked, and a table says what each took and sent. docs/experiments.md shows what came out, beside the papers' figures.
+
+` + list.String() + `  ` + fmt.Sprintf("%-12s", every) + ` all of them, one after the other
+
+--output DIR writes every table of an experiment as NAME.csv and NAME-TABLE.csv, all of it as NAME.json, and the figure as NAME.svg.`,
+		Example: `  superstep experiment switch
+  superstep experiment messages --scale 20 --csv messages.csv --svg messages.svg
+  superstep experiment all --output figures`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected the name of one experiment, or all: %s", strings.Join(experimentNames(), ", "))
+			}
+			return nil
+		},
+		ValidArgsFunction: firstOf(func(string) []string { return experimentNames() }),
+		RunE:              func(cmd *cobra.Command, args []string) error { return e.execute(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&e.scale, "scale", 0, "of graphs of up to 2^`S` vertices (default: the experiment's own)")
+	cmd.Flags().IntVar(&e.repeat, "repeat", 5, "time `N` rounds")
+	threadsFlag(cmd, &e.threads)
+	cmd.Flags().StringVar(&e.csv, "csv", "", "write the table as CSV to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&e.json, "json", "", "write all tables as JSON to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&e.svg, "svg", "", "draw the figure into `FILE`")
+	cmd.Flags().StringVar(&e.output, "output", "", "write tables and figures into the directory `DIR`")
+	nothing(cmd, "scale", "repeat")
+	return cmd
+}
+
+func experimentNames() []string {
+	var names []string
+	for _, x := range experiment.All {
+		names = append(names, x.Name)
+	}
+	return append(names, every)
+}
+
+func (e *experimentCommand) execute(ctx context.Context, name string) error {
+	run := experiment.All
+	if name != every {
+		x, err := experiment.Find(name)
+		if err != nil {
+			return usageError{err}
+		}
+		run = []experiment.Experiment{x}
+	} else if e.csv != "" || e.json != "" || e.svg != "" {
+		return usagef("--csv, --json and --svg are for one experiment: expected --output DIR")
+	}
+	switch {
+	case e.scale != 0 && (e.scale < experiment.LeastScale || e.scale > experiment.MostScale):
+		return usagef("--scale: found %d, expected %d to %d", e.scale, experiment.LeastScale, experiment.MostScale)
+	case e.repeat < 1 || e.repeat > experiment.MostRepeat:
+		return usagef("--repeat: found %d, expected 1 to %d", e.repeat, experiment.MostRepeat)
+	case e.svg == "-":
+		return usagef("--svg -: expected the name of a file")
+	}
+	if err := apart("", "--csv", e.csv, "--json", e.json, "--svg", e.svg); err != nil {
+		return err
+	}
+	if err := writable(e.csv, e.json, e.svg); err != nil {
+		return err
+	}
+	if e.output != "" {
+		if err := os.MkdirAll(e.output, 0o755); err != nil {
+			var path *os.PathError
+			if errors.As(err, &path) {
+				err = path.Err
+			}
+			return fmt.Errorf("cannot make %s: %w", e.output, err)
+		}
+	}
+	team, err := (&runFlags{threads: e.threads}).team()
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	for i, x := range run {
+		if i > 0 {
+			fmt.Fprintln(e.app.out)
+		}
+		progress := e.app.progress()
+		report, err := x.Run(ctx, experiment.Options{Scale: e.scale, Repeat: e.repeat, Team: team, Progress: progress.stage})
+		progress.done()
+		if err != nil {
+			return fmt.Errorf("experiment %w", err)
+		}
+		if err := e.write(report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *experimentCommand) write(r *experiment.Report) error {
+	if err := r.Text(e.app.text(e.csv, e.json)); err != nil {
+		return err
+	}
+	if e.csv == "-" {
+		if err := r.Tables[0].CSV(e.app.out); err != nil {
+			return err
+		}
+	} else if err := writeTo(e.csv, r.Tables[0].CSV); err != nil {
+		return err
+	}
+	if err := errors.Join(writeTo(e.svg, r.Figure.Write), e.app.writeJSON(e.json, r)); err != nil || e.output == "" {
+		return err
+	}
+	for i, t := range r.Tables {
+		name := r.Name
+		if i > 0 {
+			name += "-" + t.Name
+		}
+		if err := writeTo(filepath.Join(e.output, name+".csv"), t.CSV); err != nil {
+			return err
+		}
+	}
+	return errors.Join(writeTo(filepath.Join(e.output, r.Name+".svg"), r.Figure.Write), e.app.writeJSON(filepath.Join(e.output, r.Name+".json"), r))
+}
+
+// writeTo writes a file, if one is named.
+func writeTo(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	return graphio.WriteFile(path, 1, write)
+}

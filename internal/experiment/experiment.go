@@ -1,0 +1,124 @@
+// Package experiment repeats the comparisons of the papers on this engine: each runs a graph in the ways that a paper
+// compares, by turns, checks every result, and reports a table and a figure.
+//
+//	Experiment.Run -> source: input, roots, validator -> graphs in the layouts compared -> jobs in the ways compared
+//	               -> rounds by turns: seconds; a run that is recorded: messages and bytes -> Report
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/superstep-go/superstep/internal/figure"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// Experiment is one of the papers' comparisons.
+type Experiment struct {
+	Name  string
+	Title string // what is compared
+	Paper string // and where the papers do
+	Scale int    // of the largest graph, by default
+	run   func(ctx context.Context, b *bench) error
+}
+
+// All are the experiments there are.
+var All = []Experiment{
+	{"messages", "messages one by one, or one for each partition with a bitmap", "Ueno13, tables 1 and 2", 18, messages},
+	{"switch", "push or pull as the model says, by Beamer's rule, and always one", "Ueno13, 7; Nakao20, 2.1, figure 1", 18, direction},
+}
+
+// Find returns the experiment of a name.
+func Find(name string) (Experiment, error) {
+	names := ""
+	for _, e := range All {
+		if e.Name == name {
+			return e, nil
+		}
+		names += ", " + e.Name
+	}
+	return Experiment{}, fmt.Errorf("found experiment %q, expected all%s", name, names)
+}
+
+// Bounds of the options. Graphs of less than LeastScale have no room for the partitions that are compared.
+const (
+	LeastScale, MostScale = 8, 24
+	MostRepeat            = 1000
+)
+
+// Options say how large an experiment is.
+type Options struct {
+	// Scale is of the largest graph, 2^Scale vertices; 0 is the experiment's own.
+	Scale int
+	// Repeat is how many rounds are timed, 5 if 0.
+	Repeat int
+	// Team does the work; nil is one thread.
+	Team *parallel.Team
+	// Progress, if not nil, is told what is being done and how much of it.
+	Progress func(stage string, done, total int64)
+}
+
+// Report is what an experiment found.
+type Report struct {
+	Name    string   `json:"experiment"`
+	Title   string   `json:"title"`
+	Paper   string   `json:"paper"`
+	Scale   int      `json:"scale"`
+	Repeat  int      `json:"repeat"`
+	Threads int      `json:"threads"`
+	CPUs    int      `json:"cpus"`
+	Tables  []*Table `json:"tables"` // the first says it all; others have details
+	// Findings say in words what the tables show.
+	Findings []string      `json:"findings,omitempty"`
+	Figure   figure.Figure `json:"-"`
+}
+
+// bench is an experiment being run.
+type bench struct {
+	Options
+	report *Report
+}
+
+// Run runs the experiment. Every result is checked: one that is wrong is an error.
+func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Scale == 0 {
+		o.Scale = e.Scale
+	}
+	if o.Repeat == 0 {
+		o.Repeat = 5
+	}
+	if o.Scale < LeastScale || o.Scale > MostScale {
+		return nil, fmt.Errorf("SCALE %d: expected %d to %d", o.Scale, LeastScale, MostScale)
+	}
+	if o.Repeat < 1 || o.Repeat > MostRepeat {
+		return nil, fmt.Errorf("%d repetitions: expected 1 to %d", o.Repeat, MostRepeat)
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	b := &bench{o, &Report{
+		Name: e.Name, Title: e.Title, Paper: e.Paper, Scale: o.Scale, Repeat: o.Repeat, Threads: o.Team.Size(), CPUs: runtime.NumCPU(),
+	}}
+	b.report.Figure.Title = e.Name + ": " + e.Title
+	b.report.Figure.Subtitle = fmt.Sprintf("%s · SCALE %d, %d threads, medians of %d", e.Paper, o.Scale, o.Team.Size(), o.Repeat)
+	if err := e.run(ctx, b); err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	return b.report, nil
+}
+
+// table begins a table of the report.
+func (b *bench) table(name string, columns ...Column) *Table {
+	t := &Table{Name: name, Columns: columns}
+	b.report.Tables = append(b.report.Tables, t)
+	return t
+}
+
+// find adds a finding.
+func (b *bench) find(format string, args ...any) {
+	b.report.Findings = append(b.report.Findings, fmt.Sprintf(format, args...))
+}
+
+// panel adds a panel to the figure.
+func (b *bench) panel(p figure.Panel) { b.report.Figure.Panels = append(b.report.Figure.Panels, p) }

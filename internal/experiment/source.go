@@ -1,0 +1,162 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// source is the tuples of an undirected graph that is searched, in one layout or several.
+type source struct {
+	b         *bench
+	in        *edges.Input
+	validator *validate.Validator
+	roots     []uint64 // input vertices
+	parent    []uint32
+}
+
+// generated makes the tuples that a generator's text asks for.
+func (b *bench) generated(ctx context.Context, text string) (*edges.Input, generate.Generator, error) {
+	g, err := generate.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := generate.Input(ctx, g, generate.Options{
+		Team: b.Team, Progress: func(done, total int64) { b.Progress("generating "+text, done, total) },
+	})
+	return in, g, err
+}
+
+// open makes a graph that is to be searched from so many roots. What a generator says is directed is taken as undirected.
+func (b *bench) open(ctx context.Context, text string, roots int) (*source, error) {
+	in, g, err := b.generated(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	in.Directed = false
+	s := &source{b: b, in: in, parent: make([]uint32, in.Vertices), validator: validate.NewValidator(in.Edges, in.Vertices, b.Team)}
+	s.validator.Stop = ctx.Err
+	touched, err := touched(in)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	if k, ok := g.(generate.Kronecker); ok { // Graph500's
+		s.roots = k.Roots(roots, func(v uint64) bool { return bitmap.Get(touched, uint32(v)) })
+	} else { // spread over the graph
+		for i := range roots {
+			v := uint32(i * in.Vertices / roots)
+			for ; int(v) < in.Vertices && !bitmap.Get(touched, v); v++ {
+			}
+			if int(v) < in.Vertices {
+				s.roots = append(s.roots, uint64(v))
+			}
+		}
+	}
+	if len(s.roots) == 0 {
+		s.close()
+		return nil, fmt.Errorf("%s: no vertex has an edge to another", in.Name)
+	}
+	return s, nil
+}
+
+// touched returns the vertices with an edge that is no loop.
+func touched(in *edges.Input) ([]uint64, error) {
+	set := make([]uint64, bitmap.Words(in.Vertices))
+	var block edges.Block
+	for i := range edges.Blocks(in.Edges) {
+		if err := in.Edges.Read(i, &block); err != nil {
+			return nil, err
+		}
+		for j, u := range block.U[:block.N] {
+			if v := block.V[j]; u != v {
+				bitmap.Set(set, uint32(u))
+				bitmap.Set(set, uint32(v))
+			}
+		}
+	}
+	return set, nil
+}
+
+func (s *source) close() {
+	s.validator.Close()
+	s.in.Close()
+}
+
+// build makes lists of the tuples, as Graph500's kernel 1 does, in a layout.
+func (s *source) build(ctx context.Context, o graph.Options) (*graph.Graph, error) {
+	o.Duplicates, o.DropLoops, o.Team, o.Progress = graph.LeastDuplicate, true, s.b.Team, s.b.Progress
+	return graph.Build(ctx, s.in, o)
+}
+
+// searcher searches a graph in one way.
+type searcher struct {
+	source *source
+	g      *graph.Graph
+	job    *engine.Job[pregel.VertexID, pregel.VertexID]
+}
+
+// searcher makes one for a layout of the source.
+func (s *source) searcher(g *graph.Graph, o engine.Options) (*searcher, error) {
+	o.Team = s.b.Team
+	job, err := engine.NewJob(g, algorithms.BFS{}, o)
+	if err != nil {
+		return nil, err
+	}
+	return &searcher{s, g, job}, nil
+}
+
+func (x *searcher) close() { x.job.Close() }
+
+// search searches from a root and validates the tree by Graph500's rules. It returns the time of the search alone, and how
+// many tuples are in the component.
+func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *engine.Outcome, err error) {
+	id, _ := x.g.Find(root)
+	if err := x.job.Restart(algorithms.BFS{Source: id}); err != nil {
+		return 0, 0, nil, err
+	}
+	x.job.Prepare()
+	start := time.Now()
+	if o, err = x.job.Run(ctx); err != nil {
+		return 0, 0, nil, err
+	}
+	seconds = time.Since(start).Seconds()
+	s := x.source
+	s.b.Team.For(x.g.N, 1<<14, func(_, lo, hi int) {
+		for v := lo; v < hi; v++ {
+			s.parent[v] = validate.Unreached
+			if p := x.job.Value(pregel.VertexID(x.g.IDs[v])); p != pregel.None {
+				s.parent[v] = x.g.Order[p]
+			}
+		}
+	})
+	result, err := s.validator.BFS(root, s.parent)
+	if err != nil {
+		return 0, 0, nil, fmt.Errorf("search of %s from %d: %w", s.in.Name, root, err)
+	}
+	return seconds, result.Edges, o, nil
+}
+
+// round searches from every root: the mean time of a search, and the harmonic mean of TEPS.
+func (x *searcher) round(ctx context.Context) (sample, error) {
+	sum, each := 0.0, 0.0
+	for _, root := range x.source.roots {
+		seconds, tuples, _, err := x.search(ctx, root)
+		if err != nil {
+			return sample{}, err
+		}
+		sum += seconds
+		each += seconds / float64(tuples)
+	}
+	n := float64(len(x.source.roots))
+	return sample{sum / n, n / each}, nil
+}

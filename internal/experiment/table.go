@@ -1,0 +1,167 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+)
+
+// Unit is what a column's numbers count; people read them with prefixes, programs as they are.
+type Unit string
+
+// Units of columns.
+const (
+	Plain   Unit = ""     // names, and numbers of things
+	Seconds Unit = "s"    //
+	Bytes   Unit = "B"    //
+	TEPS    Unit = "TEPS" // edges a second, of the input's tuples in the component
+	Ratio   Unit = "1"    // over another row's, or a formula's
+)
+
+// Column is a column of a table.
+type Column struct {
+	Name    string `json:"name"`
+	Unit    Unit   `json:"unit,omitempty"`
+	Meaning string `json:"meaning"`
+}
+
+// Columns that many tables have.
+var (
+	secondsColumns = []Column{
+		{"seconds", Seconds, "median of the rounds"}, {"seconds_low", Seconds, "their first quartile"}, {"seconds_high", Seconds, "and their third"},
+	}
+	tepsColumn = Column{"teps", TEPS, "harmonic mean over the roots, median of the rounds"}
+)
+
+// Table is rows of strings, ints and float64s, a cell for each column.
+type Table struct {
+	Name    string
+	Columns []Column
+	Rows    [][]any
+}
+
+// add adds a row.
+func (t *Table) add(cells ...any) {
+	if len(cells) != len(t.Columns) {
+		panic(fmt.Sprintf("experiment: %d cells in a table of %d columns", len(cells), len(t.Columns)))
+	}
+	t.Rows = append(t.Rows, cells)
+}
+
+// Text writes the table for people.
+func (t *Table) Text(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, c := range t.Columns {
+		fmt.Fprintf(out, "%s\t", c.Name)
+	}
+	fmt.Fprintln(out)
+	for _, row := range t.Rows {
+		for i, cell := range row {
+			fmt.Fprintf(out, "%s\t", t.Columns[i].Unit.text(cell))
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+func (u Unit) text(cell any) string {
+	x, number := cell.(float64)
+	if n, ok := cell.(int); ok && u != Plain {
+		x, number = float64(n), true
+	}
+	switch {
+	case !number:
+		return fmt.Sprint(cell)
+	case u == Ratio:
+		return fmt.Sprintf("%.3f", x)
+	case u == Plain:
+		return fmt.Sprintf("%.4g", x)
+	default:
+		return prefixed(x) + string(u)
+	}
+}
+
+// prefixed writes a number with three digits and a prefix.
+func prefixed(x float64) string {
+	for _, p := range []struct {
+		unit   float64
+		prefix string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}} {
+		if x >= 0.9995*p.unit {
+			return fmt.Sprintf("%.3g %s", min(x/p.unit, 999e9), p.prefix)
+		}
+	}
+	return fmt.Sprintf("%.3g ", x)
+}
+
+// CSV writes a line of the columns' names, and one for each row.
+func (t *Table) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	line := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		line[i] = c.Name
+	}
+	if err := out.Write(line); err != nil {
+		return err
+	}
+	for _, row := range t.Rows {
+		for i, cell := range row {
+			line[i] = fmt.Sprint(cell)
+			if x, ok := cell.(float64); ok {
+				line[i] = strconv.FormatFloat(x, 'g', -1, 64)
+			}
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// MarshalJSON writes rows as objects, their keys in the order of the columns.
+func (t *Table) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	head, err := json.Marshal(struct {
+		Name    string   `json:"name"`
+		Columns []Column `json:"columns"`
+	}{t.Name, t.Columns})
+	if err != nil {
+		return nil, err
+	}
+	b.Write(head[:len(head)-1])
+	b.WriteString(`,"rows":[`)
+	for i, row := range t.Rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for j, cell := range row {
+			value, err := json.Marshal(cell)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", t.Name, t.Columns[j].Name, err)
+			}
+			fmt.Fprintf(&b, "%c%q:%s", "{,"[min(j, 1)], t.Columns[j].Name, value)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString("]}")
+	return b.Bytes(), nil
+}
+
+// Text writes the report for people: the first table, and what it shows.
+func (r *Report) Text(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s (%s)\nSCALE %d, %d threads on %d processors, medians of %d rounds by turns, every result checked\n\n",
+		r.Name, r.Title, r.Paper, r.Scale, r.Threads, r.CPUs, r.Repeat)
+	if err := r.Tables[0].Text(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, f := range r.Findings {
+		fmt.Fprintln(w, f)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func drawing(t *testing.T, f Figure) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+		t.Errorf("coordinates that are no numbers:\n%s", s)
+	}
+	return b.String()
+}
+
+// TestPointsAreWhereTheAxesSay: of a linear and a logarithmic axis.
+func TestPointsAreWhereTheAxesSay(t *testing.T) {
+	s := drawing(t, Figure{Panels: []Panel{{
+		Title: "a < b", X: Axis{Names: []string{"one", "two"}}, Y: Axis{Base: 10},
+		Series: []Series{{Name: "line", Style: Styles[0], Dots: []Point{{0, 10}, {1, 1000}, {1, 0}, {1, math.NaN()}}}},
+	}}})
+	for _, text := range []string{">one<", ">two<", ">10<", ">100<", ">1000<", "a &lt; b", ">line<"} {
+		if !strings.Contains(s, text) {
+			t.Errorf("%s is not there", text)
+		}
+	}
+	dots := regexp.MustCompile(`<circle cx="([0-9.]+)" cy="([0-9.]+)"`).FindAllStringSubmatch(s, -1)
+	width := float64(panelWidth - right - left)
+	want := [][2]string{
+		{fmt.Sprintf("%.1f", left+width/4), fmt.Sprintf("%.1f", float64(panelHeight-bottom))},
+		{fmt.Sprintf("%.1f", left+width*3/4), fmt.Sprintf("%.1f", float64(top))},
+	}
+	if len(dots) != 3 { // two, and the one beside the name
+		t.Fatalf("%d dots, want 2 and that of the name", len(dots))
+	}
+	for i, w := range want {
+		if dots[i][1] != w[0] || dots[i][2] != w[1] {
+			t.Errorf("dot %d is at %v, want %v", i, dots[i][1:], w)
+		}
+	}
+}
+
+func TestTicksAreRoundAndFew(t *testing.T) {
+	for _, values := range [][]float64{{0.3, 0.9}, {7}, {1e9, 3e9}, {-2, 5}, {0}, nil, {1e-9}} {
+		for _, base := range []float64{0, 2, 10} {
+			a := Axis{Base: base}
+			var shown []float64
+			for _, v := range values {
+				if a.shows(v) {
+					shown = append(shown, v)
+				}
+			}
+			s := a.scale(shown, 0, 100)
+			ticks := s.ticks()
+			if len(ticks) < 2 || len(ticks) > mostTicks+1 {
+				t.Errorf("%v, base %g: ticks %v", values, base, ticks)
+			}
+			for _, v := range append(ticks, shown...) {
+				if at := s.at(v); !(at > -0.01 && at < 100.01) {
+					t.Errorf("%v, base %g: %g is at %g of 100", values, base, v, at)
+				}
+			}
+		}
+	}
+}
+
+func TestEmptyFiguresAreFigures(t *testing.T) {
+	drawing(t, Figure{})
+	drawing(t, Figure{Panels: []Panel{{Series: []Series{{Name: "none"}}}}})
+}
