@@ -183,7 +183,7 @@ const (
 	enough   = 256 << 10
 	soon     = time.Second
 	often    = 2 * time.Millisecond // it need not be known more often
-	absorbed = 8 << 20 // bytes of writes that say nothing: the kernel's buffer may take that many at once
+	absorbed = 8 << 20              // bytes of writes that say nothing: the kernel's buffer may take that many at once
 )
 
 func newMeter(c net.Conn) meter { return meter{kernel: kernelRate(c)} }
