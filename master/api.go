@@ -152,8 +152,13 @@ const watchPace = 20 * time.Millisecond
 
 // GetResult streams what a job computed.
 func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
+	return s.Result(r.Msg.Id, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+}
+
+// Result passes on what a job computed, from a byte on.
+func (s *Server) Result(id string, offset uint64, each func(data []byte) error) error {
 	s.mu.Lock()
-	j, err := s.find(r.Msg.Id)
+	j, err := s.find(id)
 	state, kept, sorted := control.JobState_JOB_STATE_UNSPECIFIED, false, false
 	if err == nil {
 		state, kept, sorted = j.state, j.spec.KeepResult, !j.spec.Unsorted
@@ -163,11 +168,11 @@ func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResu
 	case err != nil:
 		return err
 	case state != control.JobState_JOB_STATE_DONE:
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", r.Msg.Id, state.Word()))
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", id, state.Word()))
 	case !kept:
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", r.Msg.Id))
+		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
 	}
-	return s.results.read(r.Msg.Id, sorted, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+	return s.results.read(id, sorted, offset, each)
 }
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
@@ -207,6 +212,7 @@ func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
 		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
+		Progress: g.far.sum(),
 	}
 }
 

@@ -23,6 +23,7 @@ type graph struct {
 	report        control.LoadReport
 	due           bool // to be freed on its workers, when the runs on it have ended
 	dropped       bool // while it was being loaded: to be forgotten when that has ended
+	far           progress
 }
 
 func (g *graph) workers() []string { return workersOf(g.placements) }
@@ -106,6 +107,7 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 	if c.graphs[g.name] != g || g.state != control.GraphState_GRAPH_STATE_LOADING {
 		return
 	}
+	g.far.clear()
 	switch {
 	case g.reason != "":
 		g.state = control.GraphState_GRAPH_STATE_FAILED

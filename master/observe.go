@@ -12,12 +12,34 @@ import (
 func (s *Server) observed(mux *http.ServeMux) {
 	s.health.Handle(mux)
 	guard := func(h http.Handler) http.Handler {
-		return control.Guard(h, s.turnAway, s.options.Token, s.options.MetricsToken)
+		return control.Guard(h, s.TurnAway, s.options.Token, s.options.MetricsToken)
 	}
 	if s.options.Metrics != nil {
 		mux.Handle("GET /metrics", guard(s.options.Metrics))
 	}
 	mux.Handle("GET /metrics/targets", guard(http.HandlerFunc(s.targets)))
+	if s.options.Page != nil {
+		mux.Handle("/", s.options.Page(s))
+	}
+}
+
+// Closing is closed when everything ends.
+func (s *Server) Closing() <-chan struct{} { return s.ctx.Done() }
+
+// atHome refuses what a browser may have been led into: without a token, requests to names that are not this machine's,
+// which another site's name can be made to lead here by (DNS rebinding). Workers and clients send POST, without an origin.
+func (s *Server) atHome(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+		led := r.Method != http.MethodPost || r.Header.Get("Origin") != ""
+		if led && !health && !s.options.Token.Given() && !control.Local(r.Host) {
+			s.TurnAway()
+			http.Error(w, "without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)",
+				http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // target is what Prometheus's http_sd wants to know of a place to scrape.

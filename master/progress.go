@@ -63,14 +63,32 @@ func (p *progress) sum() *control.Progress {
 	return all
 }
 
-// tell notes how far a worker is, for those who watch.
-func (j *journal) tell(worker string, far *control.Progress) {
+// advanced notes how far a worker is, with a job or with a graph of the catalog.
+func (s *Server) advanced(worker string, far *control.Progress) {
+	s.mu.Lock()
+	j := s.journals[far.Job]
+	if g := s.cluster.graphs[far.Graph]; g != nil && g.state == control.GraphState_GRAPH_STATE_LOADING {
+		g.far.take(worker, far)
+	}
+	s.mu.Unlock()
+	if j == nil {
+		return
+	}
+	if sum := j.tell(worker, far); sum != nil {
+		s.watched(far.Job, &control.JobEvent{Body: &control.JobEvent_Progress{Progress: sum}})
+	}
+}
+
+// tell notes how far a worker is, for those who watch, and returns how far all are; nil if the job has ended.
+func (j *journal) tell(worker string, far *control.Progress) *control.Progress {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.ended {
-		j.far.take(worker, far)
-		j.wake()
+	if j.ended {
+		return nil
 	}
+	j.far.take(worker, far)
+	j.wake()
+	return j.far.sum()
 }
 
 // progress returns how far the job is if that has changed since a version, and the version.

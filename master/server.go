@@ -47,6 +47,8 @@ type Options struct {
 	// Metrics answers at /metrics, or is nil. MetricsToken opens that and nothing else.
 	Metrics      http.Handler
 	MetricsToken control.Token
+	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.
+	Page func(s *Server) http.Handler
 	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
 	// does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
@@ -157,12 +159,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
-	options := control.HandlerOptions(s.options.Token, s.turnAway)
+	options := control.HandlerOptions(s.options.Token, s.TurnAway)
 	mux.Handle(control.NewWorkersHandler(s, options...))
+	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
 	mux.Handle(control.NewClusterHandler(s, options...))
-	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.turnAway, s.options.Token))
+	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)
-	server := control.NewHTTPServer(mux, s.ctx)
+	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
 	s.health.Ready()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -193,7 +196,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-func (s *Server) turnAway() {
+// TurnAway counts a request that was refused.
+func (s *Server) TurnAway() {
 	_ = s.event(func() error { s.turned++; return nil })
 }
 
@@ -275,11 +279,7 @@ func (s *Server) effect(e effect) {
 		s.log.Info("worker may go", "worker", e.name)
 		if w := s.sessions[e.name]; w != nil {
 			s.spawn(func() {
-				select {
-				case w.out <- &control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}}:
-				case <-w.ctx.Done():
-				case <-s.ctx.Done():
-				}
+				_ = w.lane.Send(&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
 			})
 		}
 	case dismiss:
@@ -294,21 +294,12 @@ func (s *Server) effect(e effect) {
 func (s *Server) tell(w *session, c *control.Command) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	k := w.begin(ctx, c)
-	sent := false
-	select {
-	case w.out <- k.message:
-		sent = true
-	default:
-	}
+	sent := w.lane.Offer(toWorker(c))
 	s.spawn(func() {
 		defer cancel()
 		defer w.forget(c)
 		if !sent {
-			select {
-			case w.out <- k.message:
-			case <-w.ctx.Done():
-			case <-ctx.Done():
-			}
+			_ = w.lane.Send(toWorker(c)) // if it cannot be sent the session ends
 		}
 		r, err := w.wait(ctx, k, func(*control.Report) error { return nil })
 		if err == nil && r.Failure != nil {
@@ -318,6 +309,17 @@ func (s *Server) tell(w *session, c *control.Command) {
 			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
 		}
 	})
+}
+
+// enter counts its caller among what Serve waits for, unless the server stops.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.work.Add(1)
+	return true
 }
 
 // spawn starts what Serve waits for. The lock is held; a server that stops starts nothing.

@@ -148,10 +148,13 @@ func (q *queue) end(error) {
 
 func (q *queue) task(c *control.Command) Task {
 	t := Task{Job: c.Job, Epoch: c.Epoch, Self: q.incarnation, Log: func(line string) { q.log(c.Job, line) }}
-	last := &lately{now: q.Now}
+	last, graph := &lately{now: q.Now}, ""
+	if c.Job == "" {
+		graph = c.GetLoad().GetGraph()
+	}
 	t.Progress = func(stage string, done, total int64) {
-		if c.Job != "" && last.due(stage) {
-			q.progress(&control.Progress{Job: c.Job, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
+		if last.due(stage) {
+			q.progress(&control.Progress{Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
 		}
 	}
 	return t

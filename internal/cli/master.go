@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/web"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -27,8 +28,8 @@ func (a *app) master() *cobra.Command {
 		Use:   "master",
 		Short: "Lead a cluster",
 		Long: `Lead a cluster: keep the workers that register, run jobs on them, and answer superstep run --master, graph500 --master,
-graphs, status, jobs, watch, logs, result and cancel, all on one port.
-curl http://ADDR/debug/status shows how the cluster is. Prometheus finds metrics at /metrics, and where the workers have theirs
+graphs, status, jobs, watch, logs, result and cancel, all on one port. At http://ADDR/ is a page that shows the cluster and its
+jobs, with an HTTP API; curl http://ADDR/debug/status shows the same in a few lines. Prometheus finds metrics at /metrics, and where the workers have theirs
 at /metrics/targets; /healthz and /readyz are for what starts processes. An interrupt stops it.`,
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --token-file token --gossip-listen 10.0.0.1:7701 --gossip-key-file key
@@ -90,6 +91,6 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		return err
 	}
 	observed(s)
-	fmt.Fprintf(m.app.out, "master at %s; http://%s/debug/status shows how it is\n", address, address)
+	fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))
 	return s.Serve(ctx, l)
 }

@@ -152,6 +152,14 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// Local reports whether a Host header names this machine by its loopback.
+func Local(host string) bool {
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), "80")
+	}
+	return Loopback(host)
+}
+
 // CheckListen refuses to listen where others can reach it without a token.
 func CheckListen(address string, token Token) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {

@@ -530,6 +530,7 @@ func (x *RegisterResponse) GetVersion() string {
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          Refusal_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=superstep.control.v1.Refusal_Kind" json:"kind,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"` // where it is not a call's error that says it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -569,6 +570,13 @@ func (x *Refusal) GetKind() Refusal_Kind {
 		return x.Kind
 	}
 	return Refusal_KIND_UNSPECIFIED
+}
+
+func (x *Refusal) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
 }
 
 type FromWorker struct {
@@ -732,6 +740,7 @@ type Progress struct {
 	Stage         string                 `protobuf:"bytes,2,opt,name=stage,proto3" json:"stage,omitempty"`
 	Done          uint64                 `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"`
 	Total         uint64                 `protobuf:"varint,4,opt,name=total,proto3" json:"total,omitempty"` // 0: not known
+	Graph         string                 `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`  // of the catalog, which is being loaded for no job
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -792,6 +801,13 @@ func (x *Progress) GetTotal() uint64 {
 		return x.Total
 	}
 	return 0
+}
+
+func (x *Progress) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
 }
 
 type Attach struct {
@@ -5376,6 +5392,7 @@ type Graph struct {
 	LoadSeconds   float64                `protobuf:"fixed64,11,opt,name=load_seconds,json=loadSeconds,proto3" json:"load_seconds,omitempty"`
 	Directed      bool                   `protobuf:"varint,12,opt,name=directed,proto3" json:"directed,omitempty"`
 	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load that is under way, over all workers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5499,6 +5516,13 @@ func (x *Graph) GetWeighted() bool {
 		return x.Weighted
 	}
 	return false
+}
+
+func (x *Graph) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
 }
 
 type ListGraphsRequest struct {
@@ -6092,9 +6116,10 @@ const file_control_proto_rawDesc = "" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"\xee\x01\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\"\x82\x02\n" +
 	"\aRefusal\x126\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\"\xaa\x01\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xaa\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKIND_DUPLICATE\x10\x01\x12\r\n" +
@@ -6114,12 +6139,13 @@ const file_control_proto_rawDesc = "" +
 	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x121\n" +
 	"\x03log\x18\x06 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
 	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
-	"\x04body\"\\\n" +
+	"\x04body\"r\n" +
 	"\bProgress\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\x04R\x04done\x12\x14\n" +
-	"\x05total\x18\x04 \x01(\x04R\x05total\"4\n" +
+	"\x05total\x18\x04 \x01(\x04R\x05total\x12\x14\n" +
+	"\x05graph\x18\x05 \x01(\tR\x05graph\"4\n" +
 	"\x06Attach\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\",\n" +
@@ -6500,7 +6526,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xb8\x03\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xf4\x03\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -6517,7 +6543,8 @@ const file_control_proto_rawDesc = "" +
 	"placements\x12!\n" +
 	"\fload_seconds\x18\v \x01(\x01R\vloadSeconds\x12\x1a\n" +
 	"\bdirected\x18\f \x01(\bR\bdirected\x12\x1a\n" +
-	"\bweighted\x18\r \x01(\bR\bweighted\"\x13\n" +
+	"\bweighted\x18\r \x01(\bR\bweighted\x12:\n" +
+	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
 	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +
@@ -6581,10 +6608,9 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042\xb5\x01\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042d\n" +
 	"\aWorkers\x12Y\n" +
-	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12O\n" +
-	"\aSession\x12 .superstep.control.v1.FromWorker\x1a\x1e.superstep.control.v1.ToWorker(\x010\x012\x93\b\n" +
+	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse2\x93\b\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
 	"\bListJobs\x12%.superstep.control.v1.ListJobsRequest\x1a&.superstep.control.v1.ListJobsResponse\x12H\n" +
@@ -6784,15 +6810,15 @@ var file_control_proto_depIdxs = []int32{
 	21,  // 81: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
 	1,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
 	20,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	69,  // 84: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 85: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	74,  // 86: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	74,  // 87: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	69,  // 88: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	56,  // 89: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	82,  // 90: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 91: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,   // 92: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
+	9,   // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	69,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 86: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	74,  // 87: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	74,  // 88: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	69,  // 89: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	56,  // 90: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	82,  // 91: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 92: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
 	57,  // 93: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
 	58,  // 94: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
 	60,  // 95: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
@@ -6806,24 +6832,23 @@ var file_control_proto_depIdxs = []int32{
 	75,  // 103: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
 	77,  // 104: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
 	6,   // 105: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13,  // 106: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	56,  // 107: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	59,  // 108: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	56,  // 109: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	62,  // 110: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	56,  // 111: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	67,  // 112: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	69,  // 113: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	71,  // 114: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	69,  // 115: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	69,  // 116: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	76,  // 117: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	78,  // 118: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	105, // [105:119] is the sub-list for method output_type
-	91,  // [91:105] is the sub-list for method input_type
-	91,  // [91:91] is the sub-list for extension type_name
-	91,  // [91:91] is the sub-list for extension extendee
-	0,   // [0:91] is the sub-list for field type_name
+	56,  // 106: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	59,  // 107: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	56,  // 108: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	62,  // 109: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	56,  // 110: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	67,  // 111: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	69,  // 112: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	71,  // 113: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	69,  // 114: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	69,  // 115: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	76,  // 116: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	78,  // 117: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	105, // [105:118] is the sub-list for method output_type
+	92,  // [92:105] is the sub-list for method input_type
+	92,  // [92:92] is the sub-list for extension type_name
+	92,  // [92:92] is the sub-list for extension extendee
+	0,   // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }

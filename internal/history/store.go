@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 // Store is a Journal that keeps the runs of a process, within bounds, and tells readers what is new. Its methods may be
 // called by several goroutines at once.
 type Store struct {
+	named  bool // jobs have their names as ids
 	mu     sync.Mutex
 	epoch  string
 	jobs   []*job
@@ -56,6 +58,25 @@ func NewStore() *Store {
 	return &Store{mostRows: maxRows, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
+// NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have the same.
+func NewNamedStore() *Store {
+	s := NewStore()
+	s.named = true
+	return s
+}
+
+// Queue lists a run that waits for Begin, and why. It may be told again.
+func (s *Store) Queue(b *trace.Job, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.last[b.Job]
+	if j == nil || j.State != Queued {
+		j = s.add(b, Queued)
+	}
+	j.Error = reason
+	s.ring.put("job", j.ID, j.Job)
+}
+
 // Begin begins a run.
 func (s *Store) Begin(b *trace.Job) error {
 	s.mu.Lock()
@@ -65,25 +86,52 @@ func (s *Store) Begin(b *trace.Job) error {
 }
 
 func (s *Store) begin(b *trace.Job) *job {
-	if old := s.last[b.Job]; old != nil && old.State == Running {
-		s.end(old, &trace.End{Outcome: trace.Failed, Error: "the trace does not say how the run ended"})
+	j := s.last[b.Job]
+	switch {
+	case j != nil && j.State == Queued:
+		j.Job.Job, j.State, j.Error = *b, Running, ""
+		j.matrix.grow(b.Partitions)
+		s.ring.put("job", j.ID, j.Job)
+		return j
+	case j != nil && j.State == Running:
+		s.end(j, &trace.End{Outcome: trace.Failed, Error: "the trace does not say how the run ended"})
 	}
+	j = s.add(b, Running)
+	s.ring.put("job", j.ID, j.Job)
+	return j
+}
+
+// Describe says more of a run that is under way.
+func (s *Store) Describe(b *trace.Job) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.last[b.Job]; j != nil && j.State == Running {
+		j.Job.Job = *b
+		s.ring.put("job", j.ID, j.Job)
+	}
+	return nil
+}
+
+// add lists a run.
+func (s *Store) add(b *trace.Job, state string) *job {
 	s.number++
 	j := &job{details: map[int]*Detail{}}
-	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: Running}
+	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: state}
+	if s.named {
+		j.ID = strings.ReplaceAll(b.Job, " ", "-")
+	}
 	j.matrix.grow(b.Partitions)
 	s.jobs, s.last[b.Job] = append(s.jobs, j), j
 	if len(s.jobs) > maxJobs {
 		s.forget()
 	}
-	s.ring.put("job", j.ID, j.Job)
 	return j
 }
 
 // forget lets the oldest run go that has ended.
 func (s *Store) forget() {
 	for i, j := range s.jobs {
-		if j.State == Running {
+		if j.State == Running || j.State == Queued {
 			continue
 		}
 		s.jobs = slices.Delete(s.jobs, i, i+1)
@@ -169,16 +217,18 @@ func (s *Store) Stage(g *trace.Stage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stage := *g
-	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == g.Stage && o.Seconds == 0 })
-	switch {
-	case i >= 0:
+	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == g.Stage && o.Job == g.Job && o.Seconds == 0 })
+	if i >= 0 {
 		s.stages[i] = stage
-	case len(s.stages) < maxLog:
+	} else {
+		if len(s.stages) >= maxLog {
+			s.stages = slices.Delete(s.stages, 0, maxLog/10)
+		}
 		s.stages = append(s.stages, stage)
 	}
 	if now := time.Now(); i < 0 || stage.Seconds > 0 || now.Sub(s.told) >= progressEvery {
 		s.told = now
-		s.ring.put("stage", "", stage)
+		s.ring.put("stage", s.id(g.Job), stage)
 	}
 	return nil
 }
@@ -195,8 +245,16 @@ func (s *Store) Log(l *trace.Log) error {
 		s.log = slices.Delete(s.log, 0, maxLog/10)
 	}
 	s.log = append(s.log, line)
-	s.ring.put("log", "", line)
+	s.ring.put("log", s.id(l.Job), line)
 	return nil
+}
+
+// id is the id of the newest run of a name, or none.
+func (s *Store) id(name string) string {
+	if j := s.last[name]; j != nil {
+		return j.ID
+	}
+	return ""
 }
 
 // NoJob is the error of a run that is not kept.

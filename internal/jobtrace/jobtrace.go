@@ -3,6 +3,7 @@
 package jobtrace
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ import (
 type Teller struct {
 	// New makes the journal of a job.
 	New func() trace.Journal
+	// Queued, if not nil, is told of jobs that wait, and why.
+	Queued func(j *trace.Job, reason string)
 
 	mu   sync.Mutex
 	jobs map[string]*job
@@ -27,6 +30,8 @@ type job struct {
 	to     trace.Journal
 	state  control.JobState
 	record trace.Record
+	stage  string // of Graph500, that is under way
+	since  time.Time
 }
 
 // Event takes an event of a job. It does not wait, and may be called by several goroutines.
@@ -43,6 +48,9 @@ func (t *Teller) Event(id string, e *control.JobEvent) {
 			j = &job{to: t.New()}
 			t.jobs[id] = j
 		}
+		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
+			t.Queued(begin(body.Job), body.Job.Reason)
+		}
 		j.turned(body.Job)
 		if body.Job.State.Ended() {
 			delete(t.jobs, id)
@@ -53,9 +61,34 @@ func (t *Teller) Event(id string, e *control.JobEvent) {
 		}
 	case *control.JobEvent_Log:
 		if j != nil {
-			_ = j.to.Log(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text})
+			_ = j.to.Log(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text, Job: id, Worker: body.Log.Worker})
+		}
+	case *control.JobEvent_Stage:
+		if j != nil {
+			j.enter(id, body.Stage.Stage)
+			_ = j.to.Stage(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
+		}
+	case *control.JobEvent_Progress:
+		if j != nil && j.state == control.JobState_JOB_STATE_LOADING {
+			p := body.Progress
+			_ = j.to.Stage(&trace.Stage{Job: id, Stage: cmp.Or(j.stage, loading), Part: p.Stage, Done: int64(p.Done), Total: int64(p.Total)})
 		}
 	}
+}
+
+// loading is the stage of jobs that have no others.
+const loading = "loading"
+
+// enter turns to a stage of Graph500; none ends the last.
+func (j *job) enter(id, stage string) {
+	if stage == j.stage {
+		return
+	}
+	now := time.Now()
+	if j.stage != "" {
+		_ = j.to.Stage(&trace.Stage{Job: id, Stage: j.stage, Seconds: max(now.Sub(j.since), time.Nanosecond).Seconds()})
+	}
+	j.stage, j.since = stage, now
 }
 
 // turned takes a job's new state.
@@ -65,13 +98,17 @@ func (j *job) turned(now *control.Job) {
 	if before < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
 		_ = j.to.Begin(begin(now))
 	}
-	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 {
-		_ = j.to.Stage(&trace.Stage{Stage: "loading", Seconds: now.LoadSeconds})
+	if d, ok := j.to.(trace.Describer); ok && now.State == control.JobState_JOB_STATE_RUNNING { // its graph is known now
+		_ = d.Describe(begin(now))
+	}
+	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec.GetGraph500() == nil {
+		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
 	if before == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0 {
-		_ = j.to.Stage(&trace.Stage{Stage: "writing", Seconds: now.WriteSeconds})
+		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: "writing", Seconds: now.WriteSeconds})
 	}
 	if now.State.Ended() {
+		j.enter(now.Id, "")
 		_ = j.to.End(end(now))
 	}
 }

@@ -34,8 +34,19 @@ func (t teller) Record(r *trace.Record) error {
 func (t teller) End(e *trace.End) error {
 	return t.add("end %s %s after %d in %g: %s", e.Job, e.Outcome, e.Supersteps, e.Seconds, e.Error)
 }
-func (t teller) Stage(s *trace.Stage) error { return t.add("stage %s %g", s.Stage, s.Seconds) }
-func (t teller) Log(l *trace.Log) error     { return t.add("log %s", l.Text) }
+
+func (t teller) Stage(s *trace.Stage) error {
+	if s.Job != "j1" {
+		return t.add("stage of %q", s.Job)
+	}
+	if s.Seconds == 0 {
+		return t.add("%s %s %d of %d", s.Stage, s.Part, s.Done, s.Total)
+	}
+	return t.add("stage %s %g", s.Stage, s.Seconds)
+}
+
+func (t teller) Describe(j *trace.Job) error { return t.add("on %d vertices", j.Vertices) }
+func (t teller) Log(l *trace.Log) error      { return t.add("log %s", l.Text) }
 
 var spec = &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: "star:vertices=3"}}
 
@@ -59,6 +70,7 @@ func TestTeller(t *testing.T) {
 			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3.5}, Exchanges: []*control.Exchange{{Bytes: 5}, {Bytes: 6}}, Peers: []*control.Peer{{Bytes: 11}}},
 		},
 	}}}
+	progress := &control.JobEvent{Body: &control.JobEvent_Progress{Progress: &control.Progress{Stage: "reading", Done: 1, Total: 2}}}
 	log := &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: "hello"}}}
 	begun := "begin j1 bfs on star:vertices=3, 2x1, at 100"
 	for name, c := range map[string]struct {
@@ -70,14 +82,16 @@ func TestTeller(t *testing.T) {
 				record, // of nobody
 				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
 				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				turned(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5}),
+				progress,
+				turned(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 3}),
+				progress, // late
 				record, log,
 				turned(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				turned(control.JobState_JOB_STATE_DONE, &control.Job{WriteSeconds: .25, Converged: true, Supersteps: 5}),
 				record, log, // too late
 			},
 			[]string{
-				begun, "stage loading 0.5",
+				"waits: ", begun, "loading reading 1 of 2", "on 3 vertices", "stage loading 0.5",
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
 				"log hello", "stage writing 0.25", "end j1 converged after 5 in 3: ",
@@ -99,15 +113,19 @@ func TestTeller(t *testing.T) {
 		},
 		"cancelled in the queue": {
 			[]*control.JobEvent{
-				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
+				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "no worker"}),
 				turned(control.JobState_JOB_STATE_CANCELLED, &control.Job{Reason: "early"}),
 			},
-			[]string{"begin j1 bfs on star:vertices=3, , at 90", "end j1 cancelled after 0 in 0: early"},
+			[]string{"waits: no worker", "begin j1 bfs on star:vertices=3, , at 90", "end j1 cancelled after 0 in 0: early"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			teller := &Teller{New: func() trace.Journal { return teller{&lines} }}
+			to := teller{&lines}
+			teller := &Teller{
+				New:    func() trace.Journal { return trace.Tee{to} },
+				Queued: func(_ *trace.Job, reason string) { _ = to.add("waits: %s", reason) },
+			}
 			for _, e := range c.events {
 				teller.Event("j1", e)
 			}
@@ -138,5 +156,36 @@ func TestSchemes(t *testing.T) {
 	}
 	if got := Scheme(&control.SuperstepRecord{Scheme: n}); got != delivery.None {
 		t.Errorf("scheme %d is %v", n, got)
+	}
+}
+
+// TestSearches makes runs of a benchmark's searches.
+func TestSearches(t *testing.T) {
+	var lines []string
+	s := &Searches{To: teller{&lines}}
+	b := &trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "1x1", Began: time.Unix(1, 0)}
+	_ = s.Begin(b)
+	_ = s.Describe(&trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})
+	for _, search := range []string{"bfs root 1", "bfs root 1", "sssp root 2"} {
+		r := &trace.Record{Job: search}
+		_ = s.Record(r)
+		if r.Job != search {
+			t.Errorf("the record was changed to one of %s", r.Job)
+		}
+	}
+	_ = s.End(&trace.End{Job: "j1", Outcome: trace.Cancelled, Error: "enough"})
+	var got []string
+	for _, l := range lines {
+		l, _, _ = strings.Cut(l, ", at ")
+		l, _, _ = strings.Cut(l, " active")
+		l, _, _ = strings.Cut(l, " after")
+		got = append(got, strings.TrimSpace(l))
+	}
+	want := []string{
+		"begin j1 graph500 on g, 1x1", "on 7 vertices", "begin j1 bfs root 1 bfs on g, 2x2", "j1 bfs root 1 0/0", "j1 bfs root 1 0/0",
+		"end j1 bfs root 1 converged", "begin j1 sssp root 2 sssp on g, 2x2", "j1 sssp root 2 0/0", "end j1 sssp root 2 cancelled", "end j1 cancelled",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -27,6 +27,7 @@ type Arena struct {
 	mu      sync.Mutex
 	regions []region
 	bytes   int64
+	heap    int64 // bytes of arrays on the Go heap
 }
 
 // region is one mapping and what part of it is still backed by memory.
@@ -43,7 +44,13 @@ func Make[T any](a *Arena, n int) []T {
 		panic(fmt.Sprintf("mem: array of %d elements of %d bytes", n, size))
 	}
 	total := int(size) * n
-	if a == nil || total < small || !PointerFree[T]() {
+	if a == nil {
+		return make([]T, n)
+	}
+	if total < small || !PointerFree[T]() {
+		a.mu.Lock()
+		a.heap += int64(total)
+		a.mu.Unlock()
 		return make([]T, n)
 	}
 	data, err := reserve(total)
@@ -59,14 +66,14 @@ func Make[T any](a *Arena, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
 }
 
-// Bytes returns how many bytes the arena's off-heap arrays take, as asked for.
+// Bytes returns how many bytes the arena's arrays take, as asked for, those on the Go heap included.
 func (a *Arena) Bytes() int64 {
 	if a == nil {
 		return 0
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.bytes
+	return a.bytes + a.heap
 }
 
 // Trim gives the memory behind s[n:] back to the system. The slice must be one that Make returned, whole, and its tail
@@ -102,7 +109,7 @@ func (a *Arena) Close() {
 		release(r.data)
 	}
 	a.Meter.add(-a.bytes)
-	a.regions, a.bytes = nil, 0
+	a.regions, a.bytes, a.heap = nil, 0, 0
 }
 
 // PointerFree reports whether values of T hold no pointers, so that they may live outside the Go heap and travel as

@@ -120,7 +120,9 @@ type End struct {
 // Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading, building, validating,
 // writing.
 type Stage struct {
+	Job     string  `json:"job,omitempty"` // whose it is, on a cluster
 	Stage   string  `json:"stage"`
+	Part    string  `json:"part,omitempty"` // of the stage: what is done at the moment
 	Done    int64   `json:"done,omitempty"` // of Total, or of nobody knows how much
 	Total   int64   `json:"total,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
@@ -128,9 +130,11 @@ type Stage struct {
 
 // Log is a line for people: a program's, or a warning.
 type Log struct {
-	Time  time.Time `json:"time"`
-	Level string    `json:"level"` // info, warn or error
-	Text  string    `json:"text"`
+	Time   time.Time `json:"time"`
+	Level  string    `json:"level"` // info, warn or error
+	Job    string    `json:"job,omitempty"`
+	Worker string    `json:"worker,omitempty"` // the worker that said it
+	Text   string    `json:"text"`
 }
 
 // Sink takes records. Record may be called by one goroutine at a time; r is only valid during the call.
@@ -144,3 +148,6 @@ type Journal interface {
 	Stage(s *Stage) error
 	Log(l *Log) error
 }
+
+// Describer is a Journal that can be told more of a run that has begun.
+type Describer interface{ Describe(j *Job) error }

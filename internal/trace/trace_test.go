@@ -53,7 +53,7 @@ func written(t *testing.T, lines []any) string {
 func sample() []any {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	return []any{
-		&Stage{Stage: "reading <roads>", Done: 4, Total: 4, Seconds: .5},
+		&Stage{Job: "bfs", Stage: "reading <roads>", Part: "lines", Done: 4, Total: 4, Seconds: .5},
 		&Job{
 			Job: "bfs", Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "roads.el", Vertices: 4, Arcs: 8, Partitions: 2,
 			Threads: 2, Grid: "2x1", Delivery: "auto", Began: at,
@@ -64,7 +64,7 @@ func sample() []any {
 			Times:     Seconds{Expand: .125, Traverse: .25, Fold: .5, Compute: 1, Wait: 2, Total: 4},
 			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375, Reason: "pull is \"less\"\n", Memory: 1 << 20, GCPause: .0625,
 		},
-		&Log{Time: at, Level: "info", Text: "a line\nof two"},
+		&Log{Time: at, Level: "info", Text: "a line\nof two", Job: "bfs", Worker: "w1"},
 		&End{Job: "bfs", Outcome: Failed, Error: "why", Supersteps: 4, Seconds: 1.5},
 	}
 }

@@ -103,7 +103,18 @@ func (t Tee) Record(r *Record) error {
 	return nil
 }
 
-func (t Tee) Begin(j *Job) error   { return t.each(func(to Journal) error { return to.Begin(j) }) }
+func (t Tee) Begin(j *Job) error { return t.each(func(to Journal) error { return to.Begin(j) }) }
+
+// Describe tells those that want to know.
+func (t Tee) Describe(j *Job) error {
+	return t.each(func(to Journal) error {
+		if d, ok := to.(Describer); ok {
+			return d.Describe(j)
+		}
+		return nil
+	})
+}
+
 func (t Tee) End(e *End) error     { return t.each(func(to Journal) error { return to.End(e) }) }
 func (t Tee) Stage(s *Stage) error { return t.each(func(to Journal) error { return to.Stage(s) }) }
 func (t Tee) Log(l *Log) error     { return t.each(func(to Journal) error { return to.Log(l) }) }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"connectrpc.com/connect"
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -17,7 +19,7 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-func (s *Site) describe(w http.ResponseWriter, r *http.Request) { send(w, r, openapi) }
+func (s *Site) describe(w http.ResponseWriter, r *http.Request) { send(w, r, http.StatusOK, openapi) }
 
 // items is a list as the API gives it: an object, so that keys can be added.
 type items[T any] struct {
@@ -81,19 +83,19 @@ func number(r *http.Request, name string, usual, least, most int) (int, error) {
 }
 
 // reply sends JSON.
-func reply(w http.ResponseWriter, r *http.Request, body any) {
+func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		fail(w, err)
 		return
 	}
-	send(w, r, data)
+	send(w, r, status, data)
 }
 
 // smallest is the size in bytes from which on an answer is compressed.
 const smallest = 1 << 10
 
-func send(w http.ResponseWriter, r *http.Request, data []byte) {
+func send(w http.ResponseWriter, r *http.Request, status int, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
@@ -107,6 +109,7 @@ func send(w http.ResponseWriter, r *http.Request, data []byte) {
 		data = packed.Bytes()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(status)
 	_, _ = w.Write(data)
 }
 
@@ -132,5 +135,9 @@ func fail(w http.ResponseWriter, err error) {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem{err.Error()})
+	text := err.Error()
+	if call := new(connect.Error); errors.As(err, &call) {
+		text = call.Message() // without the code, which the status says
+	}
+	_ = json.NewEncoder(w).Encode(problem{text})
 }

@@ -51,7 +51,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 			out.put(next, "reset", nil)
 		}
 		for _, e := range events {
-			if out.job == "" || e.Job == "" || e.Job == out.job || e.Kind == "job" || e.Kind == "gone" {
+			if e.Kind != "step" || out.job == "" || e.Job == out.job {
 				out.put(s.source.Cursor(e), e.Kind, change{e.Job, e.Data})
 			}
 		}
@@ -63,7 +63,12 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 			pause(r.Context().Done(), s.options.Closing, eventsEvery)
 		case <-beat.C:
 			out.text.WriteString(":\n\n")
-		case <-r.Context().Done():
+		case <-r.Context().Done(): // by the reader, or by a server that ends all of its requests
+			select {
+			case <-s.options.Closing:
+				out.rest(s.source, after)
+			default:
+			}
 			return
 		case <-s.options.Closing:
 			out.rest(s.source, after)

@@ -3,9 +3,6 @@ package web
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,7 +44,7 @@ var (
 
 // check says why a request is refused, or nil. Files are no secret, and need no token: the page must be there to ask for it.
 func (s *Site) check(r *http.Request) error {
-	if !s.options.Token.Given() && !local(r.Host) {
+	if !s.options.Token.Given() && !control.Local(r.Host) {
 		return errHost // a name of an attacker's that leads here (DNS rebinding)
 	}
 	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
@@ -65,14 +62,6 @@ func (s *Site) check(r *http.Request) error {
 		return nil
 	}
 	return errToken
-}
-
-// local reports whether a Host header names this machine by its loopback.
-func local(host string) bool {
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(strings.Trim(host, "[]"), "80")
-	}
-	return control.Loopback(host)
 }
 
 // sessions are the browsers that gave the token. A browser keeps a number in place of the token, in a cookie that no
@@ -128,16 +117,11 @@ func (s *sessions) drop(r *http.Request) {
 
 // enter gives a session for the token.
 func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		fail(w, &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"})
-		return
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTimeout))
 	var given struct {
 		Token string `json:"token"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&given); err != nil {
-		fail(w, &refusal{http.StatusBadRequest, `expected {"token": "..."}`})
+	if err := body(w, r, maxBody, &given, `{"token": "..."}`); err != nil {
+		fail(w, err)
 		return
 	}
 	if !s.options.Token.Allows(http.Header{"Authorization": {"Bearer " + given.Token}}) {
@@ -151,12 +135,12 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 		Name: cookieName, Value: s.sessions.add(), Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
 		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
-	reply(w, r, struct{}{})
+	reply(w, r, http.StatusOK, struct{}{})
 }
 
 // leave ends a session.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	s.sessions.drop(r)
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	reply(w, r, struct{}{})
+	reply(w, r, http.StatusOK, struct{}{})
 }

@@ -105,7 +105,7 @@ func TestSession(t *testing.T) {
 		{`{"token":"wrong-wrong-wrong-wrong"}`, "application/json", 401},
 		{`{}`, "application/json", 401},
 		{`token=` + secret, "application/json", 400},
-		{`{"token":"` + strings.Repeat("x", maxBody) + `"}`, "application/json", 400},
+		{`{"token":"` + strings.Repeat("x", maxBody) + `"}`, "application/json", 413},
 	} {
 		if status, cookie := enter(c.body, c.kind); status != c.status || cookie != nil {
 			t.Errorf("%.40s as %s: status %d, cookie %v", c.body, c.kind, status, cookie)

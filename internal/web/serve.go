@@ -39,7 +39,7 @@ func Start(address string, token control.Token, source Source, metrics http.Hand
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + shown(address, l.Addr()) + "/", closing: make(chan struct{}), done: make(chan struct{})}
+	s := &Server{URL: URL(address, l.Addr()), closing: make(chan struct{}), done: make(chan struct{})}
 	limit := newLimiter(l)
 	s.server = &http.Server{
 		Handler:           limit.handle(New(source, Options{Token: token, Metrics: metrics, Closing: s.closing})),
@@ -52,14 +52,14 @@ func Start(address string, token control.Token, source Source, metrics http.Hand
 	return s, nil
 }
 
-// shown is the address that leads to a listener: with its port, and a host that is one.
-func shown(asked string, got net.Addr) string {
+// URL is the address that leads to a listener at HOST:PORT: with its port, and a host that is one.
+func URL(asked string, got net.Addr) string {
 	host, _, _ := net.SplitHostPort(asked)
 	_, port, _ := net.SplitHostPort(got.String())
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return net.JoinHostPort(host, port)
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
 // Close tells readers that no more will come, and ends. It is idempotent.

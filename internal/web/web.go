@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -38,6 +40,8 @@ type About struct {
 	Kind    string `json:"kind"` // run, file or master
 	Name    string `json:"name"` // the command line, the files, or the cluster
 	Version string `json:"version"`
+	// Programs are those that a job can be submitted of; none where the page only shows.
+	Programs []string `json:"programs,omitempty"`
 }
 
 // Graph is a graph in memory.
@@ -52,6 +56,11 @@ type Graph struct {
 	Partitions int     `json:"partitions"`
 	Grid       string  `json:"grid,omitempty"`
 	Seconds    float64 `json:"load_seconds"`
+	Origin     string  `json:"source,omitempty"` // what it was loaded from
+	// Stage is what is done to load it, if that is under way: Done of Total, or of nobody knows how much.
+	Stage string `json:"stage,omitempty"`
+	Done  int64  `json:"done,omitempty"`
+	Total int64  `json:"total,omitempty"`
 }
 
 // Worker is a process that has partitions.
@@ -76,6 +85,8 @@ type Options struct {
 	Refused func()
 	// Metrics, if not nil, is served at /metrics, to those who know the token.
 	Metrics http.Handler
+	// Control, if not nil, lets jobs be submitted and cancelled.
+	Control Control
 	// Closing is closed when readers of events shall go.
 	Closing <-chan struct{}
 }
@@ -118,8 +129,13 @@ func (s *Site) routes() {
 				fail(w, err)
 				return
 			}
-			reply(w, r, body)
+			reply(w, r, http.StatusOK, body)
 		})
+	}
+	if s.options.Control != nil {
+		s.mux.HandleFunc("POST /api/v1/jobs", s.submit)
+		s.mux.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
+		s.mux.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
 	}
 	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
 	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })
@@ -162,11 +178,14 @@ var errNoPath = &refusal{http.StatusNotFound, "the API has no such path: /api/v1
 func statusOf(err error) int {
 	var r *refusal
 	var none *history.NoJob
+	var call *connect.Error
 	switch {
 	case errors.As(err, &r):
 		return r.status
 	case errors.As(err, &none):
 		return http.StatusNotFound
+	case errors.As(err, &call) && statuses[call.Code()] != 0:
+		return statuses[call.Code()]
 	default:
 		return http.StatusInternalServerError
 	}

@@ -50,8 +50,10 @@ type tab struct {
 // open starts a browser with an empty profile, and opens an address in a window of a size.
 func open(t *testing.T, url string, width, height int) *tab {
 	t.Helper()
+	profile, err := os.MkdirTemp("", "chromium")
+	must(t, err)
 	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
-	options = append(options, chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+	options = append(options, chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WindowSize(width, height),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true), chromedp.Flag("hide-scrollbars", true),
@@ -64,6 +66,13 @@ func open(t *testing.T, url string, width, height int) *tab {
 		stop()
 		cancel()
 		cancelAllocator()
+		chromedp.FromContext(ctx).Allocator.Wait()
+		for range 20 { // processes of the browser may outlive it by a moment, and write
+			if os.RemoveAll(profile) == nil {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 	})
 	b := &tab{ctx: timed, url: url, requests: map[network.RequestID]string{}}
 	chromedp.ListenTarget(ctx, b.listen)

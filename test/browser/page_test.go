@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +53,21 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
 func superstep(t *testing.T, dir string, args ...string) (url string) {
 	t.Helper()
 	chromium(t)
+	lines := begin(t, dir, args...)
+	for url == "" {
+		line, ok := <-lines
+		if !ok {
+			t.Fatal("it did not name an address")
+		}
+		url = address.FindString(line)
+	}
+	return url
+}
+
+// begin runs the binary in a directory until the test ends, and returns the lines it says, of which those are let go that
+// nobody reads.
+func begin(t *testing.T, dir string, args ...string) <-chan string {
+	t.Helper()
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -61,28 +77,27 @@ func superstep(t *testing.T, dir string, args ...string) (url string) {
 	cmd.Dir = dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out, in := io.Pipe()
+	cmd.Stdout, cmd.Stderr = in, in
+	must(t, cmd.Start())
+	go func() {
+		_ = cmd.Wait()
+		_ = in.Close()
+	}()
+	lines := make(chan string, 100)
 	ended := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-ended; _ = cmd.Wait() })
-	lines := bufio.NewScanner(stderr)
-	for url == "" && lines.Scan() {
-		url = address.FindString(lines.Text())
-	}
+	t.Cleanup(func() { cancel(); <-ended })
 	go func() {
 		defer close(ended)
-		for lines.Scan() {
+		defer close(lines)
+		for all := bufio.NewScanner(out); all.Scan(); {
+			select {
+			case lines <- all.Text():
+			default:
+			}
 		}
 	}()
-	if url == "" {
-		t.Fatal("it did not name an address")
-	}
-	return url
+	return lines
 }
 
 // serve shows a source of the test's own.

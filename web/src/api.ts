@@ -119,6 +119,17 @@ export interface About {
   kind: string;
   name: string;
   version: string;
+  /** those that a job can be submitted of */
+  programs?: string[];
+}
+
+/** Submission is a job as it is asked for. */
+export interface Submission {
+  program: string;
+  graph: string;
+  parameters: Record<string, string>;
+  delivery: string;
+  keep_result: boolean;
 }
 
 export interface Graph {
@@ -132,6 +143,10 @@ export interface Graph {
   partitions: number;
   grid?: string;
   load_seconds: number;
+  source?: string;
+  stage?: string;
+  done?: number;
+  total?: number;
 }
 
 export interface Worker {
@@ -147,7 +162,9 @@ export interface Worker {
 }
 
 export interface Stage {
+  job?: string;
   stage: string;
+  part?: string;
   done?: number;
   total?: number;
   seconds?: number;
@@ -157,6 +174,8 @@ export interface LogLine {
   time: string;
   level: string;
   text: string;
+  job?: string;
+  worker?: string;
 }
 
 const base = "api/v1/";
@@ -179,6 +198,10 @@ async function answer<T>(response: Response): Promise<T> {
 
 async function get<T>(path: string): Promise<T> {
   return answer<T>(await fetch(base + path));
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  return answer<T>(await fetch(base + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
 }
 
 const list = async <T>(path: string): Promise<T[]> => (await get<{ items: T[] }>(path)).items;
@@ -209,9 +232,10 @@ export const api = {
   },
 
   async enter(token: string): Promise<void> {
-    const headers = { "Content-Type": "application/json" };
-    await answer(await fetch(`${base}session`, { method: "POST", headers, body: JSON.stringify({ token }) }));
+    await post("session", { token });
   },
+  submit: (job: Submission) => post<Job>("jobs", job),
+  cancel: (id: string) => post<Job>(`${of(id)}/cancel`, {}),
 
   /** events opens the stream of what is new: of one job's supersteps, and of all else. */
   events: (job: string) => new EventSource(`${base}events?job=${encodeURIComponent(job)}`),

@@ -1,26 +1,31 @@
 // The list of jobs, and one job.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Job } from "./api";
+import { api, type Job, type Stage } from "./api";
 import { Fact } from "./decision";
 import * as format from "./format";
-import { useLive } from "./live";
+import { live as source, useLive } from "./live";
 import { Partitions } from "./partitions";
 import { go, link } from "./route";
+import { Submit } from "./submit";
 import { Timeline } from "./timeline";
 
 const words = new Map([["queued", "waits"], ["limit", "stopped at the limit"]]);
+
+/** called is a job's name, with its program's where that is not in it. */
+export const called = (j: Job): string => (!j.program || j.job.includes(j.program) ? j.job : `${j.job} ${j.program}`);
 
 export function State({ state }: { state: string }) {
   return <span class={`state ${state}`}>{words.get(state) ?? state}</span>;
 }
 
 export function Jobs() {
-  const { jobs, stages } = useLive();
+  const { jobs, stages, about } = useLive();
   const newest = jobs.toReversed();
   return (
     <>
-      <Stages />
+      <Stages of={(s) => !s.job} />
+      {about.programs && <Submit programs={about.programs} />}
       <section class="panel">
         <h2>Jobs</h2>
         {jobs.length === 0 && <p class="quiet">{stages.length > 0 ? "No job has begun yet." : "There are no jobs."}</p>}
@@ -43,7 +48,7 @@ export function Jobs() {
                 {newest.map((j) => (
                   <tr key={j.id}>
                     <td>
-                      <a href={link("job", j.id)}>{j.job}</a>
+                      <a href={link("job", j.id)}>{called(j)}</a>
                     </td>
                     <td class="clip">{j.graph ?? "-"}</td>
                     <td>
@@ -71,15 +76,16 @@ export function Jobs() {
 }
 
 /** Stages shows the work around the supersteps: what is under way, and what that which is done took. */
-export function Stages() {
-  const { stages, link: state } = useLive();
+export function Stages({ of, running = true }: { of: (s: Stage) => boolean; running?: boolean }) {
+  const { stages: all, link: state } = useLive();
+  const stages = all.filter(of);
   if (stages.length === 0) return null;
-  const current = state === "ended" ? undefined : stages.findLast((s) => !s.seconds);
+  const current = state === "ended" || !running ? undefined : stages.findLast((s) => !s.seconds);
   return (
     <section class="panel stages" aria-label="Work around the supersteps">
       {current && (
         <p>
-          <b>{current.stage}</b>{" "}
+          <b>{current.part ? `${current.stage}: ${current.part}` : current.stage}</b>{" "}
           {current.total ? (
             <>
               <progress max={current.total} value={current.done ?? 0} aria-label={current.stage} /> {format.percent(current.done ?? 0, current.total)}
@@ -117,19 +123,20 @@ export function JobPage({ id }: { id: string }) {
   const after = live.jobs[at + 1];
   return (
     <>
-      <Stages />
+      <Stages of={(s) => !s.job || s.job === job.job} running={job.state === "running"} />
       <section class="panel">
         <div class="row">
           <h2>
-            {job.job} <State state={job.state} />
+            {called(job)} <State state={job.state} />
           </h2>
+          {live.about.programs && (job.state === "running" || job.state === "queued") && <Cancel job={job} />}
           <nav class="near" aria-label="Other jobs">
             {before && <a href={link("job", before.id)}>← {before.job}</a>}
             {after && <a href={link("job", after.id)}>{after.job} →</a>}
             {before && <a href={link("compare", before.id, job.id)}>Compare</a>}
           </nav>
         </div>
-        {job.error && <p class="bad">{job.error}</p>}
+        {job.error && <p class={job.state === "queued" ? "quiet" : "bad"}>{job.error}</p>}
         <Facts job={job} />
         {job.said && job.said.length > 0 && (
           <ul class="said">
@@ -139,12 +146,51 @@ export function JobPage({ id }: { id: string }) {
           </ul>
         )}
       </section>
+      <Searches job={job} />
       <section class="panel" aria-label="Timeline">
         <h2>Timeline</h2>
         <Timeline steps={live.job === id ? live.steps : []} version={live.version} running={job.state === "running"} selected={selected} onSelect={setSelected} />
       </section>
       <Partitions job={id} steps={live.steps} version={live.version} running={job.state === "running" && live.link === "live"} selected={selected} onSelect={setSelected} />
     </>
+  );
+}
+
+/** Cancel asks once more before it ends a job. */
+function Cancel({ job }: { job: Job }) {
+  const [asked, setAsked] = useState(false);
+  const [wrong, setWrong] = useState("");
+  // A search of Graph500 ends with its job, whose name its own begins with.
+  const whole = job.job.split(" ")[0]!;
+  const end = () => {
+    setAsked(false);
+    api.cancel(whole).then((j) => source.turned(j), (e: Error) => setWrong(e.message));
+  };
+  return (
+    <span class="cancel">
+      {!asked && <button type="button" onClick={() => setAsked(true)}>Cancel job</button>}
+      {asked && <>Cancel {whole}? <button type="button" class="danger" onClick={end}>Cancel it</button> <button type="button" onClick={() => setAsked(false)}>Let it run</button></>}
+      {wrong && <b class="bad" role="alert">{wrong}</b>}
+    </span>
+  );
+}
+
+/** Searches lists those of a job of Graph500. */
+function Searches({ job }: { job: Job }) {
+  const { jobs } = useLive();
+  const own = jobs.filter((j) => j.job.startsWith(`${job.job} `));
+  if (own.length === 0) return null;
+  return (
+    <section class="panel" aria-label="Searches">
+      <h2>Searches</h2>
+      <ul class="said">
+        {own.map((j) => (
+          <li key={j.id}>
+            <a href={link("job", j.id)}>{j.job.slice(job.job.length + 1)}</a> {format.exact(j.supersteps)} supersteps, {format.seconds(j.seconds)}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

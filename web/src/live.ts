@@ -74,13 +74,7 @@ class Live {
       this.link = "ended";
       this.tell();
     });
-    on("job", (c) => {
-      const job = c.data as Job;
-      const i = this.jobs.findIndex((j) => j.id === job.id);
-      if (i < 0) this.jobs = [...this.jobs, job];
-      else this.jobs = this.jobs.with(i, job);
-      this.tell();
-    });
+    on("job", (c) => this.turned(c.data as Job));
     on("gone", (c) => {
       this.jobs = this.jobs.filter((j) => j.id !== c.job);
       this.tell();
@@ -90,8 +84,8 @@ class Live {
     });
     on("stage", (c) => {
       const stage = c.data as Stage;
-      const i = this.stages.findIndex((s) => s.stage === stage.stage && !s.seconds);
-      this.stages = i < 0 ? [...this.stages, stage] : this.stages.with(i, stage);
+      const i = this.stages.findIndex((s) => s.stage === stage.stage && s.job === stage.job && !s.seconds);
+      this.stages = i < 0 ? [...this.stages.slice(1 - maxLog), stage] : this.stages.with(i, stage);
       this.tell();
     });
     on("log", (c) => {
@@ -110,6 +104,14 @@ class Live {
       if (source.readyState === EventSource.CLOSED) void this.load(); // says why
     };
     this.polling ??= setInterval(() => void this.poll(), 1000);
+  }
+
+  /** turned takes in a job that is new, or in another state. */
+  turned(job: Job) {
+    const i = this.jobs.findIndex((j) => j.id === job.id);
+    if (i < 0) this.jobs = [...this.jobs, job];
+    else this.jobs = this.jobs.with(i, job);
+    this.tell();
   }
 
   /** step takes in a superstep; one that ran before, and runs again after a failure, replaces it and what came after. */

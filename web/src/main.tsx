@@ -33,7 +33,7 @@ function App() {
           <h1>superstep</h1>
           <span class="source" title={about.name}>{about.name}</span>
           <span class={`link ${state}`} role="status">
-            {state === "live" && about.kind === "file" ? "a saved trace" : linkWords[state]}
+            {state === "live" && about.kind === "file" ? "a saved trace" : state === "ended" && about.kind === "master" ? "the master has stopped" : linkWords[state]}
           </span>
           <ThemeChoice />
         </div>
@@ -135,14 +135,14 @@ function Graphs() {
           <table>
             <thead>
               <tr>
-                <th scope="col">graph</th><th scope="col">state</th><th scope="col" class="n">vertices</th><th scope="col" class="n">arcs</th>
+                <th scope="col">graph</th><th scope="col">source</th><th scope="col">state</th><th scope="col" class="n">vertices</th><th scope="col" class="n">arcs</th>
                 <th scope="col">kind</th><th scope="col">grid</th><th scope="col" class="n">memory</th><th scope="col" class="n">loaded in</th>
               </tr>
             </thead>
             <tbody>
               {graphs.map((g) => (
                 <tr key={g.name}>
-                  <td class="clip">{g.name}</td><td>{g.reason ? `${g.state}: ${g.reason}` : g.state}</td><td class="n">{format.exact(g.vertices)}</td>
+                  <td class="clip">{g.name}</td><td class="clip">{g.source ?? "-"}</td><td>{graphState(g)}</td><td class="n">{format.exact(g.vertices)}</td>
                   <td class="n">{format.exact(g.arcs)}</td><td>{g.directed ? "directed" : "undirected"}</td><td>{g.grid ?? "-"}</td>
                   <td class="n">{format.bytes(g.bytes)}</td><td class="n">{format.seconds(g.load_seconds)}</td>
                 </tr>
@@ -153,6 +153,12 @@ function Graphs() {
       )}
     </section>
   );
+}
+
+function graphState(g: Graph) {
+  if (g.reason) return `${g.state}: ${g.reason}`;
+  if (!g.stage) return g.state;
+  return `${g.state}: ${g.stage}${g.total ? ` ${format.percent(g.done ?? 0, g.total)}` : ""}`;
 }
 
 function Workers() {
@@ -195,7 +201,7 @@ function Log() {
       <ol class="log">
         {log.map((l, i) => (
           <li key={i} class={l.level}>
-            <time dateTime={l.time}>{format.when(l.time)}</time> <b>{l.level}</b> {l.text}
+            <time dateTime={l.time}>{format.when(l.time)}</time> <b>{l.level}</b> {l.job && <a href={link("job", l.job)}>{l.job}</a>} {l.worker} {l.text}
           </li>
         ))}
       </ol>

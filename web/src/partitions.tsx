@@ -355,8 +355,8 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
           <tbody>
             {whole.encoded.map((e) => (
               <tr key={`${e.exchange} ${e.encoding}`}>
-                <td>{e.exchange}</td>
-                <td>{e.encoding}</td>
+                <td>{e.exchange || "all"}</td>
+                <td>{e.encoding || "not told (--trace)"}</td>
                 <td class="n">{format.count(e.columns)}</td>
                 <td class="n">{format.count(e.messages)}</td>
                 <td class="n">{format.bytes(e.bytes)}</td>

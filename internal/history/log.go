@@ -1,0 +1,78 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// LogHandler takes what a process logs into a Store.
+type LogHandler struct {
+	store *Store
+	attrs []slog.Attr
+	group string // names of groups, each with a dot behind it
+}
+
+var _ slog.Handler = (*LogHandler)(nil)
+
+// NewLogHandler makes a LogHandler.
+func NewLogHandler(s *Store) *LogHandler { return &LogHandler{store: s} }
+
+// Enabled is true of information and worse.
+func (h *LogHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelInfo
+}
+
+// Handle keeps a line: the message and the attributes, but for those that name a job and a worker.
+func (h *LogHandler) Handle(_ context.Context, r slog.Record) error {
+	line := &trace.Log{Time: r.Time, Level: "info"}
+	switch {
+	case r.Level >= slog.LevelError:
+		line.Level = "error"
+	case r.Level >= slog.LevelWarn:
+		line.Level = "warn"
+	}
+	var text strings.Builder
+	text.WriteString(r.Message)
+	add := func(a slog.Attr) bool {
+		value := a.Value.Resolve().String()
+		switch a.Key {
+		case "job":
+			line.Job = value
+		case "worker":
+			line.Worker = value
+		default:
+			if value != "" {
+				fmt.Fprintf(&text, ", %s %s", a.Key, value)
+			}
+		}
+		return true
+	}
+	for _, a := range h.attrs {
+		add(a)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		a.Key = h.group + a.Key
+		return add(a)
+	})
+	line.Text = text.String()
+	return h.store.Log(line)
+}
+
+// WithAttrs adds attributes to every line.
+func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	all := &LogHandler{h.store, h.attrs[:len(h.attrs):len(h.attrs)], h.group}
+	for _, a := range attrs {
+		a.Key = h.group + a.Key
+		all.attrs = append(all.attrs, a)
+	}
+	return all
+}
+
+// WithGroup puts a name before those of the attributes to come.
+func (h *LogHandler) WithGroup(name string) slog.Handler {
+	return &LogHandler{h.store, h.attrs, h.group + name + "."}
+}

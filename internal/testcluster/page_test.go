@@ -1,0 +1,304 @@
+package testcluster
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/master"
+)
+
+// paged is a master with a page.
+func paged(token control.Token) master.Options {
+	store := history.NewNamedStore()
+	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&jobtrace.Searches{To: store}} }}
+	return master.Options{
+		Token: token, Watch: teller.Event, Log: slog.New(history.NewLogHandler(store)),
+		Page: func(s *master.Server) http.Handler {
+			c := web.NewCluster(store, s, web.About{Kind: "master", Programs: []string{"bfs"}})
+			return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})
+		},
+	}
+}
+
+// site is the API of a cluster's page.
+type site struct {
+	t     *testing.T
+	base  string
+	token string
+}
+
+// call asks the API and decodes its answer.
+func (s *site) call(method, path, body string, want int, to any, edit ...func(*http.Request)) string {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/api/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, e := range edit {
+		e(r)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != want {
+		s.t.Fatalf("%s %s: status %d %s, %v, expected %d", method, path, answer.StatusCode, text, err, want)
+	}
+	if to != nil {
+		if err := json.Unmarshal(text, to); err != nil {
+			s.t.Fatalf("%s: %v", path, err)
+		}
+	}
+	return string(text)
+}
+
+func (s *site) job(id string) (j history.Job) {
+	s.t.Helper()
+	s.call("GET", "jobs/"+id, "", 200, &j)
+	return j
+}
+
+func (s *site) submit(body string) (j history.Job) {
+	s.t.Helper()
+	s.call("POST", "jobs", body, 201, &j)
+	return j
+}
+
+// TestPageOfAMaster runs jobs by the API, and looks at them by it, on a cluster of two workers.
+func TestPageOfAMaster(t *testing.T) {
+	c := Run(t, 2, 1, paged(control.Token{}), programs()...)
+	s := &site{t: t, base: "http://" + c.Address}
+	if status, page := ask(t, s.base+"/", ""); status != 200 || !strings.Contains(page, `src="app.js"`) {
+		t.Errorf("the page: status %d %s", status, page)
+	}
+	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
+		Name: "web", Source: &control.GraphSource{Input: "grid:rows=30,columns=30"},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	var graphs struct{ Items []web.Graph }
+	s.call("GET", "graphs", "", 200, &graphs)
+	if len(graphs.Items) != 1 || graphs.Items[0].Vertices != 900 || graphs.Items[0].State != "ready" || graphs.Items[0].Bytes == 0 {
+		t.Errorf("graphs %+v", graphs)
+	}
+	var workers struct{ Items []web.Worker }
+	s.call("GET", "workers", "", 200, &workers)
+	if len(workers.Items) != 2 || workers.Items[1].Name != "w1" || workers.Items[1].State != "registered" {
+		t.Errorf("workers %+v", workers)
+	}
+
+	// A job, from its submission to its result.
+	j := s.submit(`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true, "key": "once"}`)
+	if again := s.submit(`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true, "key": "once"}`); again.ID != j.ID {
+		t.Errorf("the same call made jobs %s and %s", j.ID, again.ID)
+	}
+	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Converged })
+	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || len(j.Said) != 3 {
+		t.Errorf("found %+v", j)
+	}
+	var steps struct{ Items []history.Step }
+	s.call("GET", "jobs/"+j.ID+"/steps", "", 200, &steps)
+	var whole history.Whole
+	s.call("GET", "jobs/"+j.ID+"/partitions", "", 200, &whole)
+	if len(steps.Items) < j.Supersteps || len(whole.Totals) != 2 || whole.Totals[1].Worker != "w1" || whole.Matrix.Bytes[1] == 0 || len(whole.Encoded) == 0 {
+		t.Errorf("%d steps, %+v", len(steps.Items), whole)
+	}
+	if lines := strings.Split(s.call("GET", "jobs/"+j.ID+"/result", "", 200, nil), "\n"); len(lines) != 901 || lines[1] != "1 0" {
+		t.Errorf("%d lines: %.100q", len(lines), lines)
+	}
+
+	// Two that never end: one runs, one waits.
+	runs := s.submit(`{"program": "forever", "graph": "star:vertices=9"}`)
+	c.Until("it runs", func() bool { return s.job(runs.ID).State == history.Running })
+	waits := s.submit(`{"program": "forever", "graph": "star:vertices=9"}`)
+	if waits.State != history.Queued {
+		t.Errorf("found %+v", waits)
+	}
+	for _, id := range []string{waits.ID, runs.ID} {
+		s.call("POST", "jobs/"+id+"/cancel", `{"reason": "enough"}`, 200, nil)
+		c.Until("it is cancelled", func() bool { j := s.job(id); return j.State == trace.Cancelled && j.Error == "enough" })
+	}
+	for body, want := range map[string]int{
+		`{"program": "bfs", "graph": "catalog:none", "parameters": {"source": "0"}}`:                     404,
+		`{"program": "nothing", "graph": "catalog:web"}`:                                                 400,
+		`{"program": "bfs", "graph": "catalog:web", "parameters": {"sauce": "0"}}`:                       400,
+		`{"program": "bfs", "graph": "star:vertices=9", "parameters": {"source": "0"}, "delivery": "x"}`: 400,
+		`{"program": "bfs"}`: 400,
+	} {
+		s.call("POST", "jobs", body, want, nil)
+	}
+	s.call("POST", "jobs/none/cancel", "{}", 404, nil)
+	s.call("GET", "jobs/"+runs.ID+"/result", "", 409, nil)
+	var jobs struct{ Items []history.Job }
+	s.call("GET", "jobs", "", 200, &jobs)
+	if len(jobs.Items) != 3 {
+		t.Errorf("%d jobs", len(jobs.Items))
+	}
+	if log := s.call("GET", "log", "", 200, nil); !strings.Contains(log, `"job":"`+runs.ID+`"`) || !strings.Contains(log, "worker is there") {
+		t.Errorf("the log: %s", log)
+	}
+}
+
+// TestPageOfGraph500 has a run for each search of the benchmark.
+func TestPageOfGraph500(t *testing.T) {
+	c := Run(t, 2, 1, paged(control.Token{}), programs()...)
+	s := &site{t: t, base: "http://" + c.Address}
+	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{
+		Program: control.Graph500Program, Graph500: &control.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.Msg.Id
+	c.Until("the job's end", func() bool { j := s.job(id); return j.State != history.Running && j.State != history.Queued })
+	var jobs struct{ Items []history.Job }
+	s.call("GET", "jobs", "", 200, &jobs)
+	if len(jobs.Items) != 5 { // the job, a warm-up, three searches
+		t.Fatalf("found %+v", jobs)
+	}
+	for _, j := range jobs.Items[1:] {
+		if !strings.HasPrefix(j.ID, id+"-bfs-root-") || j.State != trace.Converged || j.Supersteps == 0 || j.Partitions != 2 || j.Vertices != 256 || j.Program != "bfs" {
+			t.Errorf("found %+v", j)
+		}
+	}
+	var stages struct{ Items []trace.Stage }
+	s.call("GET", "stages", "", 200, &stages)
+	names := ""
+	for _, g := range stages.Items {
+		names += g.Stage + " "
+		if g.Seconds == 0 || g.Job != id {
+			t.Errorf("stage %+v", g)
+		}
+	}
+	if names != "generating constructing BFS " {
+		t.Errorf("stages %s", names)
+	}
+}
+
+// TestWhoMayUseThePage: with the cluster's token, and no page of another site.
+func TestWhoMayUseThePage(t *testing.T) {
+	const text = "the-clusters-own-token"
+	token, err := control.NewToken(text, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := `{"program": "bfs", "graph": "star:vertices=9", "parameters": {"source": "0"}}`
+	origin := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Origin", value) }
+	}
+	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
+	closed := Start(t, 0, paged(token), workerOptions(token))
+	s := &site{t: t, base: "http://" + closed.Address}
+	for _, path := range []string{"jobs", "about", "graphs", "workers", "log", "events"} {
+		s.call("GET", path, "", 401, nil)
+	}
+	s.call("POST", "jobs", good, 401, nil)
+	s.call("POST", "jobs/x/cancel", "{}", 401, nil)
+	s.token = text
+	s.call("GET", "jobs", "", 200, nil)
+	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
+	s.call("GET", "jobs", "", 200, nil, host("cluster.example"))
+
+	open := Start(t, 0, paged(control.Token{}), workerOptions(control.Token{}))
+	s = &site{t: t, base: "http://" + open.Address}
+	s.call("GET", "jobs", "", 403, nil, host("evil.example"))
+	s.call("POST", "jobs", good, 403, nil, host("evil.example"))
+	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
+	s.call("GET", "jobs", "", 200, nil, host("localhost:7700"))
+
+	// Nor can the control plane itself be reached by a name that was made to lead here.
+	for _, k := range []struct {
+		method, path, host, origin string
+		want                       int
+	}{
+		{"POST", "superstep.control.v1.Cluster/ListJobs", "evil.example", "http://evil.example", 403},
+		{"POST", "superstep.control.v1.Cluster/ListJobs", "evil.example", "", 200},
+		{"POST", "superstep.control.v1.Cluster/ListJobs", "", "http://evil.example", 403},
+		{"GET", "debug/status", "evil.example", "", 403},
+		{"GET", "debug/status", "", "", 200},
+		{"GET", "healthz", "evil.example", "", 200},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), k.method, s.base+"/"+k.path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if k.host != "" {
+			r.Host = k.host
+		}
+		if k.origin != "" {
+			r.Header.Set("Origin", k.origin)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != k.want {
+			t.Errorf("%+v: status %d", k, answer.StatusCode)
+		}
+	}
+}
+
+// TestEventsOfAMaster come as jobs turn, and end with the master.
+func TestEventsOfAMaster(t *testing.T) {
+	c := Run(t, 1, 1, paged(control.Token{}), programs()...)
+	s := &site{t: t, base: "http://" + c.Address}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/api/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	until := func(kind string, texts ...string) {
+		t.Helper()
+		is := ""
+		for lines.Scan() {
+			key, value, _ := strings.Cut(lines.Text(), ": ")
+			if key == "event" {
+				is = value
+			}
+			all := is == kind && key == "data"
+			for _, text := range texts {
+				all = all && strings.Contains(value, text)
+			}
+			if all {
+				return
+			}
+		}
+		t.Fatalf("no %s with %q came: %v", kind, texts, lines.Err())
+	}
+	until("hello")
+	j := s.submit(`{"program": "wcc", "graph": "grid:rows=20,columns=20"}`)
+	job := fmt.Sprintf(`"job":%q`, j.ID)
+	until("job", job, `"state":"running"`)
+	until("step", job, `"superstep":0`)
+	until("job", job, `"state":"converged"`)
+	c.StopMaster()
+	until("bye")
+}

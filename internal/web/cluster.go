@@ -1,0 +1,158 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/history"
+)
+
+// Master is what a Cluster asks of a master: a master.Server, in its process.
+type Master interface {
+	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
+	SubmitJob(context.Context, *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error)
+	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
+	Result(id string, offset uint64, each func(data []byte) error) error
+}
+
+// Cluster is the Source and the Control of a master: a Store, named, that is told of its jobs, and what the master says
+// of the rest.
+type Cluster struct {
+	*history.Store
+	master Master
+	about  About
+}
+
+var (
+	_ Source  = (*Cluster)(nil)
+	_ Control = (*Cluster)(nil)
+)
+
+// NewCluster shows a master's cluster.
+func NewCluster(s *history.Store, m Master, about About) *Cluster { return &Cluster{s, m, about} }
+
+// About says what is shown.
+func (c *Cluster) About() About { return c.about }
+
+func (c *Cluster) status() *control.StatusResponse {
+	r, err := c.master.Status(context.Background(), connect.NewRequest(&control.StatusRequest{}))
+	if err != nil {
+		return nil
+	}
+	return r.Msg
+}
+
+// Graphs lists the catalog.
+func (c *Cluster) Graphs() []Graph {
+	var all []Graph
+	for _, g := range c.status().GetGraphs() {
+		arcs := g.Edges
+		if !g.Directed {
+			arcs *= 2
+		}
+		shown := Graph{
+			Name: g.Name, State: g.State.Word(), Reason: g.Reason, Vertices: g.Vertices, Arcs: arcs, Directed: g.Directed, Bytes: int64(g.Bytes),
+			Partitions: int(g.Rows * g.Columns), Grid: fmt.Sprintf("%dx%d", g.Rows, g.Columns), Seconds: g.LoadSeconds, Origin: g.Source.GetInput(),
+		}
+		if p := g.Progress; p != nil {
+			shown.Stage, shown.Done, shown.Total = p.Stage, int64(p.Done), int64(p.Total)
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+// Workers lists the workers, those that are gone too.
+func (c *Cluster) Workers() []Worker {
+	var all []Worker
+	for _, w := range c.status().GetWorkers() {
+		state := w.State.Word()
+		switch {
+		case w.Suspected:
+			state += ", suspected"
+		case !w.Attached && w.State == control.WorkerState_WORKER_STATE_REGISTERED:
+			state += ", no session"
+		}
+		all = append(all, Worker{
+			Name: w.Name, State: state, Reason: w.Reason, Site: w.Site, Address: w.DataAddress, Threads: int(w.Cores),
+			Memory: int64(w.Memory), Used: int64(w.MemoryUsed), Heard: w.HeardSeconds,
+		})
+	}
+	return all
+}
+
+// catalogPrefix is what the name of a graph of the catalog begins with, where others can be named too.
+const catalogPrefix = "catalog:"
+
+// Submit puts a job into the queue.
+func (c *Cluster) Submit(ctx context.Context, s *Submission) (string, error) {
+	spec, err := s.spec()
+	if err != nil {
+		return "", err
+	}
+	r, err := c.master.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Spec: spec, Key: s.Key}))
+	if err != nil {
+		return "", err
+	}
+	return r.Msg.Id, nil
+}
+
+// spec is the job for the master. What makes no sense the master says, but for what only the command line knows.
+func (s *Submission) spec() (*control.JobSpec, error) {
+	spec := &control.JobSpec{
+		Program: s.Program, Parameters: s.Parameters, KeepResult: s.KeepResult,
+		Options: &control.RunOptions{
+			Delivery: s.Delivery, Encoding: s.Encoding, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Trace: true,
+		},
+	}
+	if name, ok := strings.CutPrefix(s.Graph, catalogPrefix); ok {
+		spec.Graph = name
+		if s.Format+s.Duplicates+s.SelfLoops+s.Grid != "" || s.Directed != nil || s.UnitWeights {
+			return nil, invalid("graph %s: a graph of the catalog is as it was loaded; leave out format, directed, duplicates, self_loops, unit_weights and grid", s.Graph)
+		}
+		return spec, nil
+	}
+	if s.SelfLoops != "" && s.SelfLoops != "keep" && s.SelfLoops != "drop" {
+		return nil, invalid("self_loops: found %.50q, expected keep or drop", s.SelfLoops)
+	}
+	if s.Graph != "" && !generate.IsGenerator(s.Graph) && !filepath.IsAbs(s.Graph) {
+		return nil, invalid("graph: found %.150q, expected %sNAME, a generator such as kronecker:scale=18, or the whole path of a file that the workers see",
+			s.Graph, catalogPrefix)
+	}
+	spec.Source = &control.GraphSource{
+		Input: s.Graph, Format: s.Format, Directed: s.Directed, Duplicates: s.Duplicates, DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights,
+	}
+	if s.Grid != "" {
+		g, err := graph.ParseGrid(s.Grid)
+		if err != nil {
+			return nil, invalid("grid: %v", err)
+		}
+		spec.Rows, spec.Columns = uint32(g.Rows), uint32(g.Columns)
+	}
+	return spec, nil
+}
+
+func invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+// Cancel tells a job to end.
+func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
+	if reason == "" {
+		reason = "cancelled on the page"
+	}
+	_, err := c.master.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: reason}))
+	return err
+}
+
+// Result passes on what a job computed.
+func (c *Cluster) Result(id string, each func(data []byte) error) error {
+	return c.master.Result(id, 0, each)
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Control runs jobs and ends them, where that can be asked of the API: on a master. Its errors are those of calls to one.
+type Control interface {
+	// Submit puts a job into the queue and returns its id.
+	Submit(ctx context.Context, s *Submission) (id string, err error)
+	// Cancel tells a job to end. One that has ended stays as it is.
+	Cancel(ctx context.Context, id, reason string) error
+	// Result passes on the lines that a job computed.
+	Result(id string, each func(data []byte) error) error
+}
+
+// Submission is a job as it is asked for. What is left out is as on the command line.
+type Submission struct {
+	Program    string            `json:"program"`
+	Parameters map[string]string `json:"parameters"`
+	// Graph is catalog:NAME, a generator, or the path of a file that the workers see; what follows is of the last two.
+	Graph       string `json:"graph"`
+	Format      string `json:"format"`
+	Directed    *bool  `json:"directed"`
+	Duplicates  string `json:"duplicates"` // keep, first, min, sum, error
+	SelfLoops   string `json:"self_loops"` // keep, drop
+	UnitWeights bool   `json:"unit_weights"`
+	Grid        string `json:"grid"` // RxC
+
+	Delivery      string `json:"delivery"`
+	Encoding      string `json:"encoding"`
+	Deterministic bool   `json:"deterministic"`
+	MaxSupersteps uint32 `json:"max_supersteps"`
+	KeepResult    bool   `json:"keep_result"`
+	// Key names the call: one that is made again finds the job it made.
+	Key string `json:"key"`
+}
+
+// bodyTimeout is how long a request may take to be read.
+const bodyTimeout = 10 * time.Second
+
+// body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites out, as the check of
+// where a request comes from does.
+func body(w http.ResponseWriter, r *http.Request, most int64, to any, like string) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
+	in.DisallowUnknownFields()
+	err := in.Decode(to)
+	if err == nil {
+		if _, more := in.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows it")
+		}
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("expected at most %d bytes", most)}
+	case err != nil:
+		return &refusal{http.StatusBadRequest, fmt.Sprintf("expected %s: %.200s", like, err)}
+	}
+	return nil
+}
+
+func (s *Site) submit(w http.ResponseWriter, r *http.Request) {
+	var asked Submission
+	if err := body(w, r, control.MaxSpec, &asked, `a job, such as {"program": "bfs", "graph": "kronecker:scale=14", "parameters": {"source": "1"}}`); err != nil {
+		fail(w, err)
+		return
+	}
+	id, err := s.options.Control.Submit(r.Context(), &asked)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Location", "/api/v1/jobs/"+url.PathEscape(id))
+	s.tell(w, r, http.StatusCreated, id)
+}
+
+func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Reason string `json:"reason"`
+	}
+	id := r.PathValue("job")
+	err := body(w, r, maxBody, &asked, `{"reason": "..."} or {}`)
+	if err == nil {
+		err = s.options.Control.Cancel(r.Context(), id, asked.Reason)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	s.tell(w, r, http.StatusOK, id)
+}
+
+// tell answers with a job.
+func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id string) {
+	j, err := s.source.Job(id)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	reply(w, r, status, j)
+}
+
+// result streams what a job computed. What fails when a part of it is sent cuts the connection, so that nobody takes the
+// part for the whole.
+func (s *Site) result(w http.ResponseWriter, r *http.Request) {
+	control, begun := http.NewResponseController(w), false
+	err := s.options.Control.Result(r.PathValue("job"), func(data []byte) error {
+		if !begun {
+			begun = true
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.Header().Set("Cache-Control", "no-store")
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_, err := w.Write(data)
+		return err
+	})
+	switch {
+	case err == nil:
+	case begun:
+		panic(http.ErrAbortHandler)
+	default:
+		fail(w, err)
+	}
+}
+
+// statuses are those of HTTP for the codes of calls.
+var statuses = map[connect.Code]int{
+	connect.CodeInvalidArgument: http.StatusBadRequest, connect.CodeNotFound: http.StatusNotFound,
+	connect.CodeAlreadyExists: http.StatusConflict, connect.CodeFailedPrecondition: http.StatusConflict,
+	connect.CodeResourceExhausted: http.StatusTooManyRequests, connect.CodeUnimplemented: http.StatusNotImplemented,
+	connect.CodeUnavailable: http.StatusServiceUnavailable,
+}

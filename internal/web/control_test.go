@@ -1,0 +1,232 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// fakeMaster takes jobs into a Store.
+type fakeMaster struct {
+	store     *history.Store
+	specs     []*control.JobSpec
+	cancelled []string
+	lines     []string
+	err       error
+}
+
+func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
+	return connect.NewResponse(&control.StatusResponse{
+		Graphs: []*control.Graph{
+			{
+				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1, Edges: 3, Source: &control.GraphSource{Input: "/web.el"},
+				Progress: &control.Progress{Stage: "sorting", Done: 1, Total: 2},
+			},
+		},
+		Workers: []*control.Worker{{Name: "w0", State: control.WorkerState_WORKER_STATE_REGISTERED, Cores: 3, Memory: 5, MemoryUsed: 4}},
+	}), nil
+}
+
+func (m *fakeMaster) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	m.specs = append(m.specs, r.Msg.Spec)
+	m.store.Queue(&trace.Job{Job: "m-1", Program: r.Msg.Spec.Program}, "waits for a worker")
+	return connect.NewResponse(&control.Job{Id: "m-1"}), nil
+}
+
+func (m *fakeMaster) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+	m.cancelled = append(m.cancelled, r.Msg.Id+" "+r.Msg.Reason)
+	return connect.NewResponse(&control.Job{}), m.err
+}
+
+func (m *fakeMaster) Result(_ string, _ uint64, each func([]byte) error) error {
+	for _, l := range m.lines {
+		if err := each([]byte(l)); err != nil {
+			return err
+		}
+	}
+	return m.err
+}
+
+// led is a Site of a fakeMaster, with a token.
+func led(t *testing.T) (*fakeMaster, *Site) {
+	m := &fakeMaster{store: history.NewNamedStore()}
+	c := NewCluster(m.store, m, About{Kind: "master", Name: "test", Programs: []string{"bfs"}})
+	return m, New(c, Options{Token: token(t), Control: c})
+}
+
+func post(body string, edit func(*http.Request)) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+secret)
+		r.Header.Set("Content-Type", "application/json")
+		r.Body = io.NopCloser(strings.NewReader(body))
+		if edit != nil {
+			edit(r)
+		}
+	}
+}
+
+func TestSubmission(t *testing.T) {
+	m, s := led(t)
+	yes := true
+	for _, c := range []struct {
+		body string
+		want *control.JobSpec
+	}{
+		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true}`, &control.JobSpec{
+			Program: "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: &control.RunOptions{Delivery: "pull", Trace: true},
+		}},
+		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7}`, &control.JobSpec{
+			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, Trace: true},
+			Source: &control.GraphSource{Input: "/data/a.el", Directed: &yes, DropLoops: true, Duplicates: "min"},
+		}},
+	} {
+		m.specs = nil
+		w := ask(s, "POST", "/api/v1/jobs", post(c.body, nil))
+		if w.Code != http.StatusCreated || w.Header().Get("Location") != "/api/v1/jobs/m-1" || len(m.specs) != 1 || !reflect.DeepEqual(m.specs[0], c.want) {
+			t.Errorf("%s: status %d %s, %v, expected %v", c.body, w.Code, w.Body, m.specs, c.want)
+		}
+		var j history.Job
+		check(t, json.Unmarshal(w.Body.Bytes(), &j))
+		if j.ID != "m-1" || j.State != history.Queued || j.Error != "waits for a worker" {
+			t.Errorf("found %+v", j)
+		}
+	}
+}
+
+// TestRequestsThatChangeSomething are refused if they are another site's, too large, or make no sense.
+func TestRequestsThatChangeSomething(t *testing.T) {
+	m, s := led(t)
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	good := `{"program": "bfs", "graph": "star:vertices=3"}`
+	for name, c := range map[string]struct {
+		body string
+		edit func(*http.Request)
+		want int
+		text string
+	}{
+		"no token":            {good, func(r *http.Request) { r.Header.Del("Authorization") }, 401, "token"},
+		"another site's":      {good, header("Origin", "http://evil.example"), 403, "another site's"},
+		"by a browser's word": {good, header("Sec-Fetch-Site", "cross-site"), 403, "another site's"},
+		"origin null":         {good, header("Origin", "null"), 403, "another site's"},
+		"a form":              {good, header("Content-Type", "application/x-www-form-urlencoded"), 415, "application/json"},
+		"text":                {good, header("Content-Type", "text/plain"), 415, "application/json"},
+		"no type":             {good, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, "application/json"},
+		"too large":           {`{"program": "` + strings.Repeat("x", control.MaxSpec) + `"}`, nil, 413, "at most 1048576 bytes"},
+		"no JSON":             {`program=bfs`, nil, 400, "expected a job, such as"},
+		"a word unknown":      {`{"program": "bfs", "grpah": "x"}`, nil, 400, "unknown field"},
+		"two":                 {good + good, nil, 400, "something follows"},
+		"a path from where":   {`{"program": "bfs", "graph": "web.el"}`, nil, 400, "the whole path of a file"},
+		"loops":               {`{"program": "bfs", "graph": "/a", "self_loops": "eat"}`, nil, 400, "expected keep or drop"},
+		"a grid":              {`{"program": "bfs", "graph": "/a", "grid": "2y2"}`, nil, 400, "grid: "},
+		"a grid of a catalog": {`{"program": "bfs", "graph": "catalog:a", "grid": "2x2"}`, nil, 400, "leave out"},
+	} {
+		w := ask(s, "POST", "/api/v1/jobs", post(c.body, c.edit))
+		if w.Code != c.want || !strings.Contains(w.Body.String(), c.text) {
+			t.Errorf("%s: status %d %s, expected %d %s", name, w.Code, w.Body, c.want, c.text)
+		}
+		if w := ask(s, "POST", "/api/v1/jobs/m-1/cancel", post(c.body, c.edit)); w.Code < 400 {
+			t.Errorf("%s: cancel has status %d", name, w.Code)
+		}
+	}
+	if len(m.specs)+len(m.cancelled) != 0 {
+		t.Errorf("submitted %v, cancelled %v", m.specs, m.cancelled)
+	}
+	// The same origin is no other, in a session without the token itself.
+	w := ask(s, "POST", "/api/v1/session", post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))
+	own := func(r *http.Request) {
+		r.Header.Del("Authorization")
+		r.AddCookie(w.Result().Cookies()[0])
+		r.Header.Set("Origin", "http://"+r.Host)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	if w := ask(s, "POST", "/api/v1/jobs", post(good, own)); w.Code != 201 {
+		t.Errorf("the page's own: status %d %s", w.Code, w.Body)
+	}
+}
+
+func TestErrorsOfTheMaster(t *testing.T) {
+	m, s := led(t)
+	good := `{"program": "bfs", "graph": "star:vertices=3"}`
+	for code, want := range map[connect.Code]int{
+		connect.CodeInvalidArgument: 400, connect.CodeNotFound: 404, connect.CodeResourceExhausted: 429, connect.CodeFailedPrecondition: 409,
+		connect.CodeUnimplemented: 501, connect.CodeInternal: 500,
+	} {
+		m.err = connect.NewError(code, errors.New("why not"))
+		w := ask(s, "POST", "/api/v1/jobs", post(good, nil))
+		if w.Code != want || w.Body.String() != `{"error":"why not"}`+"\n" {
+			t.Errorf("%v: status %d %s, expected %d", code, w.Code, w.Body, want)
+		}
+		if w := ask(s, "GET", "/api/v1/jobs/x/result", post("", nil)); w.Code != want {
+			t.Errorf("%v: the result has status %d", code, w.Code)
+		}
+	}
+}
+
+func TestCancelAndResult(t *testing.T) {
+	m, s := led(t)
+	ask(s, "POST", "/api/v1/jobs", post(`{"program": "bfs", "graph": "star:vertices=3"}`, nil))
+	for body, want := range map[string]string{`{}`: "m-1 cancelled on the page", `{"reason": "why"}`: "m-1 why"} {
+		w := ask(s, "POST", "/api/v1/jobs/m-1/cancel", post(body, nil))
+		if w.Code != 200 || m.cancelled[len(m.cancelled)-1] != want {
+			t.Errorf("status %d %s, found %s", w.Code, w.Body, m.cancelled)
+		}
+	}
+	m.lines = []string{"0 1\n", "1 0\n"}
+	w := ask(s, "GET", "/api/v1/jobs/m-1/result", post("", nil))
+	if w.Code != 200 || w.Body.String() != "0 1\n1 0\n" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	m.err = errors.New("the disk is gone")
+	defer func() {
+		if v := recover(); v != http.ErrAbortHandler {
+			t.Errorf("half of a result ends with %v", v)
+		}
+	}()
+	ask(s, "GET", "/api/v1/jobs/m-1/result", post("", nil))
+	t.Error("half of a result ends as a whole one does")
+}
+
+// TestAnswersOfAMaster checks those that differ from a run's against the document.
+func TestAnswersOfAMaster(t *testing.T) {
+	m, s := led(t)
+	m.store.Queue(&trace.Job{Job: "m-1"}, "waits")
+	check(t, m.store.Stage(&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
+	check(t, m.store.Log(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
+	var doc map[string]any
+	check(t, json.Unmarshal(openapi, &doc))
+	for _, path := range []string{"/about", "/graphs", "/workers", "/jobs", "/stages", "/log"} {
+		w := ask(s, "GET", "/api/v1"+path, post("", nil))
+		schema := deref(doc, at(deref(doc, at(doc, "paths", path, "get", "responses", "200")), "content", "application/json", "schema"))
+		var body any
+		check(t, json.Unmarshal(w.Body.Bytes(), &body))
+		for _, fault := range conform(doc, schema, body, path) {
+			t.Error(fault)
+		}
+		if w.Code != 200 || len(w.Body.Bytes()) < 20 {
+			t.Errorf("%s: status %d %s", path, w.Code, w.Body)
+		}
+	}
+	// The document knows every key of a submission.
+	for i := range reflect.TypeFor[Submission]().NumField() {
+		key := reflect.TypeFor[Submission]().Field(i).Tag.Get("json")
+		if at(doc, "components", "schemas", "Submission", "properties", key) == nil {
+			t.Errorf("%s of a submission is not documented", key)
+		}
+	}
+}
