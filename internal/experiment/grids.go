@@ -59,7 +59,7 @@ func grids(ctx context.Context, b *bench) error {
 		panel.Series = append(panel.Series, figure.Series{Name: l.name, Style: figure.Styles[i]})
 		messages.Series = append(messages.Series, panel.Series[i])
 	}
-	crossing, formula := 0, 0
+	crossing, formula, last := 0, 0, 0.0
 	for log := 2; base+log <= b.Scale && 1<<log <= gridsMost; log++ {
 		found, err := b.countGrids(ctx, t, 1<<log, base+log)
 		if err != nil {
@@ -71,6 +71,7 @@ func grids(ctx context.Context, b *bench) error {
 			panel.Series[i].Line = append(panel.Series[i].Line, figure.Point{X: x, Y: f.paper})
 			messages.Series[i].Dots = append(messages.Series[i].Dots, figure.Point{X: x, Y: f.frames})
 		}
+		last = found[1].paper / found[2].paper
 		if crossing == 0 && found[1].bytes > found[2].bytes {
 			crossing = 1 << log
 		}
@@ -83,7 +84,8 @@ func grids(ctx context.Context, b *bench) error {
 	}
 	b.panel(panel)
 	b.panel(messages)
-	b.find("replicated bits outgrow top-down 2d %s as they are sent here, %s by the formulas; at 512 in Ueno11, figure 7", at(crossing), at(formula))
+	b.find("replicated bits outgrow top-down 2d %s as they are sent here, %s by the formulas, where they are %.2f of it at last; at 512 in Ueno11, figure 7",
+		at(crossing), at(formula), last)
 	return b.timeGrids(ctx)
 }
 
