@@ -53,7 +53,7 @@ func grids(ctx context.Context, b *bench) error {
 		Column{"paper", Bytes, "that it would by the papers' formulas, from the levels and edges counted: 16 bytes a pair, the whole frontier's bits; 2d-hybrid: Nakao20, table 5, alone"},
 	)
 	base := min(gridsBase, b.Scale-4)
-	panel := figure.Panel{Title: "bytes that a partition sends in a search", X: figure.Axis{Label: "partitions", Base: 2}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
+	panel := figure.Panel{Title: "bytes that a partition sends (lines: the papers' formulas)", X: figure.Axis{Label: "partitions", Base: 2}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 	messages := figure.Panel{Title: "messages that a partition sends in a search", X: panel.X, Y: figure.Axis{Base: 10}}
 	for i, l := range layouts {
 		panel.Series = append(panel.Series, figure.Series{Name: l.name, Style: figure.Styles[i]})
