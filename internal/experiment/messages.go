@@ -201,7 +201,7 @@ func (b *bench) copies(ctx context.Context) error {
 		"copies", Column{"partitions", Plain, "of a uniform graph of mean degree 32"},
 		Column{"one_by_one", Plain, "messages to other partitions when every vertex sends to all its neighbours"},
 		Column{"once", Plain, "values, when each partition gets one of a sender"}, Column{"share", Ratio, "of the two"},
-		Column{"formula", Ratio, "(4)/(1) of Ueno13"}, Column{"published", Ratio, "table 1 of Ueno13"},
+		Column{"formula", Ratio, "(4)/(1) of Ueno13, of vertices that have 32 arcs each"}, Column{"published", Ratio, "table 1 of Ueno13"},
 	)
 	in, _, err := b.generated(ctx, generate.Uniform{N: 1 << (b.Scale - 3), Degree: copiesDegree, Seed: 1}.Name())
 	if err != nil {
