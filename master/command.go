@@ -52,21 +52,25 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
+	sessions := make([]*session, len(team))
+	for i, p := range team {
+		if sessions[i] = s.session(p); sessions[i] == nil {
+			return nil, fmt.Errorf("worker %s: %w", p.Worker, errSessionBroke)
+		}
+	}
 	var done sync.WaitGroup
 	for i, p := range team {
 		done.Go(func() {
-			w := s.session(p)
-			if w == nil {
-				fail(fmt.Errorf("worker %s: %w", p.Worker, errSessionBroke))
-				return
-			}
+			w := sessions[i]
 			report, err := w.do(ctx, c(i), func(r *control.Report) error { return more(i, r) })
 			switch {
 			case err != nil:
 				fail(err)
 			case report.Failure != nil:
 				if report.Failure.Lost != "" {
-					s.awaitCause(ctx)
+					if cause := s.awaitCause(ctx, sessions); cause != nil {
+						fail(cause)
+					}
 				}
 				fail(&workerError{what, p.Worker, report.Failure})
 			case !fits(report):
@@ -84,14 +88,21 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 }
 
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two
-// workers broke, the loss of one of them may be the cause.
-func (s *Server) awaitCause(ctx context.Context) {
+// workers broke, the loss of one of them may be the cause. It returns that, if it was found.
+func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
 	t := time.NewTimer(s.options.Lease * 3 / 2)
 	defer t.Stop()
+	broke := make(chan error, len(sessions))
+	for _, w := range sessions {
+		defer context.AfterFunc(w.ctx, func() { broke <- w.broken() })()
+	}
 	select {
+	case err := <-broke:
+		return err
 	case <-t.C:
 	case <-ctx.Done():
 	}
+	return nil
 }
 
 // workerError is what a worker says went wrong with a command.

@@ -322,11 +322,8 @@ func (r *run) cleanUp(err error) {
 				c.Job, c.Epoch = r.id, r.epoch
 				k := w.begin(ctx, c)
 				defer w.forget(c)
-				select {
-				case w.out <- k.message:
+				if w.lane.Send(toWorker(c)) == nil {
 					calls = append(calls, k)
-				case <-w.ctx.Done():
-				case <-ctx.Done():
 				}
 			}
 			for _, k := range calls { // what takes longer is done all the same

@@ -161,6 +161,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	options := control.HandlerOptions(s.options.Token, s.TurnAway)
 	mux.Handle(control.NewWorkersHandler(s, options...))
+	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
 	mux.Handle(control.NewClusterHandler(s, options...))
 	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)
@@ -278,11 +279,7 @@ func (s *Server) effect(e effect) {
 		s.log.Info("worker may go", "worker", e.name)
 		if w := s.sessions[e.name]; w != nil {
 			s.spawn(func() {
-				select {
-				case w.out <- &control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}}:
-				case <-w.ctx.Done():
-				case <-s.ctx.Done():
-				}
+				_ = w.lane.Send(&control.ToWorker{Body: &control.ToWorker_Goodbye{Goodbye: &control.Goodbye{}}})
 			})
 		}
 	case dismiss:
@@ -297,21 +294,12 @@ func (s *Server) effect(e effect) {
 func (s *Server) tell(w *session, c *control.Command) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	k := w.begin(ctx, c)
-	sent := false
-	select {
-	case w.out <- k.message:
-		sent = true
-	default:
-	}
+	sent := w.lane.Offer(toWorker(c))
 	s.spawn(func() {
 		defer cancel()
 		defer w.forget(c)
 		if !sent {
-			select {
-			case w.out <- k.message:
-			case <-w.ctx.Done():
-			case <-ctx.Done():
-			}
+			_ = w.lane.Send(toWorker(c)) // if it cannot be sent the session ends
 		}
 		r, err := w.wait(ctx, k, func(*control.Report) error { return nil })
 		if err == nil && r.Failure != nil {
@@ -321,6 +309,17 @@ func (s *Server) tell(w *session, c *control.Command) {
 			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
 		}
 	})
+}
+
+// enter counts its caller among what Serve waits for, unless the server stops.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.work.Add(1)
+	return true
 }
 
 // spawn starts what Serve waits for. The lock is held; a server that stops starts nothing.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -15,7 +13,7 @@ import (
 type session struct {
 	name        string
 	incarnation uint64
-	out         chan *control.ToWorker
+	lane        *control.Lane
 	ctx         context.Context
 	end         context.CancelCauseFunc
 
@@ -26,21 +24,15 @@ type session struct {
 
 // call is a command that was not answered yet.
 type call struct {
-	message *control.ToWorker
 	job     string
 	epoch   uint32
 	reports chan *control.Report
 	done    <-chan struct{} // nobody waits any more
 }
 
-// outgoing bounds the commands that wait to be sent to a worker.
-const outgoing = 64
-
-func newSession(ctx context.Context, name string, incarnation uint64) *session {
+func newSession(ctx context.Context, lane *control.Lane, name string, incarnation uint64) *session {
 	ctx, end := context.WithCancelCause(ctx)
-	return &session{
-		name: name, incarnation: incarnation, out: make(chan *control.ToWorker, outgoing), ctx: ctx, end: end, calls: map[uint64]*call{},
-	}
+	return &session{name: name, incarnation: incarnation, lane: lane, ctx: ctx, end: end, calls: map[uint64]*call{}}
 }
 
 // do sends a command and waits for the last of its reports; those before it go to each. The error is of the session or of
@@ -50,12 +42,8 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 	defer cancel()
 	k := s.begin(ctx, c)
 	defer s.forget(c)
-	select {
-	case s.out <- k.message:
-	case <-s.ctx.Done():
-		return nil, s.broken()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := s.lane.Send(toWorker(c)); err != nil {
+		s.end(errSessionBroke)
 	}
 	return s.wait(ctx, k, each)
 }
@@ -66,12 +54,13 @@ func (s *session) begin(ctx context.Context, c *control.Command) *call {
 	defer s.mu.Unlock()
 	s.last++
 	c.Id = s.last
-	k := &call{
-		message: &control.ToWorker{Body: &control.ToWorker_Command{Command: c}},
-		job:     c.Job, epoch: c.Epoch, reports: make(chan *control.Report, 4), done: ctx.Done(),
-	}
+	k := &call{job: c.Job, epoch: c.Epoch, reports: make(chan *control.Report, 4), done: ctx.Done()}
 	s.calls[c.Id] = k
 	return k
+}
+
+func toWorker(c *control.Command) *control.ToWorker {
+	return &control.ToWorker{Body: &control.ToWorker_Command{Command: c}}
 }
 
 func (s *session) forget(c *control.Command) {
@@ -127,50 +116,52 @@ func (s *session) answered(r *control.Report) bool {
 // errSessionBroke is why commands under way fail when a worker's connection does.
 var errSessionBroke = errors.New("its session broke")
 
-// Session leads a worker's session: a goroutine reads, this one writes.
-func (s *Server) Session(ctx context.Context, stream *connect.BidiStream[control.FromWorker, control.ToWorker]) error {
-	first, err := stream.Receive()
+// serveSession serves a worker's session, and ends it.
+func (s *Server) serveSession(ctx context.Context, lane *control.Lane) {
+	if !s.enter() {
+		return
+	}
+	defer s.work.Done()
+	lane.End(s.keepSession(ctx, lane))
+}
+
+// keepSession hears what a worker says until the session ends, and returns why.
+func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
+	first := &control.FromWorker{}
+	soon, cancel := context.WithTimeout(ctx, s.options.Lease)
+	stop := context.AfterFunc(soon, func() { lane.Close() })
+	err := lane.Receive(first)
+	stop()
+	cancel()
 	if err != nil {
-		return err
+		return errSessionBroke
 	}
 	a := first.GetAttach()
 	if a == nil {
-		return control.Wire(control.Refuse(control.Refusal_KIND_INVALID, "a session begins with attach"))
+		return control.Refuse(control.Refusal_KIND_INVALID, "a session begins with attach")
 	}
 	if a.Master != s.id {
-		return control.Wire(control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s is registered with another run of the master", a.Name))
+		return control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s is registered with another run of the master", a.Name)
 	}
-	w := newSession(ctx, a.Name, first.Incarnation)
+	w := newSession(ctx, lane, a.Name, first.Incarnation)
 	defer w.end(errSessionBroke)
 	attached, err := s.attach(w)
 	if err != nil {
-		return control.Wire(err)
-	}
-	defer s.detach(w)
-	if err := stream.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}); err != nil {
 		return err
 	}
-	go func() {
-		for {
-			m, err := stream.Receive()
-			if err != nil {
-				w.end(errSessionBroke)
-				return
-			}
-			if !s.hear(w, m) {
-				w.end(lapsed(w.name, w.incarnation))
-				return
-			}
-		}
-	}()
+	defer s.detach(w)
+	defer context.AfterFunc(w.ctx, func() { lane.End(context.Cause(w.ctx)) })()
+	if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}); err != nil {
+		return errSessionBroke
+	}
 	for {
-		select {
-		case m := <-w.out:
-			if err := stream.Send(m); err != nil {
-				return err
-			}
-		case <-w.ctx.Done():
-			return control.Wire(context.Cause(w.ctx))
+		m := &control.FromWorker{}
+		if err := lane.Receive(m); err != nil {
+			w.end(errSessionBroke)
+			return context.Cause(w.ctx)
+		}
+		if !s.hear(w, m) {
+			return lapsed(w.name, w.incarnation)
 		}
 	}
 }
@@ -228,10 +219,7 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	}
 	switch body := m.Body.(type) {
 	case *control.FromWorker_Heartbeat:
-		select {
-		case w.out <- &control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}}:
-		default: // other messages wait, which tell the worker as much
-		}
+		_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}}) // others that wait tell the worker as much
 	case *control.FromWorker_Report:
 		if !w.answered(body.Report) {
 			_ = s.event(func() error { s.stale++; return nil })

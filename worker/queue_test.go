@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -37,7 +38,20 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	x := waiting{began: make(chan string, 8)}
 	w := &worker{Options: Options{Executor: x}}
 	w.defaults()
-	s := newSession(w)
+	near, far := net.Pipe()
+	lane := control.NewLane(far)
+	s := newSession(w, control.NewLane(near))
+	out := make(chan *control.FromWorker, 16)
+	go func() {
+		defer close(out)
+		for {
+			m := &control.FromWorker{}
+			if lane.Receive(m) != nil {
+				return
+			}
+			out <- m
+		}
+	}()
 	id := uint64(0)
 	add := func(c *control.Command) {
 		id++
@@ -66,7 +80,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	answers := map[uint64]string{}
 	for range 4 {
 		select {
-		case m := <-s.out:
+		case m := <-out:
 			r := m.GetReport()
 			answers[r.Id] = r.GetFailure().GetMessage()
 		case <-time.After(30 * time.Second):
@@ -77,7 +91,8 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 		t.Errorf("found %v", answers)
 	}
 	add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "again"}}})
-	<-s.out
+	<-out
+	s.lane.Close()
 	w.commands.Wait()
 	if len(s.queue.jobs) != 0 {
 		t.Errorf("%d jobs are kept", len(s.queue.jobs))

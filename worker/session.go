@@ -9,26 +9,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// session is a connection to the master: one goroutine reads, one writes, and each job that is worked for has one.
+// session is a connection to the master: one goroutine reads, one tells that the worker lives, and each job that is worked
+// for has one.
 type session struct {
 	*worker
-	out   chan *control.FromWorker
+	lane  *control.Lane
 	heard atomic.Int64 // when the master was, in nanoseconds since began
 	began time.Time
 	queue *queue
 }
 
-// outgoing is how many reports may wait to be sent.
-const outgoing = 64
-
-func newSession(w *worker) *session {
-	s := &session{worker: w, out: make(chan *control.FromWorker, outgoing), began: w.Now()}
+func newSession(w *worker, lane *control.Lane) *session {
+	s := &session{worker: w, lane: lane, began: w.Now()}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	return s
 }
@@ -40,24 +36,20 @@ var (
 	errGrace   = errors.New("the master did not let the worker go in time")
 )
 
-type stream = connect.BidiStreamForClient[control.FromWorker, control.ToWorker]
-
 // keep attaches and stays until the session ends; nil is goodbye. When leave ends it asks to go.
-func (s *session) keep(leave context.Context, client control.WorkersClient) error {
+func (s *session) keep(leave context.Context) error {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(leave))
 	defer end(nil)
-	stream := client.Session(ctx)
-	defer func() { _ = stream.CloseResponse() }()
 	s.hear()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		end(s.read(ctx, stream))
+		end(s.read(ctx))
 	}()
-	err := s.write(ctx, leave, stream)
+	err := s.live(ctx, leave)
 	end(err)
-	err = context.Cause(ctx)  // the first: what ended the other goroutine is a consequence
-	_ = stream.CloseRequest() // before that a read does not notice that its context has ended
+	err = context.Cause(ctx) // the first: what ended the other goroutine is a consequence
+	s.lane.Close()
 	<-read
 	s.Observe.Session(false)
 	s.queue.end(err)
@@ -73,13 +65,21 @@ func (s *session) silence() time.Duration {
 	return s.Now().Sub(s.began) - time.Duration(s.heard.Load())
 }
 
-// write sends what is to be sent, and heartbeats, and watches whether the master lives.
-func (s *session) write(ctx, leave context.Context, stream *stream) error {
-	send := func(m *control.FromWorker) error {
-		m.Incarnation = s.incarnation
-		return stream.Send(m)
-	}
-	if err := send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: s.About.Name, Master: s.master}}}); err != nil {
+// send sends a message.
+func (s *session) send(m *control.FromWorker) error {
+	m.Incarnation = s.incarnation
+	return s.lane.Send(m)
+}
+
+// offer sends a message unless many wait.
+func (s *session) offer(m *control.FromWorker) {
+	m.Incarnation = s.incarnation
+	_ = s.lane.Offer(m)
+}
+
+// live sends heartbeats, and watches whether the master lives.
+func (s *session) live(ctx, leave context.Context) error {
+	if err := s.send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: s.About.Name, Master: s.master}}}); err != nil {
 		return s.reason(ctx, err)
 	}
 	beat := time.NewTicker(s.heartbeat)
@@ -89,7 +89,6 @@ func (s *session) write(ctx, leave context.Context, stream *stream) error {
 	for {
 		var m *control.FromWorker
 		select {
-		case m = <-s.out:
 		case <-beat.C:
 			if s.silence() > s.lease {
 				return errSilent
@@ -108,7 +107,7 @@ func (s *session) write(ctx, leave context.Context, stream *stream) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if err := send(m); err != nil {
+		if err := s.send(m); err != nil {
 			return s.reason(ctx, err)
 		}
 	}
@@ -126,10 +125,10 @@ func (s *session) reason(ctx context.Context, err error) error {
 	}
 }
 
-func (s *session) read(ctx context.Context, stream *stream) error {
+func (s *session) read(ctx context.Context) error {
 	for {
-		m, err := stream.Receive()
-		if err != nil {
+		m := &control.ToWorker{}
+		if err := s.lane.Receive(m); err != nil {
 			return err
 		}
 		s.hear()
@@ -146,14 +145,12 @@ func (s *session) read(ctx context.Context, stream *stream) error {
 	}
 }
 
-// report hands a report to the writer; while many wait, whoever has one more waits too.
+// report sends a report; while much waits to be sent, whoever has one more waits too.
 func (s *session) report(ctx context.Context, r *control.Report) error {
-	select {
-	case s.out <- &control.FromWorker{Body: &control.FromWorker_Report{Report: r}}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
 	}
+	return s.send(&control.FromWorker{Body: &control.FromWorker_Report{Report: r}})
 }
 
 // log sends a line to those who watch a job, unless too many wait.
@@ -161,23 +158,14 @@ func (s *session) log(job, line string) {
 	if len(line) > maxLine {
 		line = line[:maxLine] + "..."
 	}
-	select {
-	case s.out <- &control.FromWorker{Body: &control.FromWorker_Log{Log: &control.LogLine{Time: stamp(s.Now()), Job: job, Text: line}}}:
-	default:
-	}
+	s.offer(&control.FromWorker{Body: &control.FromWorker_Log{Log: &control.LogLine{Time: stamp(s.Now()), Job: job, Text: line}}})
 }
 
 const maxLine = 4 << 10
 
 // progress tells those who watch a job how far it is, unless too much waits to be sent.
 func (s *session) progress(p *control.Progress) {
-	if len(s.out) > cap(s.out)/2 {
-		return
-	}
-	select {
-	case s.out <- &control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}}:
-	default:
-	}
+	s.offer(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}})
 }
 
 // lately bounds how often progress is told: a new stage at once, else every now and then.

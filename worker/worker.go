@@ -206,8 +206,11 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
-	s := newSession(w)
-	return true, s.keep(ctx, c.Workers)
+	lane, err := c.Session(ctx)
+	if err != nil {
+		return false, err
+	}
+	return true, newSession(w, lane).keep(ctx)
 }
 
 // nobody executes nothing.

@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -28,6 +29,7 @@ type workerCommand struct {
 	advertise  string
 	join       string
 	threads    int
+	compress   *oneOf
 	metrics    metricsFlags
 	gossip     gossipFlags
 }
@@ -56,6 +58,7 @@ processes /healthz and /readyz.`,
 	cmd.Flags().StringVar(&w.data, "data-listen", "", "listen for other workers at `ADDR`, HOST:PORT; port 0 is any (default: a free port of the address that reaches the master)")
 	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` by which others reach this worker (default: that of --data-listen, and of --listen)")
 	threadsFlag(cmd, &w.threads)
+	w.compress = wordFlag(cmd, "compress", "compress what goes to other workers: where that is faster than the link, as measured, or always, or never", "auto", "on", "off")
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
@@ -94,7 +97,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	log := w.app.logger()
 	executor := cluster.NewExecutor(cluster.ExecutorOptions{
 		Name: w.name, Programs: w.app.clusterPrograms(), Threads: w.threads, Listener: listener, Token: token, Log: log,
-		Spoil: w.app.spoil,
+		Compress: mesh.Compression(w.compress.value),
+		Spoil:    w.app.spoil,
 	})
 	defer executor.Close()
 	set := metrics.New(revision())

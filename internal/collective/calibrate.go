@@ -113,7 +113,7 @@ func (c *calibrator) measure(ctx context.Context, peer int) error {
 	first := c.g.link.Rank() < peer
 	var samples []Sample
 	for _, n := range c.Sizes {
-		data := make([]byte, n)
+		data := Noise(n)
 		for i := range c.Repeat + 1 {
 			begin := time.Now()
 			if err := c.pingPong(ctx, peer, first, data, 1); err != nil {
@@ -165,7 +165,7 @@ func (c *calibrator) pingPong(ctx context.Context, peer int, first bool, data []
 // time. Each further pair adds the trunk's time for its bytes once: its message goes while the one before comes back.
 func (c *calibrator) measureTrunk(ctx context.Context, a, b []int) error {
 	k := min(len(a), len(b))
-	data := make([]byte, slices.Max(c.Sizes))
+	data := Noise(slices.Max(c.Sizes))
 	if k < 2 || len(data) == 0 {
 		return c.g.Barrier(ctx, Call{Tag: c.Tag})
 	}

@@ -38,8 +38,6 @@ const (
 const (
 	// WorkersRegisterProcedure is the fully-qualified name of the Workers's Register RPC.
 	WorkersRegisterProcedure = "/superstep.control.v1.Workers/Register"
-	// WorkersSessionProcedure is the fully-qualified name of the Workers's Session RPC.
-	WorkersSessionProcedure = "/superstep.control.v1.Workers/Session"
 	// ClusterSubmitJobProcedure is the fully-qualified name of the Cluster's SubmitJob RPC.
 	ClusterSubmitJobProcedure = "/superstep.control.v1.Cluster/SubmitJob"
 	// ClusterListJobsProcedure is the fully-qualified name of the Cluster's ListJobs RPC.
@@ -70,8 +68,6 @@ const (
 type WorkersClient interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
-	// Session carries commands to a registered worker, and reports and heartbeats from it. It begins with Attach.
-	Session(context.Context) *connect.BidiStreamForClient[FromWorker, ToWorker]
 }
 
 // NewWorkersClient constructs a client for the superstep.control.v1.Workers service. By default, it
@@ -91,19 +87,12 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(workersMethods.ByName("Register")),
 			connect.WithClientOptions(opts...),
 		),
-		session: connect.NewClient[FromWorker, ToWorker](
-			httpClient,
-			baseURL+WorkersSessionProcedure,
-			connect.WithSchema(workersMethods.ByName("Session")),
-			connect.WithClientOptions(opts...),
-		),
 	}
 }
 
 // workersClient implements WorkersClient.
 type workersClient struct {
 	register *connect.Client[RegisterRequest, RegisterResponse]
-	session  *connect.Client[FromWorker, ToWorker]
 }
 
 // Register calls superstep.control.v1.Workers.Register.
@@ -111,17 +100,10 @@ func (c *workersClient) Register(ctx context.Context, req *connect.Request[Regis
 	return c.register.CallUnary(ctx, req)
 }
 
-// Session calls superstep.control.v1.Workers.Session.
-func (c *workersClient) Session(ctx context.Context) *connect.BidiStreamForClient[FromWorker, ToWorker] {
-	return c.session.CallBidiStream(ctx)
-}
-
 // WorkersHandler is an implementation of the superstep.control.v1.Workers service.
 type WorkersHandler interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
-	// Session carries commands to a registered worker, and reports and heartbeats from it. It begins with Attach.
-	Session(context.Context, *connect.BidiStream[FromWorker, ToWorker]) error
 }
 
 // NewWorkersHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -137,18 +119,10 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(workersMethods.ByName("Register")),
 		connect.WithHandlerOptions(opts...),
 	)
-	workersSessionHandler := connect.NewBidiStreamHandler(
-		WorkersSessionProcedure,
-		svc.Session,
-		connect.WithSchema(workersMethods.ByName("Session")),
-		connect.WithHandlerOptions(opts...),
-	)
 	return "/superstep.control.v1.Workers/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case WorkersRegisterProcedure:
 			workersRegisterHandler.ServeHTTP(w, r)
-		case WorkersSessionProcedure:
-			workersSessionHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -160,10 +134,6 @@ type UnimplementedWorkersHandler struct{}
 
 func (UnimplementedWorkersHandler) Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.Register is not implemented"))
-}
-
-func (UnimplementedWorkersHandler) Session(context.Context, *connect.BidiStream[FromWorker, ToWorker]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.Session is not implemented"))
 }
 
 // ClusterClient is a client for the superstep.control.v1.Cluster service.

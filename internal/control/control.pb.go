@@ -530,6 +530,7 @@ func (x *RegisterResponse) GetVersion() string {
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          Refusal_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=superstep.control.v1.Refusal_Kind" json:"kind,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"` // where it is not a call's error that says it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -569,6 +570,13 @@ func (x *Refusal) GetKind() Refusal_Kind {
 		return x.Kind
 	}
 	return Refusal_KIND_UNSPECIFIED
+}
+
+func (x *Refusal) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
 }
 
 type FromWorker struct {
@@ -6108,9 +6116,10 @@ const file_control_proto_rawDesc = "" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"\xee\x01\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\"\x82\x02\n" +
 	"\aRefusal\x126\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\"\xaa\x01\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xaa\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKIND_DUPLICATE\x10\x01\x12\r\n" +
@@ -6599,10 +6608,9 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042\xb5\x01\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042d\n" +
 	"\aWorkers\x12Y\n" +
-	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12O\n" +
-	"\aSession\x12 .superstep.control.v1.FromWorker\x1a\x1e.superstep.control.v1.ToWorker(\x010\x012\x93\b\n" +
+	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse2\x93\b\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
 	"\bListJobs\x12%.superstep.control.v1.ListJobsRequest\x1a&.superstep.control.v1.ListJobsResponse\x12H\n" +
@@ -6811,35 +6819,33 @@ var file_control_proto_depIdxs = []int32{
 	56,  // 90: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
 	82,  // 91: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
 	4,   // 92: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,   // 93: superstep.control.v1.Workers.Session:input_type -> superstep.control.v1.FromWorker
-	57,  // 94: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	58,  // 95: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	60,  // 96: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	61,  // 97: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	65,  // 98: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	66,  // 99: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	68,  // 100: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	70,  // 101: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	72,  // 102: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	73,  // 103: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	75,  // 104: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	77,  // 105: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 106: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	13,  // 107: superstep.control.v1.Workers.Session:output_type -> superstep.control.v1.ToWorker
-	56,  // 108: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	59,  // 109: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	56,  // 110: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	62,  // 111: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	56,  // 112: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	67,  // 113: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	69,  // 114: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	71,  // 115: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	69,  // 116: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	69,  // 117: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	76,  // 118: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	78,  // 119: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	106, // [106:120] is the sub-list for method output_type
-	92,  // [92:106] is the sub-list for method input_type
+	57,  // 93: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	58,  // 94: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	60,  // 95: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	61,  // 96: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	65,  // 97: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	66,  // 98: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	68,  // 99: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	70,  // 100: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	72,  // 101: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	73,  // 102: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	75,  // 103: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	77,  // 104: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 105: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	56,  // 106: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	59,  // 107: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	56,  // 108: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	62,  // 109: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	56,  // 110: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	67,  // 111: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	69,  // 112: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	71,  // 113: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	69,  // 114: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	69,  // 115: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	76,  // 116: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	78,  // 117: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	105, // [105:118] is the sub-list for method output_type
+	92,  // [92:105] is the sub-list for method input_type
 	92,  // [92:92] is the sub-list for extension type_name
 	92,  // [92:92] is the sub-list for extension extendee
 	0,   // [0:92] is the sub-list for field type_name

@@ -45,6 +45,9 @@ type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 type Connection struct {
 	Workers WorkersClient
 	Cluster ClusterClient
+	address string
+	token   Token
+	dial    Dialer
 	base    *http.Transport
 }
 
@@ -58,18 +61,20 @@ func Connect(address string, token Token, dial Dialer) (*Connection, error) {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
 	transport := &http.Transport{
-		DialContext:           dial,
-		Protocols:             new(http.Protocols),
-		ResponseHeaderTimeout: 0, // a session's headers come with its first message
-		HTTP2:                 &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
+		DialContext: dial,
+		Protocols:   new(http.Protocols),
+		HTTP2:       &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	options := []connect.ClientOption{
 		connect.WithInterceptors(&guard{token: token}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
-	client, url := &http.Client{Transport: whole{transport}}, "http://"+address
-	return &Connection{NewWorkersClient(client, url, options...), NewClusterClient(client, url, options...), transport}, nil
+	client, url := &http.Client{Transport: transport}, "http://"+address
+	return &Connection{
+		Workers: NewWorkersClient(client, url, options...), Cluster: NewClusterClient(client, url, options...),
+		address: address, token: token, dial: dial, base: transport,
+	}, nil
 }
 
 // Close lets go of idle connections; calls still under way end with their contexts.

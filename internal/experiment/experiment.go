@@ -26,7 +26,12 @@ type Experiment struct {
 // All are the experiments there are.
 var All = []Experiment{
 	{"messages", "messages one by one, or one for each partition with a bitmap", "Ueno13, tables 1 and 2", 18, messages},
+	{"grids", "pairs to all, bits to all, and grids, as machines grow", "Ueno11, figures 5 and 7; Nakao20, tables 4 and 5", 18, grids},
 	{"switch", "push or pull as the model says, by Beamer's rule, and always one", "Ueno13, 7; Nakao20, 2.1, figure 1", 18, direction},
+	{"order", "vertices by falling degree, or as in the input", "Nakao20, 3.2", 18, order},
+	{"bcsr", "a start for each vertex, or for each vertex with edges", "Nakao20, 3.1, tables 1 to 3", 18, bcsrLists},
+	{"encoding", "who sent, as bits, as positions, or as is shorter", "Nakao20, 3.5.2, table 5", 18, encoding},
+	{"windows", "messages at once, through windows, and by rendezvous, over a link with delay", "Nakao20, 5.4, figure 14; Matsuda", 18, windows},
 }
 
 // Find returns the experiment of a name.

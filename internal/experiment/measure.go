@@ -82,6 +82,12 @@ func (v *volume) add(w volume) {
 	v.bytes += w.bytes
 }
 
+// headerBytes is what a frame has beside its presence and values, as transport.Frame.Size counts.
+const headerBytes = 24
+
+// payload is the bytes without the frames' headers.
+func (v volume) payload() int { return v.bytes - headerBytes*v.frames }
+
 // superstep is what one did, in all partitions.
 type superstep struct {
 	scheme, direction string

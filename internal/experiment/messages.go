@@ -80,7 +80,7 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 		name string
 		make func(o engine.Options) (way, func(), error)
 	}{{"pagerank", p.pagerank}, {"bfs", p.bfs}} {
-		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: bytesText}}
+		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 		var ways []way
 		counts := make([]traffic, len(manners))
 		for i, m := range manners {
@@ -201,7 +201,7 @@ func (b *bench) copies(ctx context.Context) error {
 		"copies", Column{"partitions", Plain, "of a uniform graph of mean degree 32"},
 		Column{"one_by_one", Plain, "messages to other partitions when every vertex sends to all its neighbours"},
 		Column{"once", Plain, "values, when each partition gets one of a sender"}, Column{"share", Ratio, "of the two"},
-		Column{"formula", Ratio, "(4)/(1) of Ueno13"}, Column{"published", Ratio, "table 1 of Ueno13"},
+		Column{"formula", Ratio, "(4)/(1) of Ueno13, of vertices that have 32 arcs each"}, Column{"published", Ratio, "table 1 of Ueno13"},
 	)
 	in, _, err := b.generated(ctx, generate.Uniform{N: 1 << (b.Scale - 3), Degree: copiesDegree, Seed: 1}.Name())
 	if err != nil {
@@ -254,5 +254,3 @@ func (b *bench) sent(ctx context.Context, g *graph.Graph, o engine.Options) (int
 	}
 	return outcome.Sent, nil
 }
-
-func bytesText(v float64) string { return Bytes.text(v) }

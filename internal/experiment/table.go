@@ -68,6 +68,9 @@ func (t *Table) Text(w io.Writer) error {
 	return out.Flush()
 }
 
+// axis writes a number beside an axis.
+func (u Unit) axis(x float64) string { return u.text(x) }
+
 func (u Unit) text(cell any) string {
 	x, number := cell.(float64)
 	if n, ok := cell.(int); ok && u != Plain {
@@ -79,7 +82,7 @@ func (u Unit) text(cell any) string {
 	case u == Ratio:
 		return fmt.Sprintf("%.3f", x)
 	case u == Plain:
-		return fmt.Sprintf("%.4g", x)
+		return fmt.Sprintf("%.7g", x)
 	default:
 		return prefixed(x) + string(u)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Figure is a picture: panels, two in a row.
@@ -50,12 +51,14 @@ const (
 	top, bottom             = 40, 50
 	headHeight              = 58
 	labelDistance           = 15
+	titleRune, textRune     = 10, 7 // about the width of a letter, at the most
 )
 
 // Write draws the figure.
 func (f *Figure) Write(w io.Writer) error {
 	columns, rows := min(len(f.Panels), 2), (len(f.Panels)+1)/2
 	width, height := max(columns, 1)*panelWidth, headHeight+rows*panelHeight
+	width = max(width, left+titleRune*utf8.RuneCountInString(f.Title), left+textRune*utf8.RuneCountInString(f.Subtitle))
 	var s strings.Builder
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", width, height, width, height)
 	fmt.Fprintf(&s, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)

@@ -72,6 +72,14 @@ func TestTicksAreRoundAndFew(t *testing.T) {
 	}
 }
 
+// TestTitlesHaveRoom beside a panel that is narrower.
+func TestTitlesHaveRoom(t *testing.T) {
+	f := Figure{Title: strings.Repeat("µ", 100), Panels: make([]Panel, 1)}
+	if s := drawing(t, f); !strings.Contains(s, fmt.Sprintf(`width="%d"`, left+100*titleRune)) {
+		t.Error(s[:200])
+	}
+}
+
 func TestEmptyFiguresAreFigures(t *testing.T) {
 	drawing(t, Figure{})
 	drawing(t, Figure{Panels: []Panel{{Series: []Series{{Name: "none"}}}}})

@@ -72,7 +72,9 @@ func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o Optio
 	for i := range t.order {
 		t.order[i] = i
 	}
-	slices.SortStableFunc(t.order, func(a, b int) int { return cmp.Compare(degree(b), degree(a)) })
+	if !o.InputOrder {
+		slices.SortStableFunc(t.order, func(a, b int) int { return cmp.Compare(degree(b), degree(a)) })
+	}
 	ids := make([]uint64, n)
 	for id, v := range t.order {
 		ids[v] = uint64(id)
@@ -128,6 +130,7 @@ func TestBuildAgainstSlowTwin(t *testing.T) {
 				o := Options{
 					Partitions: parts, Duplicates: Duplicates(variant % 4), DropLoops: variant%3 == 0,
 					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
+					InputOrder: rng.IntN(4) == 0,
 				}
 				if threads := 1 + rng.IntN(3); threads > 1 {
 					o.Team = parallel.NewTeam(threads, false)

@@ -26,6 +26,7 @@ func TestGridsAgainstSlowTwin(t *testing.T) {
 				o := Options{
 					Grid: grid, Duplicates: Duplicates(variant % 4), DropLoops: variant%3 == 0,
 					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, Team: parallel.NewTeam(1+rng.IntN(3), false),
+					InputOrder: rng.IntN(4) == 0,
 				}
 				in := &edges.Input{
 					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: variant%2 == 1,
@@ -41,7 +42,7 @@ func TestGridsAgainstSlowTwin(t *testing.T) {
 				if err := compareGrid(g, want); err != nil {
 					t.Fatalf("seed %d, %d vertices, directed %t, %+v: %v", seed, size[0], in.Directed, o, err)
 				}
-				same, err := Build(context.Background(), g.Input(), Options{Grid: Grid{1, 1}, Weights: g.Weights})
+				same, err := Build(context.Background(), g.Input(), Options{Grid: Grid{1, 1}, Weights: g.Weights, InputOrder: o.InputOrder})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -46,6 +46,9 @@ type Options struct {
 	// Partitions is the number of partitions, 1 if 0; Grid how they are laid out, in a column if it is not set.
 	Partitions int
 	Grid       Grid
+	// InputOrder numbers vertices as the input does, not by falling degree, to compare the two: vertices without edges are
+	// among the others then.
+	InputOrder bool
 	// Duplicates and DropLoops say what becomes of parallel edges and of edges from a vertex to itself.
 	Duplicates Duplicates
 	DropLoops  bool
@@ -81,7 +84,7 @@ type Graph struct {
 	Tuples, Loops, Dropped int
 	// LeastWeight is the least weight stored, or 0 if that is less.
 	LeastWeight float64
-	// Connected is the number of vertices with an edge: they have the ids below it.
+	// Connected is the number of vertices with an edge: they have the ids below it. In the input's order it is N.
 	Connected int
 
 	// Order maps handles to input vertices, and IDs the other way. Of a graph of which nobody has the whole they are nil, and

@@ -10,7 +10,8 @@ import (
 const radixBits = 11
 
 // order ranks the vertices by falling degree, of equals the smaller input vertex first, and fills Order and IDs: hot
-// vertices get small handles, so that the bits and values looked at most lie together (Nakao20, 3.2).
+// vertices get small handles, so that the bits and values looked at most lie together (Nakao20, 3.2). Asked for the input's
+// order, it keeps that.
 func (b *builder) order() {
 	g := b.g
 	g.Order = mem.Make[uint32](g.arena, g.N)
@@ -26,6 +27,11 @@ func (b *builder) order() {
 		if degree(v) > 0 {
 			g.Connected++
 		}
+	}
+	if b.o.InputOrder {
+		copy(g.IDs, g.Order)
+		g.Connected = g.N
+		return
 	}
 	if ByFallingDegree(g.Order, g.IDs, degree) {
 		g.Order, g.IDs = g.IDs, g.Order

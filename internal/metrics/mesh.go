@@ -17,6 +17,7 @@ var (
 	framesDesc   = clusterDesc("mesh_frames_total", "Frames of supersteps that crossed the data plane.", "direction")
 	exchangeDesc = clusterDesc("mesh_messages_total", "Other messages that crossed the data plane, such as those of loading a graph.", "direction")
 	bytesDesc    = clusterDesc("mesh_bytes_total", "Bytes that crossed the data plane, headers included.", "direction")
+	pressedDesc  = clusterDesc("mesh_compressed_bytes_total", "Bytes that were compressed for other workers, before and after.", "size")
 	oldDesc      = clusterDesc("mesh_stale_frames_total", "Frames that were refused: of another job, superstep or incarnation, or for a partition that is not here.", "reason")
 	turnedDesc   = clusterDesc("mesh_refused_connections_total", "Connections that were not let in, by why.", "reason")
 	brokenDesc   = clusterDesc("mesh_broken_connections_total", "Connections to other workers that broke.")
@@ -25,7 +26,7 @@ var (
 
 // Describe describes what Collect collects.
 func (p dataPlane) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{framesDesc, exchangeDesc, bytesDesc, oldDesc, turnedDesc, brokenDesc, corruptDesc} {
+	for _, d := range []*prometheus.Desc{framesDesc, exchangeDesc, bytesDesc, pressedDesc, oldDesc, turnedDesc, brokenDesc, corruptDesc} {
 		to <- d
 	}
 }
@@ -42,6 +43,8 @@ func (p dataPlane) Collect(to chan<- prometheus.Metric) {
 	count(exchangeDesc, s.MessagesIn, "in")
 	count(bytesDesc, s.BytesOut, "out")
 	count(bytesDesc, s.BytesIn, "in")
+	count(pressedDesc, s.CompressedFrom, "before")
+	count(pressedDesc, s.CompressedTo, "after")
 	count(oldDesc, s.StaleJob, "job")
 	count(oldDesc, s.StaleSuperstep, "superstep")
 	count(oldDesc, s.StaleIncarnation, "incarnation")

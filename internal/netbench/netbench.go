@@ -268,7 +268,7 @@ func (b *bench) predict(t task) (float64, error) {
 // action prepares the data and returns what is measured.
 func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 	g, call := b.g, collective.Call{Tag: b.Tag, Algorithm: t.algorithm, Bytes: max(t.bytes, 1)}
-	data := make([]byte, t.bytes)
+	data := collective.Noise(t.bytes)
 	switch t.collective {
 	case PointToPoint, Stream:
 		return b.pair(ctx, t, data), nil

@@ -340,6 +340,16 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 }
 
+// Close of a silent connection is not heard on the other side.
+func (w *wire) Close() error {
+	select {
+	case <-w.silent:
+		return w.SetDeadline(time.Unix(1, 0))
+	default:
+		return w.Conn.Close()
+	}
+}
+
 func (w *wire) Read(p []byte) (int, error) {
 	for {
 		n, err := w.Conn.Read(p)

@@ -54,8 +54,8 @@ type cluster struct {
 	dir    string
 }
 
-// start starts a cluster; wires says which hosts hang on one.
-func start(t *testing.T, wires map[int]hosts.Wire) *cluster {
+// start starts a cluster; wires says which hosts hang on one, and flags are the workers'.
+func start(t *testing.T, wires map[int]hosts.Wire, flags ...string) *cluster {
 	t.Helper()
 	c := &cluster{T: t, net: hosts.New(t, workers+1, wires), dir: t.TempDir()}
 	c.master = c.net.Host(0).Addr + port
@@ -65,15 +65,15 @@ func start(t *testing.T, wires map[int]hosts.Wire) *cluster {
 	}
 	c.daemon(0, "master", "--listen", c.master)
 	for i := range workers {
-		c.worker(i + 1)
+		c.worker(i+1, flags...)
 	}
 	c.await(fmt.Sprintf("%d workers", workers), func(status string) bool { return strings.Count(status, " registered ") == workers })
 	return c
 }
 
-func (c *cluster) worker(host int) {
+func (c *cluster) worker(host int, flags ...string) {
 	c.Helper()
-	c.daemon(host, "worker", "--master", c.master, "--name", name(host), "--threads", "1")
+	c.daemon(host, append([]string{"worker", "--master", c.master, "--name", name(host), "--threads", "1"}, flags...)...)
 }
 
 func name(host int) string { return fmt.Sprintf("w%d", host) }

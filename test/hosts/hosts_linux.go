@@ -108,6 +108,14 @@ func (w *Network) ip(args ...string) {
 // Host returns the i-th host.
 func (w *Network) Host(i int) *Host { return w.hosts[i] }
 
+// Carried returns how many bytes the host's wire has carried, both ways, Ethernet's headers included; 0 of a cable.
+func (h *Host) Carried() int64 {
+	if h.wire == nil {
+		return 0
+	}
+	return h.wire.bytes.Load()
+}
+
 // Command is a program that runs on the host. It is killed with the test process, and when the host vanishes.
 func (h *Host) Command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", h.space, name}, args...)...)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type wire struct {
 	names [2]string
 	taps  [2]*os.File
 	group sync.WaitGroup
+	bytes atomic.Int64 // that it took, both ways
 }
 
 // sized is a frame on its way and when it arrives.
@@ -101,6 +103,7 @@ func (w *wire) read(tap *os.File, line chan<- sized, random *rand.Rand) {
 		}
 		select {
 		case line <- sized{append([]byte(nil), buffer[:n]...), free.Add(w.Delay)}:
+			w.bytes.Add(int64(n))
 		default:
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -24,27 +26,29 @@ import (
 //	64  offset of this chunk in the payload                              8
 //	72  bytes of payload here   4 | form 1 | zero                        3
 //	80  sequence: of the chunk on its connection, from 0                 4
-//	84  CRC32-C of the payload here                                      4
-//	88  CRC32-C of bytes 0 to 87                                         4
-//	92  payload
+//	84  sum of the payload here, as it travels (sumOf)                   8
+//	92  bytes of payload here as it travels compressed, 0: as it is      4
+//	96  CRC32-C of bytes 0 to 95                                         4
+//	100 payload
 //
-// The last checksum covers the one of the payload, and with it everything. A ping has kind 255, nothing but magic,
+// A compressed payload is a block of S2 (github.com/klauspost/compress/s2) that is shorter than what is in it. The last
+// checksum covers the sum of the payload, and with it everything. A ping has kind 255, nothing but magic,
 // version, incarnation, sequence and checksums, and no payload. A message of a Link has kind 254; it comes from and goes to a
 // worker's number instead of a partition's, has its tag in place of the superstep, values alone, and no count. Its chunks
 // may have those of frames, and of messages to other tags, between them.
 const (
 	chunkMagic   = "SSFR"
-	headerSize   = 96
+	headerSize   = 100
 	kindPing     = 255
 	kindMessage  = 254
 	maxChunk     = 64 << 20 // the most payload a chunk may carry
 	formRaw      = 0
 	formPacked   = 1 // values are the codec's
-	checkedBytes = 92
+	checkedBytes = 96
 )
 
 // Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
-const Version = 2
+const Version = 3
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -80,6 +84,15 @@ type header struct {
 	length   uint32
 	sequence uint32
 	sum      uint64 // of the payload
+	packed   uint32 // bytes of the payload if it travels compressed
+}
+
+// size is how many bytes of payload travel.
+func (h *header) size() int {
+	if h.packed > 0 {
+		return int(h.packed)
+	}
+	return int(h.length)
 }
 
 // errCorrupt is a chunk that is not what was sent, or not ours.
@@ -105,6 +118,7 @@ func (h *header) put(b []byte) {
 	b[76], b[77], b[78], b[79] = h.form, 0, 0, 0
 	le.PutUint32(b[80:], h.sequence)
 	le.PutUint64(b[84:], h.sum)
+	le.PutUint32(b[92:], h.packed)
 	le.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
 }
 
@@ -129,6 +143,7 @@ func (h *header) parse(b []byte, maxFrame uint64) error {
 			count: le.Uint64(b[40:]), presence: le.Uint64(b[48:]), contents: le.Uint64(b[56:]),
 		},
 		offset: le.Uint64(b[64:]), length: le.Uint32(b[72:]), sequence: le.Uint32(b[80:]), sum: le.Uint64(b[84:]),
+		packed: le.Uint32(b[92:]),
 	}
 	return h.check(b[77:80], maxFrame)
 }
@@ -154,6 +169,8 @@ func (h *header) check(zero []byte, maxFrame uint64) error {
 		return fmt.Errorf("%w: a chunk of %d bytes: the limit is %d", errCorrupt, h.length, maxChunk)
 	case h.offset > h.payload() || uint64(h.length) > h.payload()-h.offset:
 		return fmt.Errorf("%w: %d bytes at %d of %d", errCorrupt, h.length, h.offset, h.payload())
+	case h.packed > 0 && h.packed >= h.length:
+		return fmt.Errorf("%w: %d bytes compressed to %d", errCorrupt, h.length, h.packed)
 	case h.length == 0 && h.payload() > 0:
 		return fmt.Errorf("%w: an empty chunk of %d bytes", errCorrupt, h.payload())
 	}
@@ -172,6 +189,7 @@ type chunkReader struct {
 	sequence uint32 // expected
 	buffer   [headerSize]byte
 	waste    []byte
+	packed   []byte // compressed payloads
 }
 
 // next reads a chunk. place returns where its payload goes, as long as the header says, or nil to have it read and
@@ -191,17 +209,46 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	if err != nil {
 		return err
 	}
-	s := summing{split: h.presenceHere(), size: int(h.length)}
-	if to == nil {
+	s := summing{split: h.presenceHere(), size: h.size()}
+	into := to
+	if h.packed > 0 {
+		if s.split = 0; to != nil {
+			into = r.room(s.size)
+		}
+	}
+	if into == nil {
 		err = r.drop(&s)
 	} else {
-		err = r.take(&s, to)
+		err = r.take(&s, into)
 	}
 	if err != nil {
 		return cut(err)
 	}
 	if s.sum != h.sum {
 		return fmt.Errorf("%w: payload checksum", errCorrupt)
+	}
+	if h.packed > 0 && to != nil {
+		return unpack(to, into)
+	}
+	return nil
+}
+
+// room is memory for a compressed payload.
+func (r *chunkReader) room(n int) []byte {
+	if cap(r.packed) < n {
+		r.packed = make([]byte, n+n/4)
+	}
+	return r.packed[:n]
+}
+
+// unpack decompresses a payload, which must be as long as its header says.
+func unpack(to, packed []byte) error {
+	n, err := s2.DecodedLen(packed)
+	if err != nil || n != len(to) {
+		return fmt.Errorf("%w: a compressed payload of %d bytes says %d, %v", errCorrupt, len(to), n, err)
+	}
+	if _, err := s2.Decode(to[:n:n], packed); err != nil {
+		return fmt.Errorf("%w: a compressed payload: %w", errCorrupt, err)
 	}
 	return nil
 }

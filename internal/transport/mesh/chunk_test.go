@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -23,16 +25,34 @@ func encode(h header, payload []byte) []byte {
 	return append(b, payload...)
 }
 
+// compressed makes a chunk of a message that travels compressed.
+func compressed(h header, payload []byte) []byte {
+	packed := s2.Encode(nil, payload)
+	h.length, h.contents, h.packed, h.sum = uint32(len(payload)), uint64(len(payload)), uint32(len(packed)), sumOf(packed, nil)
+	b := make([]byte, headerSize, headerSize+len(packed))
+	h.put(b)
+	return append(b, packed...)
+}
+
+// randomText is a message that can be compressed.
+func randomText(r *rand.Rand) (header, []byte) {
+	payload := bytes.Repeat([]byte("to be, or not to be; "), 10+r.IntN(20))
+	for range 5 {
+		payload[r.IntN(len(payload))] = byte(r.Uint32())
+	}
+	return header{identity: identity{kind: kindMessage, job: r.Uint64()}, sequence: r.Uint32()}, payload
+}
+
 // decode reads one chunk.
 func decode(b []byte, sequence uint32) (header, []byte, error) {
 	var h header
 	var payload []byte
 	r := chunkReader{from: bytes.NewReader(b), maxFrame: testLimit, sequence: sequence}
 	err := r.next(&h, func(h *header) ([]byte, error) {
-		payload = make([]byte, min(int(h.length), len(b)))
-		if int(h.length) > len(b) {
+		if int(h.length) > len(b) && h.packed == 0 || h.length > 1<<20 {
 			return nil, io.ErrUnexpectedEOF
 		}
+		payload = make([]byte, h.length)
 		return payload, nil
 	})
 	return h, payload, err
@@ -75,11 +95,50 @@ func TestChunksSurvive(t *testing.T) {
 	}
 }
 
+func TestCompressedChunksSurvive(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 1000 {
+		h, payload := randomText(r)
+		b := compressed(h, payload)
+		got, back, err := decode(b, h.sequence)
+		if err != nil || got.job != h.job || !bytes.Equal(back, payload) || len(b) >= headerSize+len(payload) {
+			t.Fatalf("%+v came back as %+v, %v", h, got, err)
+		}
+	}
+}
+
+// TestWrongCompressedChunksAreRefused: what passes the checksums and is no block of what its header says.
+func TestWrongCompressedChunksAreRefused(t *testing.T) {
+	text := bytes.Repeat([]byte("abcdefgh"), 100)
+	for name, change := range map[string]func(h *header, packed []byte) []byte{
+		"a longer one":       func(h *header, p []byte) []byte { h.length--; h.contents--; return p },
+		"a shorter one":      func(h *header, p []byte) []byte { h.length++; h.contents++; return p },
+		"garbage":            func(h *header, p []byte) []byte { return bytes.Repeat([]byte{0xff}, len(p)) },
+		"garbage inside":     func(h *header, p []byte) []byte { p[2] ^= 0xff; return p },
+		"its end is missing": func(h *header, p []byte) []byte { return p[:len(p)-3] },
+		"it says 4 GB":       func(h *header, p []byte) []byte { return []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 0} },
+		"no shorter":         func(h *header, p []byte) []byte { return append(p, make([]byte, len(text)-len(p))...) },
+	} {
+		h := header{identity: identity{kind: kindMessage, contents: uint64(len(text))}, length: uint32(len(text))}
+		packed := change(&h, s2.Encode(nil, text))
+		h.packed, h.sum = uint32(len(packed)), sumOf(packed, nil)
+		b := make([]byte, headerSize)
+		h.put(b)
+		if _, _, err := decode(append(b, packed...), 0); !errors.Is(err, errCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestNoMutatedFrameIsDelivered(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range 100_000 {
 		h, payload := randomChunk(r)
 		whole := encode(h, payload)
+		if i%4 == 0 {
+			h, payload = randomText(r)
+			whole = compressed(h, payload)
+		}
 		b := bytes.Clone(whole)
 		switch r.IntN(5) {
 		case 0: // a bit
@@ -177,10 +236,16 @@ func FuzzChunk(f *testing.F) {
 	}
 	ping := header{identity: identity{kind: kindPing, incarnation: 3}, sequence: 9}
 	f.Add(encode(ping, nil))
+	for range 10 {
+		f.Add(compressed(randomText(r)))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= headerSize { // else no input would pass the checksums
-			presence := min(max(binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[64:]))-binary.LittleEndian.Uint64(b[64:]), uint64(len(b)-headerSize))
-			binary.LittleEndian.PutUint64(b[84:], sumOf(b[headerSize:][:presence], b[headerSize:][presence:]))
+			split := min(max(binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[64:]))-binary.LittleEndian.Uint64(b[64:]), uint64(len(b)-headerSize))
+			if binary.LittleEndian.Uint32(b[92:]) > 0 {
+				split = 0
+			}
+			binary.LittleEndian.PutUint64(b[84:], sumOf(b[headerSize:][:split], b[headerSize:][split:]))
 			binary.LittleEndian.PutUint32(b[checkedBytes:], crc32.Checksum(b[:checkedBytes], castagnoli))
 		}
 		sequence := uint32(0)
@@ -193,7 +258,10 @@ func FuzzChunk(f *testing.F) {
 		}
 		out := make([]byte, headerSize)
 		h.put(out)
-		if out = append(out, payload...); !bytes.Equal(out, b[:len(out)]) {
+		if h.packed == 0 {
+			out = append(out, payload...)
+		}
+		if !bytes.Equal(out, b[:len(out)]) {
 			t.Errorf("%x was encoded as %x", b, out)
 		}
 	})

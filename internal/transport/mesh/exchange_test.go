@@ -71,12 +71,13 @@ type player struct {
 	raw      [][]byte
 }
 
-// pattern fills b with what only this frame holds.
+// pattern fills b with what only this frame holds. Between some partitions it can be compressed.
 func pattern(b []byte, from, to, superstep int, kind transport.Kind) {
 	seed := uint64(from)<<48 ^ uint64(to)<<32 ^ uint64(superstep)<<8 ^ uint64(kind)
 	clear(b[len(b)&^7:])
 	for i := 0; i+8 <= len(b); i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], (seed+uint64(i))*0x9e3779b97f4a7c15)
+		x := (seed + uint64(i)) * 0x9e3779b97f4a7c15
+		binary.LittleEndian.PutUint64(b[i:], x>>(40*uint((from+to)%2)))
 	}
 }
 

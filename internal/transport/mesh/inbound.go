@@ -119,7 +119,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 // placed takes note of a chunk whose payload is where place said.
 func (in *inbound) placed(h *header) {
 	size := uint64(headerSize) + uint64(h.length)
-	in.mesh.counters.bytesIn.Add(size)
+	in.mesh.counters.bytesIn.Add(uint64(headerSize + h.size()))
 	switch h.kind {
 	case kindPing:
 		return

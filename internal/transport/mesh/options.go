@@ -37,6 +37,8 @@ type Options struct {
 	Silence time.Duration
 	// Stall is how long a frame may wait for a busy partition to make room: 10 minutes by default.
 	Stall time.Duration
+	// Compress says whether what goes to others is compressed: by default where it goes faster so.
+	Compress Compression
 	// Log takes a line a second at most about refused connections; nil for none.
 	Log *slog.Logger
 }
@@ -44,6 +46,7 @@ type Options struct {
 func (o *Options) setDefaults() {
 	orDefault(&o.Listen, "127.0.0.1:0")
 	orDefault(&o.Window, 16<<20)
+	orDefault(&o.Compress, CompressAuto)
 	orDefault(&o.Chunk, 1<<20)
 	orDefault(&o.MaxFrame, 16<<30)
 	orDefault(&o.Hello, 5*time.Second)
@@ -74,6 +77,9 @@ func (o *Options) validate() error {
 	if o.Window < 0 || o.MaxFrame < 0 || o.Hello < 0 || o.Silence < 0 || o.Stall < 0 {
 		all = append(all, errors.New("a negative limit"))
 	}
+	if _, err := ParseCompression(string(o.Compress)); err != nil {
+		all = append(all, fmt.Errorf("compression: %w", err))
+	}
 	if o.Chunk < 0 || o.Chunk > maxChunk {
 		all = append(all, fmt.Errorf("chunks of %d bytes: at most %d", o.Chunk, maxChunk))
 	}
@@ -96,6 +102,8 @@ type Stats struct {
 	FramesOut, FramesIn     uint64
 	MessagesOut, MessagesIn uint64 // of links
 	BytesOut, BytesIn       uint64 // on the wire, headers included
+	// Of chunks that were compressed, the bytes before and after.
+	CompressedFrom, CompressedTo uint64
 	// Stale counts frames that were refused, by what was wrong with them.
 	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
 	// Refused counts connections that were not let in, by why; Garbage includes those that said nothing.
@@ -113,6 +121,7 @@ func (s *Stats) Stale() uint64 {
 type counters struct {
 	framesOut, framesIn, bytesOut, bytesIn                atomic.Uint64
 	messagesOut, messagesIn                               atomic.Uint64
+	compressedFrom, compressedTo                          atomic.Uint64
 	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
 	garbage, wrongVersion, wrongToken, fenced             atomic.Uint64
 	corrupt, broken                                       atomic.Uint64
@@ -124,10 +133,17 @@ func (c *counters) stats() Stats {
 	return Stats{
 		FramesOut: c.framesOut.Load(), FramesIn: c.framesIn.Load(), BytesOut: c.bytesOut.Load(), BytesIn: c.bytesIn.Load(),
 		MessagesOut: c.messagesOut.Load(), MessagesIn: c.messagesIn.Load(),
+		CompressedFrom: c.compressedFrom.Load(), CompressedTo: c.compressedTo.Load(),
 		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(), StaleIncarnation: c.staleIncarnation.Load(),
 		Misrouted: c.misrouted.Load(), Garbage: c.garbage.Load(), WrongVersion: c.wrongVersion.Load(),
 		WrongToken: c.wrongToken.Load(), Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
 	}
+}
+
+// pressed counts a chunk that was compressed.
+func (c *counters) pressed(from, to int) {
+	c.compressedFrom.Add(uint64(from))
+	c.compressedTo.Add(uint64(to))
 }
 
 // refused counts a connection that was not let in, and reports whether it may be logged.

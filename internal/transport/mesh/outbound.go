@@ -36,6 +36,7 @@ type outbound struct {
 
 	// The writer's own.
 	writer  *writer
+	press   press
 	item    item     // being written
 	staged  []staged // what the writer has collected
 	header  header
@@ -51,11 +52,12 @@ type item struct {
 }
 
 func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
+	chunk := int(min(uint64(m.options.Chunk), window/2+1))
 	return &outbound{
-		mesh: m, conn: c, peer: p, window: window, chunk: int(min(uint64(m.options.Chunk), window/2+1)),
+		mesh: m, conn: c, peer: p, window: window, chunk: chunk,
 		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
-		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut),
+		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut), press: newPress(m.options.Compress, c, chunk),
 	}
 }
 
@@ -172,11 +174,20 @@ func (o *outbound) write() {
 	}
 }
 
-// stage hands a chunk to the writer.
+// stage hands a chunk to the writer, compressed if that is faster.
 func (o *outbound) stage(h *header, a, b []byte) error {
-	if o.writer.full() {
+	n := len(a) + len(b)
+	wanted := o.press.wants(h.kind, n)
+	if o.writer.full() || wanted && !o.press.room(n) {
 		if err := o.flush(); err != nil {
 			return err
+		}
+	}
+	h.packed = 0
+	if wanted {
+		if packed := o.press.squeeze(h.kind, a, b); packed != nil {
+			h.packed, a, b = uint32(len(packed)), packed, nil
+			o.mesh.counters.pressed(n, len(packed))
 		}
 	}
 	o.writer.add(h, a, b)
@@ -185,8 +196,10 @@ func (o *outbound) stage(h *header, a, b []byte) error {
 
 // flush writes what was staged.
 func (o *outbound) flush() error {
+	n, began := o.writer.bytes, time.Now()
 	err := o.writer.flush()
 	if err == nil {
+		o.press.wrote(n, time.Since(began))
 		o.settle()
 	}
 	return err

@@ -8,6 +8,8 @@ func (s *Stats) Add(o Stats) {
 	s.MessagesIn += o.MessagesIn
 	s.BytesOut += o.BytesOut
 	s.BytesIn += o.BytesIn
+	s.CompressedFrom += o.CompressedFrom
+	s.CompressedTo += o.CompressedTo
 	s.StaleJob += o.StaleJob
 	s.StaleSuperstep += o.StaleSuperstep
 	s.StaleIncarnation += o.StaleIncarnation

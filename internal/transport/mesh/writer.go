@@ -40,7 +40,7 @@ func (w *writer) full() bool {
 	return w.bytes >= mostAtOnce || len(w.pieces) > mostPieces-3 || cap(w.batch)-len(w.batch) < headerSize+small
 }
 
-// add collects a chunk whose payload is a and b. The writer is not full.
+// add collects a chunk whose payload, as it travels, is a and b. The writer is not full.
 func (w *writer) add(h *header, a, b []byte) {
 	h.sequence, h.sum = w.sequence, sumOf(a, b)
 	w.sequence++

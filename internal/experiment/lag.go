@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// lagged is a connection whose bytes take a delay longer each way: a link between clusters (Matsuda), of which the
+// connection beneath is one end.
+type lagged struct {
+	net.Conn
+	delay time.Duration
+	out   chan parcel
+	in    chan parcel
+	rest  parcel // that Read has not given out
+	done  chan struct{}
+	once  sync.Once
+}
+
+// parcel is bytes under way, or how the connection ended.
+type parcel struct {
+	data []byte
+	due  time.Time
+	err  error
+}
+
+// lagParcels is how many parcels may be under way: with those of a MTU still more than any window here.
+const lagParcels = 1 << 14
+
+// lag makes a connection lag. Two goroutines carry its bytes until it is closed or breaks.
+func lag(c net.Conn, delay time.Duration) net.Conn {
+	l := &lagged{Conn: c, delay: delay, out: make(chan parcel, lagParcels), in: make(chan parcel, lagParcels), done: make(chan struct{})}
+	go l.send()
+	go l.receive()
+	return l
+}
+
+// wait waits until a time, and reports whether the connection is still open.
+func (l *lagged) wait(due time.Time) bool {
+	left := time.Until(due)
+	if left <= 0 {
+		return true
+	}
+	t := time.NewTimer(left)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-l.done:
+		return false
+	}
+}
+
+func (l *lagged) send() {
+	for {
+		select {
+		case p := <-l.out:
+			if !l.wait(p.due) {
+				return
+			}
+			if _, err := l.Conn.Write(p.data); err != nil {
+				l.Close()
+				return
+			}
+		case <-l.done:
+			return
+		}
+	}
+}
+
+func (l *lagged) receive() {
+	for {
+		b := make([]byte, 64<<10)
+		n, err := l.Conn.Read(b)
+		select {
+		case l.in <- parcel{b[:n], time.Now().Add(l.delay), err}:
+		case <-l.done:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Write takes bytes on their way.
+func (l *lagged) Write(b []byte) (int, error) {
+	select {
+	case l.out <- parcel{data: append([]byte(nil), b...), due: time.Now().Add(l.delay)}:
+		return len(b), nil
+	case <-l.done:
+		return 0, net.ErrClosed
+	}
+}
+
+// Read returns bytes whose time has come. One goroutine may call it.
+func (l *lagged) Read(b []byte) (int, error) {
+	for len(l.rest.data) == 0 {
+		if l.rest.err != nil {
+			return 0, l.rest.err
+		}
+		select {
+		case l.rest = <-l.in:
+			if !l.wait(l.rest.due) {
+				return 0, net.ErrClosed
+			}
+		case <-l.done:
+			return 0, net.ErrClosed
+		}
+	}
+	n := copy(b, l.rest.data)
+	l.rest.data = l.rest.data[n:]
+	return n, nil
+}
+
+// Close ends the connection at once. It is idempotent.
+func (l *lagged) Close() (err error) {
+	l.once.Do(func() {
+		close(l.done)
+		err = l.Conn.Close()
+	})
+	return err
+}

@@ -1,0 +1,32 @@
+package mesh
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// kernelRate returns what asks the kernel how many bytes the other side of a connection has acknowledged, and at how many a
+// second it delivers (tcpi_delivery_rate); nil if the connection is none that it knows so.
+func kernelRate(c net.Conn) func() (acked uint64, rate float64) {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return func() (uint64, float64) { return ask(raw) }
+}
+
+func ask(raw syscall.RawConn) (acked uint64, rate float64) {
+	_ = raw.Control(func(fd uintptr) { // of a closed connection nothing is known
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil {
+			acked, rate = info.Bytes_acked, float64(info.Delivery_rate)
+		}
+	})
+	return acked, rate
+}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package cluster_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/test/hosts"
+)
+
+// TestCompressionOnASlowLink runs one job, whose messages are labels that are alike, on two clusters one of whose workers
+// hangs on a slow wire: where frames may be compressed fewer bytes cross it, in less time, and the result is the same.
+func TestCompressionOnASlowLink(t *testing.T) {
+	type run struct {
+		bytes   int64
+		seconds float64
+		result  string
+	}
+	runs := map[string]run{}
+	for _, mode := range []string{"off", "auto"} {
+		t.Run(mode, func(t *testing.T) {
+			c := start(t, map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress", mode)
+			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
+			before := c.net.Host(workers).Carried()
+			if _, err := c.client("run", "wcc", "--graph", "kronecker:scale=16", "--combine", "off", "--delivery", "naive", "--output", file, "--json", report, "--quiet"); err != nil {
+				t.Fatal(err)
+			}
+			var r struct {
+				Run float64 `json:"run_time"`
+			}
+			data, err := os.ReadFile(report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(data, &r); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs[mode] = run{c.net.Host(workers).Carried() - before, r.Run, string(text)}
+			t.Logf("%s: %d bytes, run %.2f s", mode, runs[mode].bytes, r.Run)
+		})
+	}
+	off, auto := runs["off"], runs["auto"]
+	if off.result == "" || auto.result != off.result {
+		t.Error("the results differ")
+	}
+	if auto.bytes > off.bytes*3/4 || auto.seconds >= off.seconds {
+		t.Errorf("compressed %d bytes crossed the wire in %.2f s, as they are %d in %.2f s", auto.bytes, auto.seconds, off.bytes, off.seconds)
+	}
+}
