@@ -43,3 +43,25 @@ func TestProgressOfWorkers(t *testing.T) {
 	tell("b", "late", 1, 5)
 	found(version, "", 0, 0)
 }
+
+// TestProgressOfALoad is told with the graph until the load has ended.
+func TestProgressOfALoad(t *testing.T) {
+	s, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.results.close()
+	g := &graph{name: "web", state: control.GraphState_GRAPH_STATE_LOADING}
+	s.cluster.graphs["web"] = g
+	s.advanced("a", &control.Progress{Graph: "web", Stage: "read", Done: 1, Total: 10})
+	s.advanced("b", &control.Progress{Graph: "web", Stage: "read", Done: 2, Total: 10})
+	s.advanced("b", &control.Progress{Graph: "other", Stage: "read", Done: 2, Total: 10})
+	if p := describeGraph(g).Progress; p.GetStage() != "read" || p.Done != 3 || p.Total != 20 {
+		t.Errorf("found %v", p)
+	}
+	s.cluster.graphLoaded(s.now(), g, &control.LoadReport{}, nil)
+	s.advanced("b", &control.Progress{Graph: "web", Stage: "read", Done: 3, Total: 10})
+	if p := describeGraph(g).Progress; p != nil {
+		t.Errorf("a graph that is there is at %v", p)
+	}
+}

@@ -23,6 +23,13 @@ func (d *display) stage(name string, done, total int64) {
 	d.progress.stage(name, done, total)
 }
 
+func (d *display) count(done, total int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shown.done, d.shown.total = done, total
+	d.progress.count(done, total)
+}
+
 func (d *display) note(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

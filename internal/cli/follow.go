@@ -19,6 +19,7 @@ type followed struct {
 	display *display
 	id      string
 	whole   bool             // every superstep counts
+	limit   int64            // of supersteps, 0 if there is none; as the job has it
 	tell    *jobtrace.Teller // what --trace records, or nil
 
 	mu     sync.Mutex
@@ -79,6 +80,7 @@ func (f *followed) event(e *control.JobEvent) error {
 			senders += p.Senders
 		}
 		f.times = append(f.times, r.Seconds)
+		f.display.count(int64(r.Superstep)+1, f.limit)
 		f.display.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", r.Superstep, scheme, counted(active), counted(senders)))
 	}
 	return nil
@@ -86,6 +88,7 @@ func (f *followed) event(e *control.JobEvent) error {
 
 // show says what the job is doing.
 func (f *followed) show(j *control.Job) {
+	f.limit = int64(j.Spec.GetOptions().GetMaxSupersteps())
 	switch j.State {
 	case control.JobState_JOB_STATE_QUEUED:
 		f.display.stage("job "+f.id+" waits", 0, 0)

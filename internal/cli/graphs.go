@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -92,7 +94,12 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	}
 	defer c.Close()
 	d.stage("loading "+l.graph, 0, 0)
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { l.watch(watching, c.Cluster(), name, d) })
 	r, err := c.Cluster().LoadGraph(ctx, connect.NewRequest(request))
+	stop()
+	watcher.Wait()
 	d.done()
 	if ctx.Err() != nil {
 		return l.giveUp(c.Cluster(), name)
@@ -108,6 +115,29 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	}
 	_, err = fmt.Fprint(l.app.out, control.GraphText(r.Msg))
 	return err
+}
+
+// askEvery is how often the master is asked how far a load is.
+const askEvery = 250 * time.Millisecond
+
+// watch shows how far the load is until ctx ends. What goes wrong LoadGraph says.
+func (l *graphLoad) watch(ctx context.Context, c control.ClusterClient, name string, to stages) {
+	t := time.NewTicker(askEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		r, err := c.InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: name}))
+		if err != nil || ctx.Err() != nil {
+			continue
+		}
+		if p := r.Msg.Progress; p != nil {
+			to.stage(p.Stage, int64(p.Done), int64(p.Total))
+		}
+	}
 }
 
 // giveUp drops the graph that is being loaded, or that an interrupt was too late for.

@@ -19,6 +19,7 @@ import (
 // stages is what is told how far long work is.
 type stages interface {
 	stage(name string, done, total int64)
+	count(done, total int64)
 	note(text string)
 	log(line string)
 }
@@ -83,6 +84,16 @@ func (p *progress) ended() {
 		took := max(p.now().Sub(s.begun), time.Nanosecond)
 		_ = p.tell.Stage(&trace.Stage{Stage: s.name, Done: s.done, Total: s.total, Seconds: took.Seconds()})
 	}
+}
+
+// count says how far the step shown is, for the display alone: supersteps have records.
+func (p *progress) count(done, total int64) {
+	if p.bars == nil {
+		return
+	}
+	p.mu.Lock()
+	p.shown.done, p.shown.total = done, total
+	p.mu.Unlock()
 }
 
 // note says in a few words how the step goes.
@@ -175,6 +186,9 @@ func (s step) line(now time.Time, width int) string {
 		}
 	} else {
 		parts = append(parts, elapsed.Truncate(100*time.Millisecond).String())
+		if s.done > 0 && elapsed >= rateAfter {
+			parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
+		}
 	}
 	if s.note != "" {
 		parts = append(parts, s.note)

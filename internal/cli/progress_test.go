@@ -19,6 +19,7 @@ func TestProgressLine(t *testing.T) {
 		{4 * time.Second, step{name: "a", done: 1, total: 4, note: "so far"}, "a  [" + strings.Repeat("=", 7) + strings.Repeat(" ", 23) + "]   25%  0.2 /s  12s left  so far"},
 		{4 * time.Second, step{name: "a", done: 4, total: 4}, "a  [" + strings.Repeat("=", 30) + "]  100%  1.0 /s"},
 		{9 * time.Second, step{name: "a", done: 5, total: 4}, "a  [" + strings.Repeat("=", 30) + "]  100%  0.6 /s"},
+		{2 * time.Second, step{name: "running bfs", note: "superstep 3", done: 4}, "running bfs  2s  2.0 /s  superstep 3"},
 		{1500 * time.Millisecond, step{name: "running bfs", note: "superstep 3"}, "running bfs  1.5s  superstep 3"},
 	} {
 		test.step.begun = begun

@@ -85,7 +85,14 @@ func GraphsText(graphs []*Graph) string {
 func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 	fmt.Fprintln(t, "GRAPH\tSTATE\tVERTICES\tEDGES\tGRID\tMEMORY\tSOURCE\t")
 	for _, g := range graphs {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, g.State.Word(), g.Vertices, g.Edges, g.Rows, g.Columns, bytesText(g.Bytes),
+		state := g.State.Word()
+		if p := g.Progress; p != nil {
+			state += ": " + p.Stage
+			if p.Total > 0 {
+				state += fmt.Sprintf(" %.0f %%", 100*float64(p.Done)/float64(p.Total))
+			}
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, bytesText(g.Bytes),
 			g.Source.GetInput(), g.Reason)
 	}
 }

@@ -119,6 +119,9 @@ func begin(now *control.Job) *trace.Job {
 		Vertices: now.Vertices, Arcs: now.Edges, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
 		Delivery: now.Spec.GetOptions().GetDelivery(), Began: time.Now(),
 	}
+	if !now.Directed {
+		b.Arcs *= 2
+	}
 	if now.Rows > 0 {
 		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
 	}

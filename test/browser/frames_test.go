@@ -48,7 +48,9 @@ func TestFramesOfALongRun(t *testing.T) {
 		if len(frames) < 5 {
 			t.Fatalf("%s: %d frames", name, len(frames))
 		}
-		worked := (b.worked(t) - before) * 1e3 / float64(len(frames))
+		spent := b.worked(t)
+		each := func(what string) float64 { return (spent[what] - before[what]) * 1e3 / float64(len(frames)) }
+		worked := each("TaskDuration")
 		slices.Sort(frames)
 		at := func(share float64) float64 { return frames[int(share*float64(len(frames)-1))] }
 		long := 0
@@ -57,8 +59,8 @@ func TestFramesOfALongRun(t *testing.T) {
 				long++
 			}
 		}
-		t.Logf("%-18s %4d frames: %.1f ms of the processor each; by the clock median %.1f ms, 95 %% %.1f ms, longest %.1f ms, %d over %d ms",
-			name, len(frames), worked, at(.5), at(.95), at(1), long, frameTime)
+		t.Logf("%-18s %4d frames: %.1f ms of the processor each, scripts %.1f, style %.1f, layout %.1f; by the clock median %.1f ms, 95 %% %.1f ms, longest %.1f ms, %d over %d ms",
+			name, len(frames), worked, each("ScriptDuration"), each("RecalcStyleDuration"), each("LayoutDuration"), at(.5), at(.95), at(1), long, frameTime)
 		if worked > frameTime {
 			t.Errorf("%s: a frame takes %.1f ms of the processor, on the mean", name, worked)
 		}
@@ -99,15 +101,14 @@ func TestFramesOfALongRun(t *testing.T) {
 	b.clean(t)
 }
 
-// worked is the processor time in seconds that the page's thread has spent on tasks.
-func (b *tab) worked(t *testing.T) (seconds float64) {
+// worked is the processor time in seconds that the page's thread has spent: TaskDuration in all, and by what for.
+func (b *tab) worked(t *testing.T) map[string]float64 {
 	t.Helper()
+	seconds := map[string]float64{}
 	b.do(t, chromedp.ActionFunc(func(ctx context.Context) error {
 		metrics, err := performance.GetMetrics().Do(ctx)
 		for _, m := range metrics {
-			if m.Name == "TaskDuration" {
-				seconds = m.Value
-			}
+			seconds[m.Name] = m.Value
 		}
 		return err
 	}))

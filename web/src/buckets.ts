@@ -74,7 +74,10 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
         chosen++;
         actual += s.actual ?? 0;
         const guess = s.predicted;
-        schemes.forEach((name, at) => (predicted[at]! += Object.hasOwn(guess, name) ? guess[name]! : 0));
+        for (let at = 0; at < schemes.length; at++) {
+          const x = guess[schemes[at]!];
+          if (typeof x === "number") predicted[at]! += x;
+        }
       }
     }
     b.first.push(first.superstep);

@@ -1,7 +1,7 @@
 // A canvas that is drawn anew when its size, the colours or what it shows change.
 
 import { useEffect, useRef } from "preact/hooks";
-import { never, soon } from "./schedule";
+import { type Drawer, drawer } from "./schedule";
 import { colors, onTheme } from "./theme";
 
 interface Props {
@@ -34,18 +34,20 @@ export function Canvas(props: Props) {
     g.scale(scale, scale);
     latest.current.draw(g, width, height);
   };
+  const drawn = useRef<Drawer>(undefined);
   useEffect(() => {
-    const again = () => soon(latest, draw);
-    const stop = onTheme(again);
-    const size = new ResizeObserver(again);
+    const d = drawer(canvas.current!, draw);
+    drawn.current = d;
+    const stop = onTheme(d.ask);
+    const size = new ResizeObserver(d.ask);
     size.observe(canvas.current!);
     return () => {
       stop();
       size.disconnect();
-      never(latest);
+      d.stop();
     };
   }, []);
-  useEffect(() => soon(latest, draw), [props.height, ...props.on]);
+  useEffect(() => drawn.current?.ask(), [props.height, ...props.on]);
   const place = (e: MouseEvent): [number, number] => {
     const box = canvas.current!.getBoundingClientRect();
     return [(e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height];

@@ -325,7 +325,7 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
             g.fillText("from ↓", 0, 8);
             g.textAlign = "right";
             const each = Math.ceil(14 / (b.height / side));
-            for (let i = 0; i < side; i += each) g.fillText(group(i), b.x - 6, b.y + ((i + 0.5) * b.height) / side);
+            for (let i = 0; i < side; i += each) g.fillText(String(i * per), b.x - 6, b.y + ((i + 0.5) * b.height) / side);
             if (at) {
               g.strokeStyle = c.text;
               g.lineWidth = 2;

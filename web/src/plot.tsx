@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { never, soon } from "./schedule";
+import { type Drawer, drawer, never, soon } from "./schedule";
 import { colors, onTheme } from "./theme";
 
 /** The space left and right of every plot, so that those above each other line up. */
@@ -125,6 +125,7 @@ export function Plot(props: PlotProps) {
     };
     placer.current = () => plot.current && place(plot.current);
     build();
+    drawn.current = drawer(host.current!, () => plot.current?.setData(latest.current.data));
     const stop = onTheme(() => soon(host, build));
     const size = new ResizeObserver(() => soon(size, () => plot.current?.setSize({ width: Math.max(host.current?.clientWidth ?? 0, 160), height: props.height })));
     size.observe(host.current!);
@@ -133,14 +134,15 @@ export function Plot(props: PlotProps) {
       size.disconnect();
       never(host);
       never(size);
-      never(latest);
+      drawn.current?.stop();
       plot.current?.destroy();
       plot.current = undefined;
     };
   }, [props.optionsKey, props.height]);
 
   const placer = useRef<() => void>(undefined);
-  useEffect(() => soon(latest, () => plot.current?.setData(latest.current.data)), [props.data, props.from, props.to]);
+  const drawn = useRef<Drawer>(undefined);
+  useEffect(() => drawn.current?.ask(), [props.data, props.from, props.to]);
   useEffect(() => placer.current?.(), [props.selected, props.width]);
 
   return <div class="plot" ref={host} role="img" aria-label={props.label} />;

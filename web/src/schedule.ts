@@ -31,3 +31,37 @@ export function soon(key: object, draw: () => void): void {
 export function never(key: object): void {
   waiting.delete(key);
 }
+
+// What is not in the window, or near it, is drawn when it comes there.
+const near = new WeakMap<Element, (is: boolean) => void>();
+const observer = new IntersectionObserver((all) => all.forEach((e) => near.get(e.target)?.(e.isIntersecting)), { rootMargin: "150px" });
+
+export interface Drawer {
+  /** draws in one of the next frames in which the element can be seen */
+  ask: () => void;
+  stop: () => void;
+}
+
+/** drawer draws an element when asked to, however often, once in a frame, and not where nobody sees it. */
+export function drawer(e: Element, draw: () => void): Drawer {
+  let seen = false;
+  let due = false;
+  const key = {};
+  const ask = () => {
+    due = !seen;
+    if (seen) soon(key, draw);
+  };
+  near.set(e, (is) => {
+    seen = is;
+    if (seen && due) ask();
+  });
+  observer.observe(e);
+  return {
+    ask,
+    stop: () => {
+      observer.unobserve(e);
+      near.delete(e);
+      never(key);
+    },
+  };
+}

@@ -7,7 +7,7 @@ import { type Buckets, bucket, indexOf, schemesOf } from "./buckets";
 import { Decision } from "./decision";
 import * as format from "./format";
 import { axis, left, Plot, right } from "./plot";
-import { never, soon } from "./schedule";
+import { type Drawer, drawer } from "./schedule";
 import { StepTable } from "./tables";
 import { colorOf, colors, named, onTheme, phases, schemeColor } from "./theme";
 
@@ -25,6 +25,7 @@ interface Props {
 export function Timeline({ steps, version, running, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState<[number, number]>();
   const [hovered, setHovered] = useState<number>();
+  const [more, setMore] = useState(false);
   const first = steps[0]?.superstep ?? 0;
   const last = steps.at(-1)?.superstep ?? 0;
   const from = zoom ? Math.max(zoom[0], first) : first;
@@ -128,9 +129,9 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
         </figcaption>
         <Plot label="Time by phase and superstep" height={170} options={stacked} optionsKey="" data={data.phases} {...plot} />
       </figure>
-      <details class="more">
+      <details class="more" onToggle={(e) => setMore(e.currentTarget.open)}>
         <summary>Memory and pauses</summary>
-        <figure>
+        {more && <><figure>
           <figcaption>
             <h3>Resident memory of the processes</h3>
           </figcaption>
@@ -141,7 +142,7 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
             <h3>Pauses by the garbage collector</h3>
           </figcaption>
           <Plot label="Seconds of garbage collection by superstep" height={110} options={pauses} optionsKey="" data={data.pauses} {...plot} />
-        </figure>
+        </figure></>}
       </details>
       <StepTable steps={steps} selected={selected} onSelect={onSelect} />
     </div>
@@ -207,7 +208,7 @@ function costs(schemes: string[]) {
     series: [
       {},
       ...schemes.map((s) => ({ stroke: c[schemeColor(s)], width: 2, points: { show: few, size: 6, fill: c.panel }, dash: s === "mirrored" ? [6, 4] : [] })),
-      { stroke: c.text, width: 0, paths: () => null, points: { show: true, size: 6, fill: c.text } },
+      { width: 0, paths: dots(c.text), points: { show: false } },
     ],
   };
 }
@@ -225,7 +226,40 @@ function frontier() {
   };
 }
 
-const bars = uPlot.paths.bars!({ size: [0.92, 400], gap: 0 });
+/**
+ * boxes makes what draws a series of rectangles at whole pixels, each of its own: where nothing but the processor draws, paths of
+ * hundreds of corners, or circles, take ten times as long.
+ */
+const boxes =
+  (box: (x: number, y: number, width: number) => [x: number, y: number, w: number, h: number | undefined]) =>
+  (color: string): uPlot.Series.PathBuilder =>
+  (u, series, from, to) => {
+    const [xs, ys] = [u.data[0], u.data[series]!];
+    const width = (u.bbox.width / ((u.scales["x"]!.max ?? 1) - (u.scales["x"]!.min ?? 0))) * (xs.length > 1 ? xs[1]! - xs[0]! : 1);
+    const foot = Math.round(u.bbox.top + u.bbox.height);
+    const g = u.ctx;
+    g.save();
+    g.fillStyle = color;
+    for (let i = from; i <= to; i++) {
+      const v = ys[i];
+      if (v === null || v === undefined) continue;
+      const [x, y, w, h] = box(u.valToPos(xs[i]!, "x", true), Math.round(u.valToPos(v, "y", true)), width);
+      g.fillRect(x, y, w, h ?? foot - y);
+    }
+    g.restore();
+    return null;
+  };
+
+const dots = boxes((x, y) => {
+  const size = 5 * devicePixelRatio;
+  return [Math.round(x - size / 2), Math.round(y - size / 2), size, size];
+});
+
+const bars = boxes((x, y, width) => {
+  const lo = Math.round(x - width / 2);
+  const gap = width > 6 ? Math.round(width * 0.08) : 0;
+  return [lo, y, Math.max(Math.round(x + width / 2) - lo - gap, 1), undefined];
+});
 const upward = { range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi > 0 ? hi * 1.05 : 1] };
 
 function stacked() {
@@ -233,7 +267,7 @@ function stacked() {
   return {
     axes: [axis(), axis(format.seconds)],
     scales: { y: upward },
-    series: [{}, ...phases.toReversed().map((p) => ({ fill: c.phase[p], width: 0, paths: bars, points: { show: false } }))],
+    series: [{}, ...phases.toReversed().map((p) => ({ width: 0, paths: bars(c.phase[p]), points: { show: false } }))],
   };
 }
 
@@ -250,7 +284,7 @@ function pauses() {
   return {
     axes: [axis(), axis(format.seconds)],
     scales: { y: upward },
-    series: [{}, { fill: colors().phase.wait, width: 0, paths: bars, points: { show: false } }],
+    series: [{}, { width: 0, paths: bars(colors().phase.wait), points: { show: false } }],
   };
 }
 
@@ -270,18 +304,20 @@ function Band({ b, from, to, selected, onHover, onPick }: BandProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef({ b, from, to, selected });
   latest.current = { b, from, to, selected };
+  const drawn = useRef<Drawer>(undefined);
   useEffect(() => {
-    const draw = () => paint(canvas.current!, latest.current);
-    const stop = onTheme(() => soon(latest, draw));
-    const size = new ResizeObserver(() => soon(latest, draw));
+    const d = drawer(canvas.current!, () => paint(canvas.current!, latest.current));
+    drawn.current = d;
+    const stop = onTheme(d.ask);
+    const size = new ResizeObserver(d.ask);
     size.observe(canvas.current!);
     return () => {
       stop();
       size.disconnect();
-      never(latest);
+      d.stop();
     };
   }, []);
-  useEffect(() => soon(latest, () => paint(canvas.current!, latest.current)), [b, from, to, selected]);
+  useEffect(() => drawn.current?.ask(), [b, from, to, selected]);
   const at = (e: MouseEvent): number | undefined => {
     const box = canvas.current!.getBoundingClientRect();
     const x = (e.clientX - box.left - left) / (box.width - left - right);
