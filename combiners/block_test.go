@@ -47,6 +47,7 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 		for i := range list {
 			list[i] = rng.Uint64() | rng.Uint64()
 		}
+		list[q%len(list)] = ^uint64(0) // a run
 		b.groups = append(b.groups, group{q, list, uint32(b.slots)})
 		ghosts := make([]pregel.VertexID, 0, own)
 		bitmap.Each(list, func(local uint32) { ghosts = append(ghosts, pregel.VertexID(local)*b.ids.Stride+pregel.VertexID(q)) })
@@ -55,6 +56,9 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 		}
 		b.ids.Ghosts = append(b.ids.Ghosts, ghosts...)
 		b.slots += len(ghosts)
+	}
+	if rng.IntN(4) > 0 {
+		b.ids.FindBases(make([]pregel.VertexID, b.slots/64))
 	}
 	b.join(rng, degree)
 	return b

@@ -105,22 +105,17 @@ func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]p
 	return found | hit, walked
 }
 
-// name puts vertices in the place of their slots. Whether a slot is a ghost's is as a coin falls: it is no branch.
+// name puts vertices in the place of their slots.
 func (k *senderKernel) name(hit uint64, in *[64]pregel.VertexID) {
-	first, stride, ghost, ghosts := k.ids.First, k.ids.Stride, int64(k.ids.Ghost), k.ids.Ghosts
-	if len(ghosts) == 0 {
-		ghosts = []pregel.VertexID{0}
-	}
+	bases, stride := k.ids.Bases, k.ids.Stride
 	for m := hit; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
-		g := int64(in[i]) - ghost
-		own := g >> 63
-		at := g &^ own
-		if uint64(at) >= uint64(len(ghosts)) {
-			panic("a slot of no ghost")
+		s := uint32(in[i])
+		if w := int(s >> 6); w < len(bases) && bases[w] != pregel.None {
+			in[i] = bases[w] + pregel.VertexID(s&63)*stride
+			continue
 		}
-		id, other := first+in[i]*stride, ghosts[at]
-		in[i] = other ^ (other^id)&pregel.VertexID(own)
+		in[i] = k.ids.ID(s)
 	}
 }
 

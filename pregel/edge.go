@@ -50,6 +50,31 @@ type Slots struct {
 	First, Stride VertexID // slot s < Ghost is vertex First + s*Stride
 	Ghost         uint32
 	Ghosts        []VertexID // slot s >= Ghost is Ghosts[s-Ghost]; None where a slot is padding
+	// Bases, if there are any, are short cuts: where Bases[w] is not None, slot 64*w+i is Bases[w] + i*Stride. It is so for
+	// what is owned, and for ghosts of high degree: all of these that an owner has are neighbours of someone here.
+	Bases []VertexID
+}
+
+// FindBases makes the Bases of so many words of slots, in place.
+func (s *Slots) FindBases(bases []VertexID) {
+	for w := range bases {
+		base, first := None, uint32(w)<<6
+		if id := s.ID(first); id != None && s.run(first, id) {
+			base = id
+		}
+		bases[w] = base
+	}
+	s.Bases = bases
+}
+
+// run reports whether the 64 slots from first on are id, id+Stride and so on.
+func (s *Slots) run(first uint32, id VertexID) bool {
+	for i := range uint32(64) {
+		if s.ID(first+i) != id+VertexID(i)*s.Stride {
+			return false
+		}
+	}
+	return true
 }
 
 // ID returns the vertex of a slot.

@@ -86,6 +86,9 @@ func (l *lagged) receive() {
 
 // Write takes bytes on their way.
 func (l *lagged) Write(b []byte) (int, error) {
+	if l.closed() {
+		return 0, net.ErrClosed // also if there is room, of which select would make a choice
+	}
 	select {
 	case l.out <- parcel{data: append([]byte(nil), b...), due: time.Now().Add(l.delay)}:
 		return len(b), nil
@@ -97,6 +100,9 @@ func (l *lagged) Write(b []byte) (int, error) {
 // Read returns bytes whose time has come. One goroutine may call it.
 func (l *lagged) Read(b []byte) (int, error) {
 	for len(l.rest.data) == 0 {
+		if l.closed() {
+			return 0, net.ErrClosed
+		}
 		if l.rest.err != nil {
 			return 0, l.rest.err
 		}
@@ -112,6 +118,15 @@ func (l *lagged) Read(b []byte) (int, error) {
 	n := copy(b, l.rest.data)
 	l.rest.data = l.rest.data[n:]
 	return n, nil
+}
+
+func (l *lagged) closed() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // Close ends the connection at once. It is idempotent.

@@ -144,6 +144,7 @@ func (p *Partition) name(sides ...*Side) {
 		}
 	}
 	p.slots.Ghosts = ghosts
+	p.slots.FindBases(mem.Make[pregel.VertexID](p.graph.arena, p.Slots/64))
 }
 
 // relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots, and before share.

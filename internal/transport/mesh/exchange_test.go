@@ -157,7 +157,7 @@ func play(t testing.TB, sessions []*Session, supersteps, most int, kinds ...tran
 			presence: make([][]byte, of*transport.Kinds), raw: make([][]byte, of*transport.Kinds),
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for superstep := range supersteps {
 		accounts := make([]*transport.Account, of)

@@ -107,7 +107,7 @@ func TestNarrowLinkCompresses(t *testing.T) {
 	if auto.BytesOut > off.BytesOut*3/4 || auto.CompressedFrom == 0 || auto.CompressedTo >= auto.CompressedFrom {
 		t.Errorf("auto: %+v", auto)
 	}
-	if quick >= plain {
+	if quick >= plain && !raced {
 		t.Errorf("compressed it took %v, and %v as it is", quick, plain)
 	}
 }
