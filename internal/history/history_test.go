@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -212,6 +213,30 @@ func TestBounds(t *testing.T) {
 	}
 	if j, _ := long.Job("1"); j.Supersteps != maxSteps+1 || j.Summary.Supersteps != maxSteps+1 {
 		t.Errorf("the summary has %d supersteps", j.Summary.Supersteps)
+	}
+}
+
+// TestOldRunsAreLetGo: runs of many partitions, or of many supersteps, take no more memory than is allowed.
+func TestOldRunsAreLetGo(t *testing.T) {
+	s := NewStore()
+	s.most = 1 << 20
+	for i := range 60 {
+		name := strconv.Itoa(i)
+		must(t, s.Begin(&trace.Job{Job: name, Partitions: 500}))
+		for p := range 500 {
+			must(t, s.Record(&trace.Record{Job: name, Partition: p, Active: 1}))
+		}
+		must(t, s.End(&trace.End{Job: name, Outcome: trace.Converged}))
+	}
+	bytes := 0
+	for _, j := range s.jobs {
+		bytes += j.bytes()
+	}
+	if n := len(s.jobs); bytes > s.most || n < 3 || s.jobs[n-1].Job.Job.Job != "59" || s.rows != 500*n {
+		t.Errorf("%d runs of %d bytes with %d rows are kept", n, bytes, s.rows)
+	}
+	if _, ok := s.last["0"]; ok || s.last["59"] == nil {
+		t.Error("names are kept of runs that are not, or the other way round")
 	}
 }
 

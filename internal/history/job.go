@@ -121,6 +121,12 @@ type job struct {
 // maxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.
 const maxSteps = 50_000
 
+// bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and its predictions.
+func (j *job) bytes() int {
+	const aStep, aTotal = 1 << 10, 120
+	return cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
+}
+
 // record takes a record in. It returns the superstep that this ended, or nil.
 func (j *job) record(r *trace.Record) (ended *Detail) {
 	g := &j.gather

@@ -17,9 +17,10 @@ import (
 const (
 	maxJobs  = 1000
 	maxLog   = 1000
-	maxText  = 4 << 10 // bytes of a line of the log
-	maxRows  = 3 << 19 // of all jobs' details: 120 MB
-	maxPairs = 2 << 20
+	maxText  = 4 << 10  // bytes of a line of the log
+	maxRows  = 3 << 19  // of all jobs' details: 120 MB
+	maxPairs = 1 << 20  // 64 MB
+	maxBytes = 96 << 20 // of jobs without their details
 	// progressEvery is how often readers are told how far a stage is.
 	progressEvery = 100 * time.Millisecond
 )
@@ -39,6 +40,7 @@ type Store struct {
 	ring   ring
 
 	mostRows int    // maxRows
+	most     int    // maxBytes
 	details  []kept // oldest first
 	rows     int    // in details
 	pairs    int
@@ -55,7 +57,7 @@ type kept struct {
 func NewStore() *Store {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
-	return &Store{mostRows: maxRows, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+	return &Store{mostRows: maxRows, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
 // NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have the same.
@@ -128,8 +130,23 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	return j
 }
 
-// forget lets the oldest run go that has ended.
-func (s *Store) forget() {
+// trim lets the oldest runs go while all are too large.
+func (s *Store) trim() {
+	bytes := 0
+	for _, j := range s.jobs {
+		bytes += j.bytes()
+	}
+	for bytes > s.most {
+		gone := s.forget()
+		if gone == nil {
+			return
+		}
+		bytes -= gone.bytes()
+	}
+}
+
+// forget lets the oldest run go that has ended, and returns it, or nil.
+func (s *Store) forget() *job {
 	for i, j := range s.jobs {
 		if j.State == Running || j.State == Queued {
 			continue
@@ -145,8 +162,9 @@ func (s *Store) forget() {
 			return k.job == j
 		})
 		s.ring.put("gone", j.ID, nil)
-		return
+		return j
 	}
+	return nil
 }
 
 // Record takes a record in. A run that nobody began begins with its first one.
@@ -210,6 +228,7 @@ func (s *Store) end(j *job, e *trace.End) {
 		j.Seconds = e.Seconds
 	}
 	s.ring.put("job", j.ID, j.Job)
+	s.trim()
 }
 
 // Stage notes how far work around the runs is.
