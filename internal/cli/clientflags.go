@@ -78,7 +78,7 @@ func (f *clientFlags) call(ctx context.Context, do func(context.Context, control
 		return err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.Explain(do(ctx, c.Cluster()))
+	return c.Explain(ctx, do(bounded, c.Cluster()))
 }
