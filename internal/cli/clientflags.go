@@ -51,7 +51,7 @@ const callTimeout = 10 * time.Second
 
 // open prepares to talk to the master. What happens to the connection is said through warn.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
-	token, err := control.ReadToken(f.tokenFile)
+	token, err := readToken("--token-file", f.tokenFile)
 	if err != nil {
 		return nil, err
 	}

@@ -95,11 +95,16 @@ func parsed[T any](word string, parse func(string) (T, error)) (value T, err err
 	return parse(word)
 }
 
-// rehearse binds a job's program to a graph of one vertex: what cannot be bound so cannot be run.
-func rehearse(program engine.Program, o engine.Options) error {
+// rehearse binds a job's program to a graph of one vertex, in the grid asked for, if one is: what cannot be bound so cannot
+// be run.
+func rehearse(program engine.Program, o engine.Options, rows, columns uint32) error {
+	var grid graph.Grid
+	if rows > 0 && columns > 0 {
+		grid = graph.Grid{Rows: int(rows), Columns: int(columns)}
+	}
 	none := edges.NewPacked(1, 0, program.Weights())
 	defer none.Close()
-	g, err := graph.Build(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
+	g, err := graph.Build(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
 	if err != nil {
 		return err
 	}
