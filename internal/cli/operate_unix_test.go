@@ -189,8 +189,13 @@ func TestOperate(t *testing.T) {
 		status int
 		word   string
 	}{
-		{at, 0, "ok"}, {own, 0, "ok"}, {own + " --alive", 0, "ok"}, {"127.0.0.1:1", 1, "127.0.0.1:1: dial tcp 127.0.0.1:1: "}, {"nowhere", 2, "expected HOST:PORT"},
-		{listening(t, "SSH-2.0-OpenSSH_9.6\r\n"), 1, ": what answers is neither a master nor a worker's --listen: "}, {listening(t, ""), 1, ": no answer within 3s"},
+		{at, 0, "ok"},
+		{own, 0, "ok"},
+		{own + " --alive", 0, "ok"},
+		{"127.0.0.1:1", 1, "127.0.0.1:1: dial tcp 127.0.0.1:1: "},
+		{"nowhere", 2, "expected HOST:PORT"},
+		{listening(t, "SSH-2.0-OpenSSH_9.6\r\n"), 1, ": what answers is neither a master nor a worker's --listen: "},
+		{listening(t, ""), 1, ": no answer within 3s"},
 	} {
 		p := launch(t, append([]string{"health"}, strings.Fields(k.args)...)...)
 		out, _ := io.ReadAll(p.stdout)
