@@ -2633,7 +2633,7 @@ type PartitionReport struct {
 	Memory    uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
 	GcPause   float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
 	Worker    string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
-	// In records of many partitions, instead of peers and exchanges: these, summed over the others.
+	// Of more than 64 partitions: exchanges summed over the others, or in records peers.
 	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
