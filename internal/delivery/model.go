@@ -3,6 +3,7 @@ package delivery
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/superstep-go/superstep/internal/graph"
 )
@@ -245,17 +246,28 @@ func (p *Policy) Reason(l *Load) string {
 	case p.Force != ChooseAuto:
 		return fmt.Sprintf("forced: %v", p.Force)
 	}
-	other, text := None, ""
+	other := None
 	for s := Naive; s < schemes; s++ {
 		if s != p.Chosen && !math.IsInf(p.Predicted[s], 1) && (other == None || p.Predicted[s] < p.Predicted[other]) {
 			other = s
 		}
 	}
-	text = fmt.Sprintf("%v predicted %s", p.Chosen, micro(p.Predicted[p.Chosen]))
+	// Not by fmt: of a search of milliseconds that would be a percent.
+	text := append(make([]byte, 0, 160), p.Chosen.String()...)
+	text = micro(append(text, " predicted "...), p.Predicted[p.Chosen])
 	if other != None {
-		text += fmt.Sprintf(", %v %s", other, micro(p.Predicted[other]))
+		text = append(append(text, ", "...), other.String()...)
+		text = micro(append(text, ' '), p.Predicted[other])
 	}
-	return text + fmt.Sprintf(": %d senders with %d edges, %d unfinished with %d", l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges)
+	for _, part := range []struct {
+		before string
+		n      int
+	}{{": ", l.Senders}, {" senders with ", l.SenderEdges}, {" edges, ", l.Unfinished}, {" unfinished with ", l.UnfinishedEdges}} {
+		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
+	}
+	return string(text)
 }
 
-func micro(seconds float64) string { return fmt.Sprintf("%.1f µs", seconds*1e6) }
+func micro(text []byte, seconds float64) []byte {
+	return append(strconv.AppendFloat(text, seconds*1e6, 'f', 1, 64), " µs"...)
+}

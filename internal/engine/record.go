@@ -56,7 +56,7 @@ type vitals struct {
 }
 
 // memoryEvery is how old a figure of resident memory may be: to ask the system for it takes as long as a short superstep.
-const memoryEvery = 20 * time.Millisecond
+const memoryEvery = 500 * time.Millisecond
 
 // begin forgets the pauses so far.
 func (v *vitals) begin() {

@@ -116,6 +116,7 @@ type job struct {
 	totals  []Total // by partition
 	matrix  matrix
 	encoded []Encoded
+	counted int // bytes, when it ended
 }
 
 // maxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.

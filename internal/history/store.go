@@ -41,6 +41,7 @@ type Store struct {
 
 	mostRows int    // maxRows
 	most     int    // maxBytes
+	bytes    int    // of the runs that have ended
 	details  []kept // oldest first
 	rows     int    // in details
 	pairs    int
@@ -132,21 +133,12 @@ func (s *Store) add(b *trace.Job, state string) *job {
 
 // trim lets the oldest runs go while all are too large.
 func (s *Store) trim() {
-	bytes := 0
-	for _, j := range s.jobs {
-		bytes += j.bytes()
-	}
-	for bytes > s.most {
-		gone := s.forget()
-		if gone == nil {
-			return
-		}
-		bytes -= gone.bytes()
+	for s.bytes > s.most && s.forget() {
 	}
 }
 
-// forget lets the oldest run go that has ended, and returns it, or nil.
-func (s *Store) forget() *job {
+// forget lets the oldest run go that has ended, if there is one.
+func (s *Store) forget() bool {
 	for i, j := range s.jobs {
 		if j.State == Running || j.State == Queued {
 			continue
@@ -162,9 +154,10 @@ func (s *Store) forget() *job {
 			return k.job == j
 		})
 		s.ring.put("gone", j.ID, nil)
-		return j
+		s.bytes -= j.counted
+		return true
 	}
-	return nil
+	return false
 }
 
 // Record takes a record in. A run that nobody began begins with its first one.
@@ -228,6 +221,8 @@ func (s *Store) end(j *job, e *trace.End) {
 		j.Seconds = e.Seconds
 	}
 	s.ring.put("job", j.ID, j.Job)
+	s.bytes += j.bytes() - j.counted
+	j.counted = j.bytes()
 	s.trim()
 }
 
