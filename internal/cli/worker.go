@@ -74,8 +74,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if w.threads < 1 || w.threads > maxThreads {
 		return usagef("--threads: found %d, expected 1 to %d", w.threads, maxThreads)
 	}
-	// With as many processors as threads: more would wake each other up, which takes a short superstep twice the time.
-	runtime.GOMAXPROCS(w.threads)
+	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
+	runtime.GOMAXPROCS(w.threads + 1)
 	if w.name == "" {
 		host, err := os.Hostname()
 		if err != nil {
