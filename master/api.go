@@ -40,10 +40,23 @@ func (s *Server) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJ
 	if err := s.able(r.Msg); err != nil {
 		return nil, err
 	}
-	if err := s.options.Engine.Check(r.Msg.Spec); err != nil {
+	if err := s.options.Engine.Check(s.laidOut(r.Msg.Spec)); err != nil {
 		return nil, connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	return s.job(func() (*job, error) { return s.cluster.submit(s.now(), r.Msg.Spec, r.Msg.Key) })
+}
+
+// laidOut is a job's spec with the grid of the catalog's graph that it is for.
+func (s *Server) laidOut(spec *control.JobSpec) *control.JobSpec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.cluster.graphs[spec.GetGraph()]
+	if g == nil || spec.Rows|spec.Columns != 0 {
+		return spec
+	}
+	with := proto.CloneOf(spec)
+	with.Rows, with.Columns = g.rows, g.columns
+	return with
 }
 
 // job answers with a job that something was done to.

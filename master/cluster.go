@@ -13,7 +13,8 @@ import (
 type rules struct {
 	lease     time.Duration // a worker not heard of for longer is lost
 	grace     time.Duration // a leaving worker gets so long for what it runs
-	keep      time.Duration // workers that are gone are shown for so long
+	keep      time.Duration // workers that are lost are shown for so long
+	left      time.Duration // workers that left
 	running   int           // jobs at a time
 	queue     int           // jobs that may wait
 	ended     int           // jobs that are remembered
@@ -114,6 +115,14 @@ func (c *cluster) take() []effect {
 	return e
 }
 
+// shown is how long a worker that is gone is.
+func (c *cluster) shown(w *worker) time.Duration {
+	if w.state == control.WorkerState_WORKER_STATE_LEFT {
+		return c.left
+	}
+	return c.keep
+}
+
 // tick lets time pass: leases lapse, patience ends, the old is forgotten.
 func (c *cluster) tick(now time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
@@ -124,7 +133,7 @@ func (c *cluster) tick(now time.Duration) {
 		case w.state == control.WorkerState_WORKER_STATE_LEAVING && now > w.leaveBy:
 			c.release(now, w, "worker "+w.name+" had to leave")
 			c.farewell(w)
-		case !w.live() && now > w.heard+c.keep:
+		case !w.live() && now > w.heard+c.shown(w):
 			c.floor = max(c.floor, w.incarnation)
 			delete(c.workers, name)
 		}

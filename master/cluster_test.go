@@ -95,7 +95,7 @@ func (s *script) answer(format string, args ...any) {
 func (s *script) begin(words []string) {
 	v := values(words)
 	s.c = newCluster(rules{
-		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), keep: s.duration(v, "keep", "1m"),
+		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), keep: s.duration(v, "keep", "1m"), left: s.duration(v, "left", "1m"),
 		running: s.number(v, "running", 1), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
 		jobPrefix: "j", programs: programs(v["programs"]),
 	})

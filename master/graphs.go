@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -74,8 +75,11 @@ func invalid(format string, args ...any) error {
 
 // loadGraph begins to load a graph. A name may be given anew when what it names failed.
 func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, columns uint32) error {
-	if !validName(name) {
-		return invalid("found the graph's name %.150q, expected up to %d letters, digits, - _ . and :", name, maxName)
+	if !control.ValidName(name) {
+		return invalid("found the graph's name %.150q, expected %s", name, control.NameRule)
+	}
+	if short, ok := strings.CutPrefix(name, control.CatalogPrefix); ok {
+		return invalid("found the graph's name %s: %s stands before names, and is no part of them: take %q", name, control.CatalogPrefix, short)
 	}
 	if source.GetInput() == "" {
 		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
@@ -165,6 +169,7 @@ func (c *cluster) failGraphs(w *worker, what string) {
 		if g.state == control.GraphState_GRAPH_STATE_READY && uses(g.placements, w.name) {
 			g.state = control.GraphState_GRAPH_STATE_FAILED
 			g.reason = fmt.Sprintf("worker %s, which held a share of it, %s: load it again", w.name, what)
+			g.report.Bytes = 0 // the shares are freed
 			c.dropShares(g)
 		}
 	}

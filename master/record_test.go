@@ -39,7 +39,7 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 	for _, c := range []struct{ partitions, exchanges int }{{1, 4}, {control.MaxPaired, 0}, {control.MaxPaired, 4}, {control.MaxPaired + 1, 0}, {control.MaxPaired + 1, 4}, {maxPartitions, 4}} {
 		r := &control.SuperstepRecord{}
 		full := reportOf(0, c.partitions, c.exchanges)
-		short := told(full, strings.Repeat("w", maxName), c.partitions)
+		short := told(full, strings.Repeat("w", 128), c.partitions)
 		for range c.partitions {
 			r.Partitions = append(r.Partitions, short)
 		}

@@ -22,17 +22,19 @@ type results struct {
 	root      *os.Root
 	dir       string
 	temporary bool
+	lock      *os.File // says that the process lives to which a temporary directory belongs; or nil
 }
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string) (*results, error) {
 	r := &results{dir: filepath.Join(data, "results")}
 	if data == "" {
-		dir, err := os.MkdirTemp("", "superstep-results-")
+		clearStale(os.TempDir())
+		dir, err := os.MkdirTemp("", temporaryName)
 		if err != nil {
 			return nil, fmt.Errorf("results: %w", err)
 		}
-		r.dir, r.temporary = dir, true
+		r.dir, r.temporary, r.lock = dir, true, own(dir)
 	} else if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
@@ -48,6 +50,9 @@ func (r *results) close() {
 	_ = r.root.Close()
 	if r.temporary {
 		_ = os.RemoveAll(r.dir)
+	}
+	if r.lock != nil {
+		_ = r.lock.Close()
 	}
 }
 

@@ -64,6 +64,7 @@ const (
 	maxQueue    = 1000
 	maxEnded    = 1000
 	keepGone    = 10 * time.Minute
+	keepLeft    = time.Minute
 	ticks       = 20 // in a lease
 	cleanUp     = 5 * time.Second
 	shutdownFor = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
@@ -132,7 +133,7 @@ func New(o Options) (*Server, error) {
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
 	}
 	s.cluster = newCluster(rules{
-		lease: o.Lease, grace: o.Grace, keep: keepGone, running: o.Running, queue: maxQueue, ended: maxEnded,
+		lease: o.Lease, grace: o.Grace, keep: keepGone, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
 		jobPrefix: s.id[:4] + "-", programs: o.Programs,
 	})
 	// A later run of the master gives larger incarnations, so that names change hands in order.
@@ -166,6 +167,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)
 	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
+	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of clients' faults
 	s.health.Ready()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -337,7 +339,11 @@ func (s *Server) Register(_ context.Context, r *connect.Request[control.Register
 		return err
 	})
 	if err != nil {
-		s.log.Warn("worker refused", "worker", r.Msg.Name, "from", r.Peer().Addr, "reason", err)
+		level := slog.LevelWarn
+		if refused := (*control.RefusedError)(nil); errors.As(err, &refused) && refused.Wait > 0 {
+			level = slog.LevelInfo // it comes again
+		}
+		s.log.Log(context.Background(), level, "worker refused", "worker", r.Msg.Name, "from", r.Peer().Addr, "reason", err)
 		return nil, control.Wire(err)
 	}
 	return connect.NewResponse(&control.RegisterResponse{

@@ -92,6 +92,9 @@ func (s *session) broken() error {
 	if errors.Is(cause, context.Canceled) { // by who serves the stream
 		cause = errSessionBroke
 	}
+	if errors.Is(cause, errSessionBroke) {
+		return fmt.Errorf("worker %s was lost: %w", s.name, cause)
+	}
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 

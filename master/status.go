@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -11,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// ListWorkers lists the workers by name, those that are gone too.
+// ListWorkers lists the workers by name, then those that are gone.
 func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +21,11 @@ func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorke
 
 func (s *Server) workers() []*control.Worker {
 	var all []*control.Worker
-	for _, name := range slices.Sorted(maps.Keys(s.cluster.workers)) {
+	names := slices.Sorted(maps.Keys(s.cluster.workers))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(gone(s.cluster.workers[a]), gone(s.cluster.workers[b]))
+	})
+	for _, name := range names {
 		w := s.cluster.workers[name]
 		all = append(all, &control.Worker{
 			Name: name, State: w.state, Reason: w.reason, Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
@@ -29,6 +34,14 @@ func (s *Server) workers() []*control.Worker {
 		})
 	}
 	return all
+}
+
+// gone is 0 for a worker that is there.
+func gone(w *worker) int {
+	if w.live() {
+		return 0
+	}
+	return 1
 }
 
 // Status says how the cluster is.

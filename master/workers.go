@@ -28,20 +28,6 @@ func (w *worker) live() bool {
 	return w.state == control.WorkerState_WORKER_STATE_REGISTERED || w.state == control.WorkerState_WORKER_STATE_LEAVING
 }
 
-// maxName bounds the names of workers and graphs.
-const maxName = 128
-
-// validName reports whether a name can be shown anywhere as it is.
-func validName(name string) bool {
-	for _, c := range name {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '-' && c != '_' && c != '.' && c != ':' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
-}
-
 // register takes a worker in, or back, and returns its incarnation.
 //
 // A name belongs to the process that has it until its lease lapses. Then the next to ask gets it, under a larger
@@ -65,7 +51,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 		c.refused++
 		return 0, control.Refuse(control.Refusal_KIND_DUPLICATE, "there is a worker %s already%s: give this one another --name", r.Name, w.place())
 	case w != nil && w.live():
-		return 0, control.Refuse(control.Refusal_KIND_HELD, "the name %s is held for %.1f s more by a worker that lost its session", r.Name, (w.deadline - now).Seconds())
+		return 0, heldFor(r.Name, max(w.deadline-now, 0)+c.lease/ticks)
 	case incarnation != 0 && (incarnation <= c.floor || w != nil && incarnation == w.incarnation):
 		return 0, lapsed(r.Name, incarnation)
 	case incarnation == 0:
@@ -87,6 +73,13 @@ func (w *worker) place() string {
 	return " at " + w.about.DataAddress
 }
 
+// heldFor refuses a name until its lease has lapsed, and that was seen.
+func heldFor(name string, wait time.Duration) error {
+	r := control.Refuse(control.Refusal_KIND_HELD, "the name %s is held for %.1f s more by a worker that lost its session", name, wait.Seconds())
+	r.Wait = wait
+	return r
+}
+
 func fenced(name string, old, newer uint64) error {
 	return control.Refuse(control.Refusal_KIND_FENCED, "worker %s, incarnation %d, is fenced: incarnation %d has taken its place", name, old, newer)
 }
@@ -101,8 +94,8 @@ func (c *cluster) acceptable(r *control.RegisterRequest) error {
 		return control.Refuse(control.Refusal_KIND_VERSION, "worker %s speaks version %d of the control protocol (superstep %s), this master version %d",
 			r.Name, r.Protocol, r.Version, control.Protocol)
 	}
-	if !validName(r.Name) {
-		return control.Refuse(control.Refusal_KIND_INVALID, "found the worker's name %.150q, expected up to %d letters, digits, - _ . and :", r.Name, maxName)
+	if !control.ValidName(r.Name) {
+		return control.Refuse(control.Refusal_KIND_INVALID, "found the worker's name %.150q, expected %s", r.Name, control.NameRule)
 	}
 	for _, p := range c.programs {
 		i := slices.IndexFunc(r.Programs, func(q *control.Program) bool { return q.Name == p.Name })

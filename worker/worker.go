@@ -81,7 +81,12 @@ func Run(ctx context.Context, o Options) error {
 		case control.Final(err):
 			return fmt.Errorf("the master at %s refuses this worker: %w", address, control.Explain(address, err))
 		}
-		w.Log.Warn("no session", "master", address, "error", control.Explain(address, err))
+		held := min(control.WaitOf(err), w.Patience) // whatever a master says
+		if held > 0 {
+			w.Log.Info("waiting for the name", "master", address, "reason", control.Explain(address, err))
+		} else {
+			w.Log.Warn("no session", "master", address, "error", control.Explain(address, err))
+		}
 		if control.RefusalOf(err) == control.Refusal_KIND_LAPSED {
 			if err := w.begin(); err != nil {
 				return err
@@ -94,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 		case now.Sub(last) > w.Patience:
 			return fmt.Errorf("no master for %v: %w", w.Patience, control.Explain(address, err))
 		}
-		if !w.pause(ctx, wait) {
+		if held > 0 && !sleep(ctx, held) || !w.pause(ctx, wait) {
 			return nil
 		}
 		wait = min(2*wait, longestWait)
@@ -156,7 +161,10 @@ func (w *worker) address(elsewhere bool) string {
 func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	var random [2]byte
 	_, _ = io.ReadFull(w.Random, random[:])
-	d = d/2 + d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16
+	return sleep(ctx, d/2+d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

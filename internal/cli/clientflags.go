@@ -51,7 +51,7 @@ const callTimeout = 10 * time.Second
 
 // open prepares to talk to the master. What happens to the connection is said through warn.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
-	token, err := control.ReadToken(f.tokenFile)
+	token, err := readToken("--token-file", f.tokenFile)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (f *clientFlags) call(ctx context.Context, do func(context.Context, control
 		return err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.Explain(do(ctx, c.Cluster()))
+	return c.Explain(ctx, do(bounded, c.Cluster()))
 }

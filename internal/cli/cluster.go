@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -37,6 +38,15 @@ func printJSON(w io.Writer, m proto.Message) error {
 	return err
 }
 
+// readToken reads the token of a flag's file.
+func readToken(flag, file string) (control.Token, error) {
+	token, err := control.ReadToken(file)
+	if err != nil {
+		return token, fmt.Errorf("%s: %w", flag, err)
+	}
+	return token, nil
+}
+
 // gossipFlags say how a master or a worker gossips.
 type gossipFlags struct{ listen, key string }
 
@@ -44,6 +54,17 @@ func (f *gossipFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to see deaths sooner; off for no gossip")
 	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; needed where others can reach --gossip-listen")
 	nothing(cmd, "gossip-listen")
+}
+
+// check refuses an address that is none.
+func (f *gossipFlags) check() error {
+	if f.listen == "off" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usagef("--gossip-listen: found the address %q, expected HOST:PORT, such as 127.0.0.1:7701, or off", f.listen)
+	}
+	return nil
 }
 
 // group begins to gossip, or returns nil.

@@ -86,7 +86,7 @@ func (c *onTerminal) ends(code int, text string) {
 	}
 }
 
-const question = "job f00d-1: d detaches from it, c cancels it, Enter goes on waiting [d/c] "
+const question = "job f00d-1: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] "
 
 const ctrlC = "\x03"
 

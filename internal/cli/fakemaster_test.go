@@ -45,6 +45,7 @@ func newFakeMaster(t *testing.T, slow ...string) *fakeMaster {
 	m.address = l.Addr().String()
 	mux := http.NewServeMux()
 	mux.Handle(control.NewClusterHandler(m))
+	new(control.Health).Handle(mux)
 	ctx, cancel := context.WithCancel(context.Background())
 	server := control.NewHTTPServer(mux, ctx)
 	go func() { _ = server.Serve(l) }()

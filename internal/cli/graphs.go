@@ -104,7 +104,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return l.giveUp(c.Cluster(), name)
 	}
-	if err := c.Explain(err); err != nil {
+	if err := c.Explain(ctx, err); err != nil {
 		if connect.CodeOf(err) == connect.CodeInvalidArgument {
 			return usageError{err}
 		}

@@ -59,6 +59,18 @@ ready for work, or with --alive whether it answers at all. No token is needed. E
 	return cmd
 }
 
+// unhealthy words why there was no answer.
+func unhealthy(err error) error {
+	var dial *net.OpError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %v", healthTimeout)
+	case errors.Is(err, context.Canceled), errors.As(err, &dial) && dial.Op == "dial":
+		return err
+	}
+	return fmt.Errorf("what answers is neither a master nor a worker's --listen: %w", err)
+}
+
 // askHealth returns what a page says, or that it says no.
 func askHealth(ctx context.Context, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
@@ -74,7 +86,7 @@ func askHealth(ctx context.Context, url string) (string, error) {
 		if errors.As(err, &bare) {
 			err = bare.Unwrap() // without the URL
 		}
-		return "", err
+		return "", unhealthy(err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxHealth))

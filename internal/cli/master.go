@@ -48,12 +48,15 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 }
 
 func (m *masterCommand) execute(ctx context.Context) error {
-	token, err := control.ReadToken(m.tokenFile)
+	token, err := readToken("--token-file", m.tokenFile)
 	if err != nil {
 		return err
 	}
-	metricsToken, err := control.ReadToken(m.metrics.tokenFile)
+	metricsToken, err := readToken("--metrics-token-file", m.metrics.tokenFile)
 	if err != nil {
+		return err
+	}
+	if err := m.gossip.check(); err != nil {
 		return err
 	}
 	if err := control.CheckListen(m.listen, token); err != nil {

@@ -108,6 +108,7 @@ func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, toke
 	w.health.Handle(mux)
 	mux.Handle("GET /metrics", control.Guard(set.Handler(), nil, tokens...))
 	server := control.NewHTTPServer(mux, context.Background())
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // of clients' faults
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

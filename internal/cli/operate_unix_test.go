@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -141,6 +142,25 @@ func target(t *testing.T, master string) string {
 	return targets[0].Targets[0]
 }
 
+// listening accepts connections, says a text to each, and waits; it returns its address.
+func listening(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, text)
+			t.Cleanup(func() { _ = c.Close() })
+		}
+	}()
+	return l.Addr().String()
+}
+
 // TestOperate starts a master and a worker as what runs containers does, and tells them to end while a job runs.
 func TestOperate(t *testing.T) {
 	token, prometheus := secrets(t)
@@ -169,7 +189,13 @@ func TestOperate(t *testing.T) {
 		status int
 		word   string
 	}{
-		{at, 0, "ok"}, {own, 0, "ok"}, {own + " --alive", 0, "ok"}, {"127.0.0.1:1", 1, "127.0.0.1:1: dial tcp 127.0.0.1:1: "}, {"nowhere", 2, "expected HOST:PORT"},
+		{at, 0, "ok"},
+		{own, 0, "ok"},
+		{own + " --alive", 0, "ok"},
+		{"127.0.0.1:1", 1, "127.0.0.1:1: dial tcp 127.0.0.1:1: "},
+		{"nowhere", 2, "expected HOST:PORT"},
+		{listening(t, "SSH-2.0-OpenSSH_9.6\r\n"), 1, ": what answers is neither a master nor a worker's --listen: "},
+		{listening(t, ""), 1, ": no answer within 3s"},
 	} {
 		p := launch(t, append([]string{"health"}, strings.Fields(k.args)...)...)
 		out, _ := io.ReadAll(p.stdout)

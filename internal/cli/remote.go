@@ -19,7 +19,7 @@ import (
 )
 
 // catalogPrefix is what --graph of a graph of the cluster begins with.
-const catalogPrefix = "catalog:"
+const catalogPrefix = control.CatalogPrefix
 
 // clusterRun is a `superstep run` on a cluster.
 type clusterRun struct {
@@ -156,7 +156,15 @@ func graphSource(name string, input *inputFlags, store graph.Options) (*control.
 		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
 		Duplicates: store.Duplicates.String(), DropLoops: store.DropLoops, UnitWeights: store.UnitWeights,
 	}
-	if !generate.IsGenerator(name) {
+	if generate.IsGenerator(name) {
+		g, err := generate.Parse(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		if err := generate.Loadable(g); err != nil {
+			return nil, usageError{err}
+		}
+	} else {
 		if s.Input, err = filepath.Abs(name); err != nil {
 			return nil, fmt.Errorf("--graph %s: %w", name, err)
 		}

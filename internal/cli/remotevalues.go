@@ -91,7 +91,7 @@ func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) erro
 		defer cancel()
 		r, err := j.client.Cluster().InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: j.graph}))
 		if err != nil {
-			return j.client.Explain(err)
+			return j.client.Explain(ctx, err)
 		}
 		j.source = r.Msg.Source
 	}

@@ -52,7 +52,7 @@ func (f *seeFlags) check() error {
 		}
 		return nil
 	}
-	token, err := control.ReadToken(f.tokenFile)
+	token, err := readToken("--http-token-file", f.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
 }
 
 func (w *sight) serve(metrics http.Handler) error {
-	token, err := control.ReadToken(w.flags.tokenFile)
+	token, err := readToken("--http-token-file", w.flags.tokenFile)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (w *waiting) asked() bool {
 func (w *waiting) ask() {
 	w.asking = true
 	w.display.hide()
-	fmt.Fprintf(w.app.err, "job %s: d detaches from it, c cancels it, Enter goes on waiting [d/c] ", w.id)
+	fmt.Fprintf(w.app.err, "job %s: d and Enter detaches from it, c and Enter cancels it, Enter alone goes on waiting [d/c] ", w.id)
 }
 
 // answers reads lines of the terminal; closing it is the answer d.

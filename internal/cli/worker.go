@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,12 +71,15 @@ processes /healthz and /readyz.`,
 }
 
 func (w *workerCommand) execute(ctx context.Context) error {
-	token, err := control.ReadToken(w.client.tokenFile)
+	token, err := readToken("--token-file", w.client.tokenFile)
 	if err != nil {
 		return err
 	}
 	if w.threads < 1 || w.threads > maxThreads {
 		return usagef("--threads: found %d, expected 1 to %d", w.threads, maxThreads)
+	}
+	if err := w.check(); err != nil {
+		return err
 	}
 	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
 	runtime.GOMAXPROCS(w.threads + 1)
@@ -83,7 +90,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		}
 		w.name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
-	metricsToken, err := control.ReadToken(w.metrics.tokenFile)
+	metricsToken, err := readToken("--metrics-token-file", w.metrics.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -130,6 +137,29 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		}
 	}
 	return worker.Run(ctx, o)
+}
+
+// check refuses what cannot be, before anyone is asked.
+func (w *workerCommand) check() error {
+	if w.name != "" && !control.ValidName(w.name) {
+		return usagef("--name: found %.150q, expected %s", w.name, control.NameRule)
+	}
+	if w.advertise != "" && !isHost(w.advertise) {
+		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.advertise)
+	}
+	return w.gossip.check()
+}
+
+// isHost reports whether a text is an IP address or can be a host's name.
+func isHost(text string) bool {
+	if _, err := netip.ParseAddr(text); err == nil {
+		return true
+	}
+	label := regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	labels := strings.Split(strings.TrimSuffix(text, "."), ".")
+	last := labels[len(labels)-1]
+	return len(text) <= 253 && strings.Trim(last, "0123456789") != "" && // else a wrong address
+		!slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
 }
 
 // leaving returns a context that the first interrupt ends, which lets the worker leave, however long that takes; the second

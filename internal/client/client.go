@@ -72,15 +72,38 @@ func (c *Client) Close() { c.conn.Close() }
 // Cluster makes calls that are not made again when they fail; Explain words their errors.
 func (c *Client) Cluster() control.ClusterClient { return c.conn.Cluster }
 
-// Explain words an error of a call for people.
-func (c *Client) Explain(err error) error { return control.Explain(c.Address, err) }
+// Explain words the error of a call for people; ctx is what the caller ends calls by.
+func (c *Client) Explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return control.Explain(c.Address, err)
+	}
+	if foreign := c.foreign(ctx, err); foreign != nil {
+		return foreign
+	}
+	return c.loss(err)
+}
 
 // loss words why a connection was lost.
 func (c *Client) loss(err error) error {
-	if connect.CodeOf(err) == connect.CodeCanceled {
+	if connect.CodeOf(err) == connect.CodeCanceled && !connect.IsWireError(err) {
 		return fmt.Errorf("the master at %s closed the connection", c.Address)
 	}
-	return c.Explain(err)
+	return control.Explain(c.Address, err)
+}
+
+// foreign words an error of a call that something else than a master answered; nil if it may have been one.
+func (c *Client) foreign(ctx context.Context, err error) error {
+	var e *connect.Error
+	switch {
+	case c.met.Load() || !errors.As(err, &e) || connect.IsWireError(err) || unreached(err):
+		return nil
+	case control.Foreign(err):
+		return control.Explain(c.Address, err)
+	}
+	return c.conn.Probe(ctx)
 }
 
 // LostError says that the master was not to be reached for as long as the client had patience.
@@ -147,8 +170,11 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			return final.error
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !passing(err), !c.met.Load() && (unreached(err) || control.Foreign(err)):
-			return c.Explain(err)
+		case !passing(err), !c.met.Load() && unreached(err):
+			return c.Explain(ctx, err)
+		}
+		if foreign := c.foreign(ctx, err); foreign != nil {
+			return foreign
 		}
 		now := time.Now()
 		if lost.IsZero() {
@@ -208,7 +234,7 @@ func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 		}
 		return err
 	})
-	return job, c.Explain(err)
+	return job, c.Explain(ctx, err)
 }
 
 // Cancel tells a job to end, and returns how it is.
@@ -221,5 +247,5 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) (*control.Job, e
 		}
 		return err
 	})
-	return job, c.Explain(err)
+	return job, c.Explain(ctx, err)
 }

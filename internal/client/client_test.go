@@ -138,6 +138,7 @@ func start(t *testing.T, f *fake, patience time.Duration) (*Client, func() strin
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle(control.NewClusterHandler(f))
+	new(control.Health).Handle(mux)
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = control.NewHTTPServer(mux, t.Context())
 	server.Start()
@@ -287,12 +288,43 @@ func TestResultGoesOn(t *testing.T) {
 	}
 }
 
+// banner starts a server of something else, that says a text at once, and returns its address.
+func banner(t *testing.T, text string, closes bool) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			_, _ = c.Write([]byte(text)) // who has gone hears nothing
+			if closes {
+				_ = c.Close()
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		served.Wait()
+	})
+	return l.Addr().String()
+}
+
 // TestNoMaster is answered at once, however patient the client is.
 func TestNoMaster(t *testing.T) {
 	began := time.Now()
 	for what, want := range map[string]string{
 		"nobody":  "cannot be reached: connection refused",
 		"another": "is not a master",
+		"ssh":     "is not a master",
+		"old":     "is not a master",
+		"closes":  "is not a master",
 	} {
 		address := ""
 		switch what {
@@ -307,6 +339,12 @@ func TestNoMaster(t *testing.T) {
 			s := httptest.NewServer(http.NotFoundHandler())
 			defer s.Close()
 			address = s.Listener.Addr().String()
+		case "ssh":
+			address = banner(t, "SSH-2.0-OpenSSH_9.6\r\n", false)
+		case "old":
+			address = banner(t, "HTTP/1.0 505 HTTP Version Not Supported\r\nConnection: close\r\n\r\n<html>no</html>", true)
+		case "closes":
+			address = banner(t, "", true)
 		}
 		for call, do := range map[string]func(*Client) error{
 			"submit": func(c *Client) error { _, err := c.Submit(t.Context(), &control.JobSpec{}); return err },
@@ -317,7 +355,8 @@ func TestNoMaster(t *testing.T) {
 			"job":    func(c *Client) error { _, err := c.Job(t.Context(), "j1"); return err },
 			"cancel": func(c *Client) error { _, err := c.Cancel(t.Context(), "j1", ""); return err },
 		} {
-			c, err := New(Options{Address: address})
+			lost := func(err error, _ time.Duration) { t.Errorf("%s, %s: lost what never was there: %v", what, call, err) }
+			c, err := New(Options{Address: address, Lost: lost})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 
 // Events passes on what has happened to a job so far.
 func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.Explain(c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true}, each))
+	return c.Explain(ctx, c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true}, each))
 }
 
 func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each func(*control.JobEvent) error) error {

@@ -221,7 +221,7 @@ func checkBenchmark(s *control.JobSpec) error {
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
 		program, err := kernels[name].program(0)
 		if err == nil {
-			err = rehearse(program, o)
+			err = rehearse(program, o, s.Rows, s.Columns)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

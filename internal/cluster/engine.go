@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -53,8 +54,23 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 		if _, err := sourceOf(spec.Source); err != nil {
 			return err
 		}
+		if err := loadable(spec.Source.Input); err != nil {
+			return err
+		}
 	}
-	return rehearse(program, o)
+	return rehearse(program, o, spec.Rows, spec.Columns)
+}
+
+// loadable refuses generators that make what cannot be loaded; files are the workers' to look at.
+func loadable(input string) error {
+	if !generate.IsGenerator(input) {
+		return nil
+	}
+	g, err := generate.Parse(input)
+	if err != nil {
+		return err
+	}
+	return generate.Loadable(g)
 }
 
 // Labels returns the input ids of the vertices that parameters name.

@@ -95,8 +95,9 @@ func parsed[T any](word string, parse func(string) (T, error)) (value T, err err
 	return parse(word)
 }
 
-// rehearse binds a job's program to a graph of one vertex: what cannot be bound so cannot be run.
-func rehearse(program engine.Program, o engine.Options) error {
+// rehearse binds a job's program to a graph of one vertex: what cannot be bound so cannot be run. Then it looks whether the
+// options fit the grid asked for, if one is, without a graph in it: one of 4,096 partitions takes seconds.
+func rehearse(program engine.Program, o engine.Options, rows, columns uint32) error {
 	none := edges.NewPacked(1, 0, program.Weights())
 	defer none.Close()
 	g, err := graph.Build(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
@@ -109,7 +110,21 @@ func rehearse(program engine.Program, o engine.Options) error {
 		return err
 	}
 	bound.Close()
-	_, err = program.Codec()
+	if _, err = program.Codec(); err != nil {
+		return err
+	}
+	grid := graph.Grid{Rows: int(rows), Columns: int(columns)}
+	if n := grid.Partitions(); n < 1 || n > graph.MaxPartitions {
+		return nil // not asked for, or refused for that
+	}
+	share, err := program.Share(g, o)
+	if err != nil {
+		return err
+	}
+	defer share.Close()
+	f := share.Facts()
+	f.Partitions, f.Load.Partitions, f.Load.Grid = grid.Partitions(), grid.Partitions(), grid
+	_, err = program.Lead(o, []*engine.Facts{f})
 	return err
 }
 

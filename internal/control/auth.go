@@ -20,16 +20,19 @@ type Token struct{ text string }
 // minToken is the length under which a token can be guessed.
 const minToken = 16
 
-// ReadToken reads the first line of a file; no name, no token.
+// ReadToken reads a file of one line; no name, no token.
 func ReadToken(file string) (Token, error) {
 	if file == "" {
 		return Token{}, nil
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return Token{}, fmt.Errorf("token: %w", err)
+		return Token{}, err
 	}
-	line, _, _ := strings.Cut(string(data), "\n")
+	line, rest, _ := strings.Cut(string(data), "\n")
+	if strings.TrimSpace(rest) != "" {
+		return Token{}, fmt.Errorf("%s: found more than one line, expected the token alone", file)
+	}
 	return NewToken(strings.TrimSpace(line), file)
 }
 

@@ -528,11 +528,12 @@ func (x *RegisterResponse) GetVersion() string {
 
 // Refusal says why a worker may not register or attach.
 type Refusal struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          Refusal_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=superstep.control.v1.Refusal_Kind" json:"kind,omitempty"`
-	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"` // where it is not a call's error that says it
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Kind             Refusal_Kind           `protobuf:"varint,1,opt,name=kind,proto3,enum=superstep.control.v1.Refusal_Kind" json:"kind,omitempty"`
+	Text             string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`                                                  // where it is not a call's error that says it
+	WaitMilliseconds uint32                 `protobuf:"varint,3,opt,name=wait_milliseconds,json=waitMilliseconds,proto3" json:"wait_milliseconds,omitempty"` // try again after it; 0 is soon
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Refusal) Reset() {
@@ -577,6 +578,13 @@ func (x *Refusal) GetText() string {
 		return x.Text
 	}
 	return ""
+}
+
+func (x *Refusal) GetWaitMilliseconds() uint32 {
+	if x != nil {
+		return x.WaitMilliseconds
+	}
+	return 0
 }
 
 type FromWorker struct {
@@ -6205,10 +6213,11 @@ const file_control_proto_rawDesc = "" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"\x82\x02\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\"\xaf\x02\n" +
 	"\aRefusal\x126\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xaa\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12+\n" +
+	"\x11wait_milliseconds\x18\x03 \x01(\rR\x10waitMilliseconds\"\xaa\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKIND_DUPLICATE\x10\x01\x12\r\n" +

@@ -95,7 +95,7 @@ func Explain(address string, err error) error {
 	case e.Code() == connect.CodeResourceExhausted:
 		return &wordedError{fmt.Sprintf("the master at %s sent too large a message: %s", address, e.Message()), e}
 	case Foreign(err):
-		return &wordedError{fmt.Sprintf("what answers at %s is not a master: %s", address, innermost(e)), e}
+		return &wordedError{foreignText(address, e), e}
 	default:
 		return &wordedError{fmt.Sprintf("the master at %s cannot be reached: %s", address, innermost(e)), e}
 	}
@@ -109,23 +109,6 @@ type wordedError struct {
 
 func (e *wordedError) Error() string { return e.text }
 func (e *wordedError) Unwrap() error { return e.cause }
-
-// Foreign reports whether a call was answered by something else than a master.
-func Foreign(err error) bool {
-	if connect.IsWireError(err) || err == nil {
-		return false
-	}
-	switch connect.CodeOf(err) {
-	case connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound:
-		return true // an HTTP status, without a message of ours
-	}
-	for _, text := range []string{"malformed HTTP", "looked like an HTTP/1.1 header", "http2: client conn could not be established", "invalid content-type"} {
-		if strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
-}
 
 // innermost is the text of the last error in a chain, which names what the system said.
 func innermost(err error) string {

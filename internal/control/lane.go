@@ -166,7 +166,7 @@ func (l *Lane) Receive(m proto.Message) error {
 		if r.Kind == Refusal_KIND_UNSPECIFIED {
 			return errors.New(r.Text)
 		}
-		return Wire(&RefusedError{r.Kind, r.Text})
+		return Wire(&RefusedError{Kind: r.Kind, Text: r.Text})
 	}
 	if err := proto.Unmarshal(body, m); err != nil {
 		return fmt.Errorf("the session was broken: %w", err)

@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"connectrpc.com/connect"
 )
@@ -11,13 +12,14 @@ import (
 type RefusedError struct {
 	Kind Refusal_Kind
 	Text string
+	Wait time.Duration // before another try makes sense; 0 is soon
 }
 
 func (e *RefusedError) Error() string { return e.Text }
 
 // Refuse makes a RefusedError.
 func Refuse(kind Refusal_Kind, format string, args ...any) *RefusedError {
-	return &RefusedError{kind, fmt.Sprintf(format, args...)}
+	return &RefusedError{Kind: kind, Text: fmt.Sprintf(format, args...)}
 }
 
 // codes are what clients that know nothing of refusals see.
@@ -35,26 +37,33 @@ func Wire(err error) error {
 		return err
 	}
 	e := connect.NewError(codes[r.Kind], r)
-	if detail, err := connect.NewErrorDetail(&Refusal{Kind: r.Kind}); err == nil {
+	if detail, err := connect.NewErrorDetail(&Refusal{Kind: r.Kind, WaitMilliseconds: uint32(r.Wait.Milliseconds())}); err == nil {
 		e.AddDetail(detail)
 	}
 	return e
 }
 
 // RefusalOf returns the refusal that a call's error carries, or unspecified.
-func RefusalOf(err error) Refusal_Kind {
+func RefusalOf(err error) Refusal_Kind { return refusalIn(err).GetKind() }
+
+// WaitOf is how long the refusal that a call's error carries asks to wait, or 0.
+func WaitOf(err error) time.Duration {
+	return time.Duration(refusalIn(err).GetWaitMilliseconds()) * time.Millisecond
+}
+
+func refusalIn(err error) *Refusal {
 	var e *connect.Error
 	if !errors.As(err, &e) {
-		return Refusal_KIND_UNSPECIFIED
+		return nil
 	}
 	for _, d := range e.Details() {
 		if v, err := d.Value(); err == nil {
 			if r, ok := v.(*Refusal); ok {
-				return r.Kind
+				return r
 			}
 		}
 	}
-	return Refusal_KIND_UNSPECIFIED
+	return nil
 }
 
 // Final reports whether a worker that was refused so need not ask again.

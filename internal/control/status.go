@@ -92,7 +92,11 @@ func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 				state += fmt.Sprintf(" %.0f %%", 100*float64(p.Done)/float64(p.Total))
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, bytesText(g.Bytes),
+		memory := "-"
+		if g.State != GraphState_GRAPH_STATE_FAILED {
+			memory = bytesText(g.Bytes)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, memory,
 			g.Source.GetInput(), g.Reason)
 	}
 }

@@ -38,3 +38,23 @@ func (s *JobSpec) Origin() string {
 		return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", g.Scale, g.EdgeFactor)
 	}
 }
+
+// maxName bounds the names of workers and graphs.
+const maxName = 128
+
+// NameRule words what ValidName asks for.
+var NameRule = fmt.Sprintf("up to %d letters, digits, - _ . and :", maxName)
+
+// CatalogPrefix is what tells the name of a graph of the cluster from a file's.
+const CatalogPrefix = "catalog:"
+
+// ValidName reports whether a name of a worker or a graph can be shown anywhere as it is.
+func ValidName(name string) bool {
+	for _, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '-' && c != '_' && c != '.' && c != ':' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}

@@ -140,6 +140,9 @@ func tooManyVertices(n uint64) string {
 	return fmt.Sprintf("%d vertices are too many, at most %d (2^32) can be loaded", n, uint64(maxVertices))
 }
 
+// Loadable refuses graphs that are too large for any machine.
+func Loadable(g Generator) error { return fits(g, edges.Unweighted, 0, 0) }
+
 // vertexLimit refuses graphs of more vertices than can be loaded.
 func vertexLimit(g Generator) error {
 	if n := g.Vertices(); n > maxVertices {

@@ -144,7 +144,7 @@ func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
 		name, want string
 		lose       func(*Cluster, string)
 	}{
-		{"process", "worker w2: its session broke", (*Cluster).Kill},
+		{"process", "worker w2 was lost: its session broke", (*Cluster).Kill},
 		{"host", "worker w2 was lost: not heard of for", (*Cluster).Freeze},
 	} {
 		t.Run(way.name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestSessionBreaks(t *testing.T) {
 			c.Break("w1")
 		}
 	})
-	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "worker w1: its session broke" {
+	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "worker w1 was lost: its session broke" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.Await(3)

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// TestRehearseGrid compares what is refused of grids with what a graph in such a grid is refused.
+func TestRehearseGrid(t *testing.T) {
+	program, err := engine.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 4, Columns: 1}, {Rows: 1, Columns: 3}, {Rows: 2, Columns: 2}} {
+		for _, run := range []*control.RunOptions{
+			{}, {Deterministic: true}, {Delivery: "naive"}, {Delivery: "mirrored"}, {Delivery: "push"}, {Delivery: "ring"}, {Uncombined: true},
+		} {
+			o, err := options(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			none := edges.NewPacked(1, 0, program.Weights())
+			g, err := graph.Build(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if bound, err := program.Bind(g, o); err != nil {
+				want = err.Error()
+				refused++
+			} else {
+				bound.Close()
+			}
+			g.Close()
+			none.Close()
+			got := ""
+			if err := rehearse(program, o, uint32(grid.Rows), uint32(grid.Columns)); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%v, %v: found %q, expected %q", grid, run, got, want)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing is refused")
+	}
+	o, _ := options(&control.RunOptions{Deterministic: true})
+	began := time.Now()
+	if err := rehearse(program, o, 64, 64); err == nil || !strings.Contains(err.Error(), "64x64") {
+		t.Errorf("found %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a look at 4,096 partitions took %v", took)
+	}
+}

@@ -1,0 +1,49 @@
+package master
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestClearStale removes what a master that was killed left, and nothing of one that lives, nor what is no master's.
+func TestClearStale(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	living, err := newResults("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer living.close()
+	if living.lock == nil {
+		t.Skip("there are no locks here")
+	}
+	killed, err := newResults("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := killed.create("j-1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = killed.root.Close(), killed.lock.Close() // as the end of a process does
+	other := filepath.Join(os.TempDir(), temporaryName+"of-another")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	next, err := newResults("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{living.dir: true, killed.dir: false, other: true, next.dir: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: found %v, expected it to be there: %v", dir, err, want)
+		}
+	}
+	next.close()
+	if _, err := os.Stat(next.dir); err == nil {
+		t.Error("a master that ended left its results")
+	}
+}

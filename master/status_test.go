@@ -1,0 +1,48 @@
+package master
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestWorkersGoneLast lists those that are there first, and soon no more those that left.
+func TestWorkersGoneLast(t *testing.T) {
+	s, err := New(Options{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.results.close()
+	c := s.cluster
+	for _, name := range []string{"a", "b", "c", "d"} {
+		n, err := c.register(0, &control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.attach(0, name, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.leave(0, "a", c.workers["a"].incarnation, "stopped")
+	c.detach(0, "a", c.workers["a"].incarnation)
+	c.lose(0, c.workers["c"], "silent")
+	names := func() string {
+		var all []string
+		for _, w := range s.workers() {
+			all = append(all, w.Name)
+		}
+		return strings.Join(all, " ")
+	}
+	if got := names(); got != "b d a c" {
+		t.Errorf("found %s", got)
+	}
+	for _, name := range []string{"b", "d"} { // they are heard of
+		c.heard(keepLeft+time.Second, name, c.workers[name].incarnation)
+	}
+	c.tick(keepLeft + time.Second)
+	if got := names(); got != "b d c" {
+		t.Errorf("after a minute found %s", got)
+	}
+}
