@@ -239,12 +239,3 @@ func unbalanced(superstep, from, to uint32, out, in *control.Peer) error {
 	return fmt.Errorf("superstep %d: partition %d sent %d values in %d bytes to partition %d, where %d in %d bytes arrived",
 		superstep, from, out.GetSent(), out.GetBytes(), to, in.GetReceived(), in.GetReceivedBytes())
 }
-
-// withoutAggregates copies a report but for what only the coordinator reads.
-func withoutAggregates(p *control.PartitionReport) *control.PartitionReport {
-	aggregates := p.Aggregates
-	p.Aggregates = nil
-	q := proto.CloneOf(p)
-	p.Aggregates = aggregates
-	return q
-}

@@ -45,7 +45,7 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid) ([]*c
 		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
 	}
 	if rows == 0 {
-		g := shape(len(there))
+		g := shape(min(len(there), maxPartitions))
 		rows, columns = uint32(g.Rows), uint32(g.Columns)
 	}
 	var all []*control.Placement

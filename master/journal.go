@@ -8,16 +8,24 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Bounds of what is kept of a job's events, while it runs and after.
+// Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs that have ended. The
+// oldest go first; a job's last event stays. Bytes are those of messages as they are sent, which take some three times as
+// much in memory.
 const (
 	keepEvents = 2000
 	keepAfter  = 200
+
+	keepBytes      = 8 << 20
+	keepAfterBytes = 512 << 10
+	keepEndedBytes = 16 << 20
 )
 
 // journal is what happened to a job, for those who watch it. However slow they are, it does not wait for them.
 type journal struct {
 	mu      sync.Mutex
 	events  []*control.JobEvent
+	sizes   []int         // of the events, in bytes
+	bytes   int           // of them all
 	next    uint64        // sequence
 	ended   bool          // nothing follows
 	changed chan struct{} // closed at the next event
@@ -41,16 +49,55 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	if e.GetJob() != nil {
 		j.far.clear()
 	}
-	j.events = append(j.events, e)
-	keep := keepEvents
-	if last {
-		j.ended, keep = true, keepAfter
+	n := proto.Size(e)
+	j.events, j.sizes, j.bytes = append(j.events, e), append(j.sizes, n), j.bytes+n
+	switch {
+	case last:
+		j.ended = true
 		close(j.over)
-	}
-	if len(j.events) > keep+keep/4 || last && len(j.events) > keep {
-		j.events = append([]*control.JobEvent(nil), j.events[len(j.events)-keep:]...)
+		j.trim(keepAfter, keepAfterBytes)
+	case len(j.events) > keepEvents+keepEvents/4 || j.bytes > keepBytes:
+		j.trim(keepEvents, keepBytes-keepBytes/4) // not with every event
 	}
 	j.wake()
+}
+
+// trim lets the oldest events go until there are at most so many, of at most so many bytes. The last stays. The lock is held.
+func (j *journal) trim(events, bytes int) {
+	drop := 0
+	for n := len(j.events); drop < n-1 && (n-drop > events || j.bytes > bytes); drop++ {
+		j.bytes -= j.sizes[drop]
+	}
+	if drop > 0 { // into new memory: who watches may have the old
+		j.events = append([]*control.JobEvent(nil), j.events[drop:]...)
+		j.sizes = append([]int(nil), j.sizes[drop:]...)
+	}
+}
+
+// size is how many bytes the events have.
+func (j *journal) size() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.bytes
+}
+
+// trimEnded lets events of jobs that have ended go, the oldest jobs' first, until all have at most so many bytes. journals
+// are those of the jobs that have ended, oldest first.
+func trimEnded(journals []*journal, bytes int) {
+	all := 0
+	for _, j := range journals {
+		all += j.size()
+	}
+	for _, j := range journals {
+		if all <= bytes {
+			return
+		}
+		all -= j.size()
+		j.mu.Lock()
+		j.trim(1, 0)
+		j.mu.Unlock()
+		all += j.size()
+	}
 }
 
 // wake wakes who waits for something to happen. The lock is held.
@@ -93,6 +140,18 @@ func (s *Server) note(e jobTurned) {
 			s.results.remove(id)
 		}
 	}
+	trimEnded(s.endedJournals(), keepEndedBytes)
+}
+
+// endedJournals are those of the jobs that have ended, oldest first. The lock is held.
+func (s *Server) endedJournals() []*journal {
+	var all []*journal
+	for _, id := range s.cluster.order {
+		if j := s.journals[id]; j != nil && s.cluster.jobs[id].state.Ended() {
+			all = append(all, j)
+		}
+	}
+	return all
 }
 
 // append writes an event of a job down.

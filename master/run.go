@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -229,15 +230,24 @@ func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*con
 		defer cancel()
 	}
 	began := time.Now()
-	answers, err := r.all(ctx, fmt.Sprintf("superstep %d", step.Superstep), &control.Command{Body: &control.Command_Superstep{Superstep: step}},
-		func(report *control.Report) bool {
-			return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
-		})
+	first := make([][]*control.Report, len(r.team)) // of workers whose partitions do not fit into one report
+	fits := func(report *control.Report) bool {
+		return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
+	}
+	answers, err := r.each(ctx, fmt.Sprintf("superstep %d", step.Superstep),
+		func(int) *control.Command { return &control.Command{Body: &control.Command_Superstep{Superstep: step}} },
+		func(i int, report *control.Report) error {
+			if !fits(report) || len(first[i]) == len(r.job.placements) {
+				return errors.New("it reports another superstep, or too often")
+			}
+			first[i] = append(first[i], report)
+			return nil
+		}, fits)
 	seconds := time.Since(began).Seconds()
 	if err != nil {
 		return nil, 0, err
 	}
-	reports, err := collect(answers, len(r.job.placements), step.Superstep)
+	reports, err := collect(append(slices.Concat(first...), answers...), len(r.job.placements), step.Superstep)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -246,9 +256,7 @@ func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*con
 		Search: search,
 	}
 	for _, p := range reports {
-		told := withoutAggregates(p)
-		told.Worker = r.job.placements[p.Partition].Worker
-		record.Partitions = append(record.Partitions, told)
+		record.Partitions = append(record.Partitions, told(p, r.job.placements[p.Partition].Worker, len(reports)))
 	}
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
 	return reports, seconds, nil

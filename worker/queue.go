@@ -222,6 +222,9 @@ func (q *queue) pieces(ctx context.Context, c *control.Command) func(data []byte
 
 // answer sends the last report of a command.
 func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Report, err error) {
+	if r != nil && err == nil {
+		err = q.shorten(ctx, c, r)
+	}
 	if r == nil || err != nil {
 		r = &control.Report{}
 	}

@@ -189,7 +189,7 @@ func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
 		}
 	}
 	if n := grid.Partitions(); n > graph.MaxPartitions {
-		return graph.Grid{}, usagef("found %d partitions, expected at most %d in one process", n, graph.MaxPartitions)
+		return graph.Grid{}, usagef("found %d partitions, expected at most %d", n, graph.MaxPartitions)
 	}
 	return grid, nil
 }

@@ -128,6 +128,8 @@ func passing(err error) bool {
 	switch e.Code() {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled: // not by this end's context, which is asked before
 		return true
+	case connect.CodeResourceExhausted: // too large a message, which would be as large again
+		return false
 	}
 	return !connect.IsWireError(err) && !control.Foreign(err)
 }

@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Follow passes on what happens to a job, from its beginning, until it has ended. An error of each ends it.
+// steady is how long a connection holds that was no failed try, though nothing happened to the job.
+const steady = 10 * time.Second
+
+// Follow passes on what happens to a job, from its beginning, until it has ended. An error of each ends it. Patience begins
+// anew when something new was heard, or the connection held for a while: one that breaks at once, again and again, is none.
 func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
 	after := uint64(0)
-	broke := false
+	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
 		if broke {
 			// A stream says nothing until something happens; this says that the master is there, and knows the job.
@@ -27,17 +32,22 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 			if err != nil {
 				return false, err
 			}
-			c.Back()
+			if !back { // once for each loss that is told
+				c.Back()
+			}
+			back = true
 		}
-		got := broke
 		broke = true
+		got, began := false, time.Now()
 		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: after}, func(e *control.JobEvent) error {
-			got = true
-			if e.GetProgress() == nil {
+			if e.GetProgress() == nil { // that of progress is the last event's
+				got = got || e.Sequence > after
 				after = e.Sequence
 			}
 			return each(e)
 		})
+		got = got || time.Since(began) >= min(steady, c.Patience)
+		back = back && !got
 		return got, err
 	})
 }

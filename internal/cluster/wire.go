@@ -52,7 +52,12 @@ func partitionReportOf(r *engine.Report) *control.PartitionReport {
 			})
 		}
 	}
+	paired := r.Account == nil || len(r.Account.Sent) <= control.MaxPaired
 	for _, x := range r.Peers {
+		if !paired {
+			p.Sum(x.Exchange, x.Encoding, uint64(x.Messages), uint64(x.Bytes))
+			continue
+		}
 		p.Exchanges = append(p.Exchanges, &control.Exchange{
 			Partition: uint32(x.Partition), Exchange: x.Exchange, Encoding: x.Encoding, Messages: uint64(x.Messages), Bytes: uint64(x.Bytes),
 		})

@@ -1435,7 +1435,8 @@ func (*Command_Meet) isCommand_Body() {}
 
 func (*Command_Measure) isCommand_Body() {}
 
-// Report answers a command; those to values and to measure come in several, all but the last with `more`.
+// Report answers a command; those to values and to measure come in several, all but the last with `more`, and so do those to
+// supersteps that do not fit into a message.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2563,6 +2564,7 @@ func (x *Superstep) GetFinished() bool {
 	return false
 }
 
+// SuperstepReport has the partitions of a worker; those of many come in several reports.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
@@ -2635,10 +2637,12 @@ type PartitionReport struct {
 	Aggregates      []byte                 `protobuf:"bytes,16,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
 	Delivered       uint64                 `protobuf:"varint,17,opt,name=delivered,proto3" json:"delivered,omitempty"` // senders whose messages to all neighbours were delivered
 	// If records tell of it: what it sent, and of its process the resident memory in bytes and the seconds of GC pauses.
-	Exchanges     []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
-	Memory        uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
-	GcPause       float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
-	Worker        string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
+	Exchanges []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
+	Memory    uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
+	GcPause   float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
+	Worker    string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
+	// Of more than 64 partitions: exchanges summed over the others, or in records peers.
+	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2813,6 +2817,91 @@ func (x *PartitionReport) GetWorker() string {
 	return ""
 }
 
+func (x *PartitionReport) GetSums() []*ExchangeSum {
+	if x != nil {
+		return x.Sums
+	}
+	return nil
+}
+
+// ExchangeSum is what a partition sent to all others in an exchange and an encoding, which are empty if the job's records do
+// not tell of exchanges.
+type ExchangeSum struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Exchange      string                 `protobuf:"bytes,1,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	Encoding      string                 `protobuf:"bytes,2,opt,name=encoding,proto3" json:"encoding,omitempty"`
+	Columns       uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"` // to so many partitions, or as often
+	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeSum) Reset() {
+	*x = ExchangeSum{}
+	mi := &file_control_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeSum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeSum) ProtoMessage() {}
+
+func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
+func (*ExchangeSum) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ExchangeSum) GetExchange() string {
+	if x != nil {
+		return x.Exchange
+	}
+	return ""
+}
+
+func (x *ExchangeSum) GetEncoding() string {
+	if x != nil {
+		return x.Encoding
+	}
+	return ""
+}
+
+func (x *ExchangeSum) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *ExchangeSum) GetMessages() uint64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *ExchangeSum) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 // Times are seconds.
 type Times struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2828,7 +2917,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2840,7 +2929,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2853,7 +2942,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -2912,7 +3001,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2924,7 +3013,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2937,7 +3026,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -2989,7 +3078,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3001,7 +3090,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3014,7 +3103,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3070,7 +3159,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3082,7 +3171,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3095,7 +3184,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3197,7 +3286,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3209,7 +3298,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3222,7 +3311,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3262,7 +3351,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3274,7 +3363,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3287,7 +3376,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 type FindRoots struct {
@@ -3298,7 +3387,7 @@ type FindRoots struct {
 
 func (x *FindRoots) Reset() {
 	*x = FindRoots{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3399,7 @@ func (x *FindRoots) String() string {
 func (*FindRoots) ProtoMessage() {}
 
 func (x *FindRoots) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3412,7 @@ func (x *FindRoots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
 func (*FindRoots) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 // Search makes ready to search from a root.
@@ -3338,7 +3427,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3350,7 +3439,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3363,7 +3452,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Search) GetKernel() string {
@@ -3397,7 +3486,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3498,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3511,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3450,7 +3539,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3551,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3564,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -3553,7 +3642,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3565,7 +3654,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3578,7 +3667,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -3615,7 +3704,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3627,7 +3716,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3640,7 +3729,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -3674,7 +3763,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3686,7 +3775,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3699,7 +3788,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Values) GetSorted() bool {
@@ -3718,7 +3807,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3730,7 +3819,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3743,7 +3832,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -3764,7 +3853,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3776,7 +3865,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3789,7 +3878,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Cancel) GetReason() string {
@@ -3816,7 +3905,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3828,7 +3917,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3841,7 +3930,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Drop) GetGraph() string {
@@ -3863,7 +3952,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3875,7 +3964,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3888,7 +3977,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -3938,7 +4027,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3950,7 +4039,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3963,7 +4052,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4056,7 +4145,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4068,7 +4157,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4081,7 +4170,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4128,7 +4217,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4140,7 +4229,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4153,7 +4242,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4220,7 +4309,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4232,7 +4321,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4245,7 +4334,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4302,7 +4391,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4314,7 +4403,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4327,7 +4416,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4393,7 +4482,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4405,7 +4494,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4418,7 +4507,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Job) GetId() string {
@@ -4620,7 +4709,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4632,7 +4721,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4645,7 +4734,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -4671,7 +4760,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4683,7 +4772,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4696,7 +4785,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -4716,7 +4805,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4728,7 +4817,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4741,7 +4830,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -4767,7 +4856,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4779,7 +4868,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4792,7 +4881,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -4813,7 +4902,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4825,7 +4914,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4838,7 +4927,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -4880,7 +4969,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4892,7 +4981,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4905,7 +4994,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5021,7 +5110,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5033,7 +5122,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5046,7 +5135,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5092,7 +5181,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5104,7 +5193,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5117,7 +5206,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5179,7 +5268,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5191,7 +5280,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5204,7 +5293,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5231,7 +5320,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5243,7 +5332,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5256,7 +5345,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5282,7 +5371,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5294,7 +5383,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5307,7 +5396,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5329,7 +5418,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5341,7 +5430,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5354,7 +5443,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5407,7 +5496,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5419,7 +5508,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5432,7 +5521,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Graph) GetName() string {
@@ -5541,7 +5630,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5553,7 +5642,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5566,7 +5655,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 type ListGraphsResponse struct {
@@ -5578,7 +5667,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5679,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5692,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -5622,7 +5711,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5634,7 +5723,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5647,7 +5736,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -5666,7 +5755,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5678,7 +5767,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5691,7 +5780,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -5723,7 +5812,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5735,7 +5824,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5748,7 +5837,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Worker) GetName() string {
@@ -5857,7 +5946,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5869,7 +5958,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5882,7 +5971,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 type ListWorkersResponse struct {
@@ -5894,7 +5983,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5906,7 +5995,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5919,7 +6008,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -5937,7 +6026,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5949,7 +6038,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5962,7 +6051,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 type StatusResponse struct {
@@ -5985,7 +6074,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5997,7 +6086,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6010,7 +6099,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6300,7 +6389,7 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\x8d\x05\n" +
+	"partitions\"\xc4\x05\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -6326,7 +6415,14 @@ const file_control_proto_rawDesc = "" +
 	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\x12\x16\n" +
 	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
 	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\x12\x16\n" +
-	"\x06worker\x18\x17 \x01(\tR\x06worker\"\x93\x01\n" +
+	"\x06worker\x18\x17 \x01(\tR\x06worker\x125\n" +
+	"\x04sums\x18\x18 \x03(\v2!.superstep.control.v1.ExchangeSumR\x04sums\"\x91\x01\n" +
+	"\vExchangeSum\x12\x1a\n" +
+	"\bexchange\x18\x01 \x01(\tR\bexchange\x12\x1a\n" +
+	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x18\n" +
+	"\acolumns\x18\x03 \x01(\rR\acolumns\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\x93\x01\n" +
 	"\x05Times\x12\x16\n" +
 	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
 	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
@@ -6648,7 +6744,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -6684,55 +6780,56 @@ var file_control_proto_goTypes = []any{
 	(*Superstep)(nil),             // 31: superstep.control.v1.Superstep
 	(*SuperstepReport)(nil),       // 32: superstep.control.v1.SuperstepReport
 	(*PartitionReport)(nil),       // 33: superstep.control.v1.PartitionReport
-	(*Times)(nil),                 // 34: superstep.control.v1.Times
-	(*Peer)(nil),                  // 35: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 36: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 37: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 38: superstep.control.v1.Generate
-	(*Construct)(nil),             // 39: superstep.control.v1.Construct
-	(*FindRoots)(nil),             // 40: superstep.control.v1.FindRoots
-	(*Search)(nil),                // 41: superstep.control.v1.Search
-	(*Judge)(nil),                 // 42: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 43: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 44: superstep.control.v1.Violation
-	(*Measure)(nil),               // 45: superstep.control.v1.Measure
-	(*Values)(nil),                // 46: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 47: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 48: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 49: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 50: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 51: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 52: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 53: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 54: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 55: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 56: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 57: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 58: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 59: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 60: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 61: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 62: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 63: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 64: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 65: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 66: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 67: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 68: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 69: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 70: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 71: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 72: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 73: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 74: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 75: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 76: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 77: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 78: superstep.control.v1.StatusResponse
-	nil,                           // 79: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 80: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 81: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 82: google.protobuf.Timestamp
+	(*ExchangeSum)(nil),           // 34: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 35: superstep.control.v1.Times
+	(*Peer)(nil),                  // 36: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 37: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 38: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 39: superstep.control.v1.Generate
+	(*Construct)(nil),             // 40: superstep.control.v1.Construct
+	(*FindRoots)(nil),             // 41: superstep.control.v1.FindRoots
+	(*Search)(nil),                // 42: superstep.control.v1.Search
+	(*Judge)(nil),                 // 43: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 44: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 45: superstep.control.v1.Violation
+	(*Measure)(nil),               // 46: superstep.control.v1.Measure
+	(*Values)(nil),                // 47: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 48: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 49: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 50: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 51: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 52: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 53: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 54: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 55: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 56: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 57: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 58: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 59: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 60: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 61: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 62: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 63: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 64: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 65: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 66: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 67: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 68: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 69: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 70: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 71: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 72: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 73: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 74: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 75: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 76: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 77: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 78: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 79: superstep.control.v1.StatusResponse
+	nil,                           // 80: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 81: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 82: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 83: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -6741,7 +6838,7 @@ var file_control_proto_depIdxs = []int32{
 	11,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	18,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	12,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	50,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	51,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	9,   // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	14,  // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	15,  // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
@@ -6750,114 +6847,115 @@ var file_control_proto_depIdxs = []int32{
 	23,  // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	29,  // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
 	31,  // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	48,  // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	49,  // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	47,  // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	49,  // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	50,  // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	26,  // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	37,  // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	38,  // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	22,  // 20: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	45,  // 21: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	46,  // 21: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
 	19,  // 22: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	24,  // 23: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	30,  // 24: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	32,  // 25: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	47,  // 26: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
+	48,  // 26: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
 	27,  // 27: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	43,  // 28: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	44,  // 28: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
 	20,  // 29: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	21,  // 30: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	20,  // 31: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	28,  // 32: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	79,  // 33: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	80,  // 33: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	25,  // 34: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	20,  // 35: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	28,  // 36: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	33,  // 37: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	34,  // 38: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	35,  // 39: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	36,  // 40: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	38,  // 41: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	39,  // 42: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	40,  // 43: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	41,  // 44: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	42,  // 45: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	53,  // 46: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	20,  // 47: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	28,  // 48: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	25,  // 49: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	28,  // 50: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	44,  // 51: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	52,  // 52: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	20,  // 53: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	82,  // 54: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	80,  // 55: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	21,  // 56: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	25,  // 57: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	53,  // 58: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	52,  // 59: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	55,  // 60: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	55,  // 61: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	44,  // 62: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	51,  // 63: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 64: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	82,  // 65: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	82,  // 66: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	82,  // 67: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	54,  // 68: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	51,  // 69: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	56,  // 70: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	82,  // 71: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	56,  // 72: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	64,  // 73: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	50,  // 74: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,   // 75: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	63,  // 76: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	82,  // 77: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	33,  // 78: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	81,  // 79: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21,  // 80: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21,  // 81: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 82: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20,  // 83: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	9,   // 84: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	69,  // 85: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 86: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	74,  // 87: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	74,  // 88: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	69,  // 89: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	56,  // 90: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	82,  // 91: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 92: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	57,  // 93: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	58,  // 94: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	60,  // 95: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	61,  // 96: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	65,  // 97: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	66,  // 98: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	68,  // 99: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	70,  // 100: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	72,  // 101: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	73,  // 102: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	75,  // 103: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	77,  // 104: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 105: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	56,  // 106: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	59,  // 107: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	56,  // 108: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	62,  // 109: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	56,  // 110: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	67,  // 111: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	69,  // 112: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	71,  // 113: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	69,  // 114: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	69,  // 115: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	76,  // 116: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	78,  // 117: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	105, // [105:118] is the sub-list for method output_type
-	92,  // [92:105] is the sub-list for method input_type
-	92,  // [92:92] is the sub-list for extension type_name
-	92,  // [92:92] is the sub-list for extension extendee
-	0,   // [0:92] is the sub-list for field type_name
+	35,  // 38: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	36,  // 39: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	37,  // 40: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	34,  // 41: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	39,  // 42: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	40,  // 43: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	41,  // 44: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	42,  // 45: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	43,  // 46: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	54,  // 47: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	20,  // 48: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	28,  // 49: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	25,  // 50: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	28,  // 51: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	45,  // 52: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	53,  // 53: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	20,  // 54: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	83,  // 55: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	81,  // 56: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	21,  // 57: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	25,  // 58: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	54,  // 59: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	53,  // 60: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	56,  // 61: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	56,  // 62: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	45,  // 63: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	52,  // 64: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 65: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	83,  // 66: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	83,  // 67: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	83,  // 68: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	55,  // 69: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	52,  // 70: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	57,  // 71: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	83,  // 72: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	57,  // 73: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	65,  // 74: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	51,  // 75: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	9,   // 76: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	64,  // 77: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	83,  // 78: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	33,  // 79: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	82,  // 80: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	21,  // 81: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	21,  // 82: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 83: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	20,  // 84: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	9,   // 85: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	70,  // 86: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 87: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	75,  // 88: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	75,  // 89: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	70,  // 90: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	57,  // 91: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	83,  // 92: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 93: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	58,  // 94: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	59,  // 95: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	61,  // 96: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	62,  // 97: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	66,  // 98: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	67,  // 99: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	69,  // 100: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	71,  // 101: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	73,  // 102: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	74,  // 103: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	76,  // 104: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	78,  // 105: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 106: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	57,  // 107: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	60,  // 108: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	57,  // 109: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	63,  // 110: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	57,  // 111: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	68,  // 112: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	70,  // 113: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	72,  // 114: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	70,  // 115: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	70,  // 116: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	77,  // 117: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	79,  // 118: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	106, // [106:119] is the sub-list for method output_type
+	93,  // [93:106] is the sub-list for method input_type
+	93,  // [93:93] is the sub-list for extension type_name
+	93,  // [93:93] is the sub-list for extension extendee
+	0,   // [0:93] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -6900,14 +6998,14 @@ func file_control_proto_init() {
 		(*Report_Benchmark)(nil),
 	}
 	file_control_proto_msgTypes[17].OneofWrappers = []any{}
-	file_control_proto_msgTypes[33].OneofWrappers = []any{
+	file_control_proto_msgTypes[34].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Roots)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[58].OneofWrappers = []any{
+	file_control_proto_msgTypes[59].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -6920,7 +7018,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   78,
+			NumMessages:   79,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

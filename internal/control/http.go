@@ -92,6 +92,8 @@ func Explain(address string, err error) error {
 		return &wordedError{fmt.Sprintf("the master at %s did not answer in time", address), e}
 	case e.Code() == connect.CodeCanceled:
 		return context.Canceled
+	case e.Code() == connect.CodeResourceExhausted:
+		return &wordedError{fmt.Sprintf("the master at %s sent too large a message: %s", address, e.Message()), e}
 	case Foreign(err):
 		return &wordedError{foreignText(address, e), e}
 	default:

@@ -162,6 +162,31 @@ func TestWholeAndDetail(t *testing.T) {
 	}
 }
 
+// TestSums takes records in that do not tell of pairs.
+func TestSums(t *testing.T) {
+	s := NewStore()
+	must(t, s.Begin(&trace.Job{Job: "big", Partitions: 2}))
+	for p := range 2 {
+		must(t, s.Record(&trace.Record{Job: "big", Partition: p, Active: 1, Sums: []trace.Sum{
+			{Exchange: "fold", Encoding: "sparse", Columns: 3, Messages: 4, Bytes: 5}, {Exchange: "fold", Encoding: "bitmap", Columns: 1, Messages: 2, Bytes: 3},
+		}}))
+	}
+	w, err := s.Whole("1")
+	must(t, err)
+	if !w.Matrix.Summed || !slices.Equal(w.Matrix.Bytes, make([]int, 4)) || w.Totals[1].Bytes != 8 {
+		t.Errorf("found %+v", w)
+	}
+	if len(w.Encoded) != 2 || w.Encoded[0] != (Encoded{"fold", "sparse", 6, 8, 10}) {
+		t.Errorf("encoded %+v", w.Encoded)
+	}
+	if d, err := s.Detail("1", 0); err != nil || len(d.Pairs) != 0 || d.Rows[0].Bytes != 8 || d.Step.Bytes != 16 {
+		t.Errorf("found %+v, %v", d, err)
+	}
+	if w, err := filled(t, 1).Whole("1"); err != nil || w.Matrix.Summed {
+		t.Errorf("found %+v, %v", w.Matrix, err)
+	}
+}
+
 // TestMatrixGrows checks the matrix against one that never grows, at random.
 func TestMatrixGrows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

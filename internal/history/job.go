@@ -146,21 +146,25 @@ func (j *job) record(r *trace.Record) (ended *Detail) {
 	for _, p := range r.Peers {
 		j.pairs = append(j.pairs, Pair{r.Partition, p})
 		j.matrix.add(r.Partition, p.Partition, p.Bytes)
-		j.encode(p)
+		j.encode(&trace.Sum{Exchange: p.Exchange, Encoding: p.Encoding, Columns: 1, Messages: p.Messages, Bytes: p.Bytes})
+	}
+	for i := range r.Sums {
+		j.matrix.Summed = true
+		j.encode(&r.Sums[i])
 	}
 	return ended
 }
 
-func (j *job) encode(p trace.Peer) {
-	i := slices.IndexFunc(j.encoded, func(e Encoded) bool { return e.Exchange == p.Exchange && e.Encoding == p.Encoding })
+func (j *job) encode(s *trace.Sum) {
+	i := slices.IndexFunc(j.encoded, func(e Encoded) bool { return e.Exchange == s.Exchange && e.Encoding == s.Encoding })
 	if i < 0 {
 		if len(j.encoded) == 64 {
 			return // of a trace from outside, with words of its own
 		}
-		i, j.encoded = len(j.encoded), append(j.encoded, Encoded{Exchange: p.Exchange, Encoding: p.Encoding})
+		i, j.encoded = len(j.encoded), append(j.encoded, Encoded{Exchange: s.Exchange, Encoding: s.Encoding})
 	}
 	e := &j.encoded[i]
-	e.Columns, e.Messages, e.Bytes = e.Columns+1, e.Messages+p.Messages, e.Bytes+p.Bytes
+	e.Columns, e.Messages, e.Bytes = e.Columns+s.Columns, e.Messages+s.Messages, e.Bytes+s.Bytes
 }
 
 // whole reports whether all partitions of the open superstep have told, as far as one knows how many there are.

@@ -9,6 +9,8 @@ type Matrix struct {
 	Side  int   `json:"side"`
 	Per   int   `json:"per"`
 	Bytes []int `json:"bytes"`
+	// Summed says that pairs are not told of, of some supersteps at least: there are too many partitions.
+	Summed bool `json:"summed,omitempty"`
 }
 
 // matrix grows with the partitions it sees.

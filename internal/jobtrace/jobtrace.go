@@ -175,7 +175,7 @@ func (j *job) superstep(id string, s *control.SuperstepRecord) {
 		*r = trace.Record{
 			Job: id, Superstep: int(s.Superstep), Partition: int(p.Partition), Worker: p.Worker, Scheme: scheme.String(), Delivery: scheme.Direction(),
 			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
-			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Peers: r.Peers[:0],
+			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Peers: r.Peers[:0], Sums: r.Sums[:0],
 			Times: trace.Seconds{
 				Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(),
 				Wait: t.GetWait() + max(0, s.Seconds-t.GetTotal()), Total: s.Seconds,
@@ -191,6 +191,11 @@ func (j *job) superstep(id string, s *control.SuperstepRecord) {
 			for _, q := range p.Peers {
 				r.Peers = append(r.Peers, trace.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
 			}
+		}
+		for _, x := range p.Sums {
+			r.Sums = append(r.Sums, trace.Sum{
+				Exchange: x.Exchange, Encoding: x.Encoding, Columns: int(x.Columns), Messages: int(x.Messages), Bytes: int(x.Bytes),
+			})
 		}
 		_ = j.to.Record(r)
 	}

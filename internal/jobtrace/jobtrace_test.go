@@ -68,6 +68,7 @@ func TestTeller(t *testing.T) {
 		Partitions: []*control.PartitionReport{
 			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Times: &control.Times{Traverse: 1, Wait: .5, Total: 2}, Peers: []*control.Peer{{Partition: 1, Sent: 4, Bytes: 9}}},
 			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3.5}, Exchanges: []*control.Exchange{{Bytes: 5}, {Bytes: 6}}, Peers: []*control.Peer{{Bytes: 11}}},
+			{Partition: 2, Times: &control.Times{Total: 3}, Sums: []*control.ExchangeSum{{Exchange: "fold", Columns: 3, Bytes: 7}, {Bytes: 8}}},
 		},
 	}}}
 	progress := &control.JobEvent{Body: &control.JobEvent_Progress{Progress: &control.Progress{Stage: "reading", Done: 1, Total: 2}}}
@@ -94,6 +95,7 @@ func TestTeller(t *testing.T) {
 				"waits: ", begun, "loading reading 1 of 2", "on 3 vertices", "stage loading 0.5",
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
+				"j1 4/2 pull pull active 0 messages 0 sent 0 bytes 15 total 3 wait 0 few 2 in 1.5",
 				"log hello", "stage writing 0.25", "end j1 converged after 5 in 3: ",
 			},
 		},

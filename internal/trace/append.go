@@ -44,6 +44,19 @@ func appendRecord(dst []byte, r *Record) []byte {
 	if len(r.Peers) > 0 {
 		dst = append(dst, ']')
 	}
+	for i, x := range r.Sums {
+		dst = append(dst, [...]string{`,"sums":[{"exchange":`, `,{"exchange":`}[min(i, 1)]...)
+		dst = appendText(dst, x.Exchange)
+		dst = append(dst, `,"encoding":`...)
+		dst = appendText(dst, x.Encoding)
+		dst = appendInt(dst, `,"columns":`, x.Columns)
+		dst = appendInt(dst, `,"messages":`, x.Messages)
+		dst = appendInt(dst, `,"bytes":`, x.Bytes)
+		dst = append(dst, '}')
+	}
+	if len(r.Sums) > 0 {
+		dst = append(dst, ']')
+	}
 	t := &r.Times
 	dst = appendFloat(dst, `,"seconds":{"expand":`, t.Expand)
 	dst = appendFloat(dst, `,"traverse":`, t.Traverse)

@@ -171,6 +171,11 @@ func (r *Record) check() error {
 			return fmt.Errorf("found a peer %d with %d messages of %d bytes", p.Partition, p.Messages, p.Bytes)
 		}
 	}
+	for _, x := range r.Sums {
+		if min(x.Columns, x.Messages, x.Bytes) < 0 {
+			return fmt.Errorf("found a sum of %d columns with %d messages of %d bytes", x.Columns, x.Messages, x.Bytes)
+		}
+	}
 	for scheme, seconds := range r.Predicted {
 		if seconds < 0 {
 			return fmt.Errorf("found %g predicted seconds of %s", seconds, excerpt([]byte(scheme)))

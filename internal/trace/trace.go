@@ -31,7 +31,9 @@ type Record struct {
 	Messages  int `json:"messages"`      // sent in this superstep, before combining: sender x out-edge, and Send calls
 	Sent      int `json:"messages_sent"` // values that left for other partitions in this superstep
 
-	Peers []Peer  `json:"peers,omitempty"`
+	Peers []Peer `json:"peers,omitempty"`
+	// Sums stand for Peers where there are so many partitions that pairs are not told of.
+	Sums  []Sum   `json:"sums,omitempty"`
 	Times Seconds `json:"seconds"`
 	// Predicted is the model's guess of delivery in seconds, by scheme, and Actual what the one chosen took: the slowest
 	// partition's expand, traverse and fold. Both are the same in the records of all partitions.
@@ -69,9 +71,21 @@ type Peer struct {
 	Bytes     int    `json:"bytes"`
 }
 
+// Sum is what was sent to all other partitions in an exchange and an encoding.
+type Sum struct {
+	Exchange string `json:"exchange"`
+	Encoding string `json:"encoding"`
+	Columns  int    `json:"columns"` // as many peers
+	Messages int    `json:"messages"`
+	Bytes    int    `json:"bytes"`
+}
+
 // Bytes returns what the partition sent to others.
 func (r *Record) Bytes() int {
 	n := 0
+	for _, s := range r.Sums {
+		n += s.Bytes
+	}
 	for _, p := range r.Peers {
 		n += p.Bytes
 	}
@@ -81,7 +95,7 @@ func (r *Record) Bytes() int {
 // Clone returns a copy that shares nothing with r.
 func (r *Record) Clone() *Record {
 	c := *r
-	c.Peers, c.Predicted = slices.Clone(r.Peers), maps.Clone(r.Predicted)
+	c.Peers, c.Sums, c.Predicted = slices.Clone(r.Peers), slices.Clone(r.Sums), maps.Clone(r.Predicted)
 	return &c
 }
 

@@ -61,6 +61,7 @@ func sample() []any {
 		&Record{
 			Job: "bfs", Superstep: 3, Partition: 1, Worker: "w1", Scheme: "pull", Delivery: "pull", Active: 1, Senders: 2, Receivers: 3,
 			Edges: 4, Messages: 5, Sent: 6, Peers: []Peer{{Partition: 0, Exchange: "expand", Encoding: "bitmap", Messages: 6, Bytes: 32}},
+			Sums:      []Sum{{Exchange: "fold", Encoding: "sparse", Columns: 7, Messages: 8, Bytes: 9}, {Columns: 1}},
 			Times:     Seconds{Expand: .125, Traverse: .25, Fold: .5, Compute: 1, Wait: 2, Total: 4},
 			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375, Reason: "pull is \"less\"\n", Memory: 1 << 20, GCPause: .0625,
 		},

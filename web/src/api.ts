@@ -99,6 +99,7 @@ export interface Matrix {
   side: number;
   per: number;
   bytes: number[];
+  summed?: boolean; // pairs are not told of
 }
 
 export interface Whole {

@@ -272,7 +272,7 @@ function Scale({ from, to }: { from: string; to: string }) {
 
 function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined; of: string }) {
   const [at, setAt] = useState<[number, number]>();
-  const { side, per } = whole.matrix;
+  const { side, per, summed } = whole.matrix;
   const bytes = useMemo(() => {
     if (!pairs) return whole.matrix.bytes;
     const sums = new Array<number>(side * side).fill(0);
@@ -302,42 +302,46 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
   const group = (i: number) => (per === 1 ? String(i) : `${i * per}-${(i + 1) * per - 1}`);
   return (
     <div class="pairs">
-      <div ref={host} class="matrix">
-        <Canvas
-          label={`Bytes from each of ${side * per} partitions to each other in ${of}; the most between two is ${format.bytes(most)}`}
-          height={size}
-          on={[bytes, at]}
-          onPoint={(x, y) => setAt(where(x, y))}
-          onLeave={() => setAt(undefined)}
-          onKey={keys}
-          draw={(g, width) => {
-            const c = colors();
-            const b = box(width);
-            cells(g, b, side, side, (to, from) => {
-              const x = bytes[from * side + to] ?? 0;
-              return x > 0 ? (255 * Math.sqrt(x / most)) | 0 : to === from ? -1 : 0;
-            });
-            g.font = "11px system-ui, sans-serif";
-            g.fillStyle = c.faint;
-            g.textBaseline = "middle";
-            g.textAlign = "left";
-            g.fillText("to →", b.x, 8);
-            g.fillText("from ↓", 0, 8);
-            g.textAlign = "right";
-            const each = Math.ceil(14 / (b.height / side));
-            for (let i = 0; i < side; i += each) g.fillText(String(i * per), b.x - 6, b.y + ((i + 0.5) * b.height) / side);
-            if (at) {
-              g.strokeStyle = c.text;
-              g.lineWidth = 2;
-              g.strokeRect(b.x + (at[0] * b.width) / side, b.y + (at[1] * b.height) / side, Math.max(b.width / side, 3), Math.max(b.height / side, 3));
-            }
-          }}
-        />
-        <Scale from="0 B" to={format.bytes(most)} />
-      </div>
+      {!summed && (
+        <div ref={host} class="matrix">
+          <Canvas
+            label={`Bytes from each of ${side * per} partitions to each other in ${of}; the most between two is ${format.bytes(most)}`}
+            height={size}
+            on={[bytes, at]}
+            onPoint={(x, y) => setAt(where(x, y))}
+            onLeave={() => setAt(undefined)}
+            onKey={keys}
+            draw={(g, width) => {
+              const c = colors();
+              const b = box(width);
+              cells(g, b, side, side, (to, from) => {
+                const x = bytes[from * side + to] ?? 0;
+                return x > 0 ? (255 * Math.sqrt(x / most)) | 0 : to === from ? -1 : 0;
+              });
+              g.font = "11px system-ui, sans-serif";
+              g.fillStyle = c.faint;
+              g.textBaseline = "middle";
+              g.textAlign = "left";
+              g.fillText("to →", b.x, 8);
+              g.fillText("from ↓", 0, 8);
+              g.textAlign = "right";
+              const each = Math.ceil(14 / (b.height / side));
+              for (let i = 0; i < side; i += each) g.fillText(String(i * per), b.x - 6, b.y + ((i + 0.5) * b.height) / side);
+              if (at) {
+                g.strokeStyle = c.text;
+                g.lineWidth = 2;
+                g.strokeRect(b.x + (at[0] * b.width) / side, b.y + (at[1] * b.height) / side, Math.max(b.width / side, 3), Math.max(b.height / side, 3));
+              }
+            }}
+          />
+          <Scale from="0 B" to={format.bytes(most)} />
+        </div>
+      )}
       <div class="beside">
         <p class="readout" aria-live="polite">
-          {at
+          {summed
+            ? "There are too many partitions to tell of each pair: what each sent to all others is in the table of partitions above."
+            : at
             ? `From ${group(at[1])} to ${group(at[0])}: ${format.bytes(bytes[at[1] * side + at[0]] ?? 0)}`
             : "Darker cells carry more, by the square root of the bytes. A dark line: a partition that sends much; a dark column: one that gets much."}
         </p>
@@ -364,7 +368,7 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
             ))}
           </tbody>
         </table>
-        <PairTable bytes={bytes} side={side} group={group} />
+        {!summed && <PairTable bytes={bytes} side={side} group={group} />}
       </div>
     </div>
   );

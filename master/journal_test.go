@@ -1,0 +1,102 @@
+package master
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+func eventOf(bytes int) *control.JobEvent {
+	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: strings.Repeat("x", bytes)}}}
+}
+
+// counted checks the journal's account of itself, and returns its bytes.
+func counted(t *testing.T, j *journal) int {
+	t.Helper()
+	all, bytes := 0, 0
+	for i, e := range j.events {
+		bytes += proto.Size(e)
+		all += j.sizes[i]
+		if want := j.next - uint64(len(j.events)-i); e.Sequence != want {
+			t.Fatalf("event %d has number %d, expected %d", i, e.Sequence, want)
+		}
+	}
+	if bytes != all || all != j.bytes || len(j.sizes) != len(j.events) {
+		t.Fatalf("%d bytes in %d events, %d counted in %d", bytes, len(j.events), j.bytes, len(j.sizes))
+	}
+	return bytes
+}
+
+// TestJournalKeepsWithinItsBounds writes large and small events: the newest are there, within the bytes and the number.
+func TestJournalKeepsWithinItsBounds(t *testing.T) {
+	j := newJournal()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		n := random.IntN(200)
+		if random.IntN(20) == 0 {
+			n = 400 << 10
+		}
+		j.append(eventOf(n), false)
+		if j.bytes > keepBytes {
+			t.Fatalf("%d bytes are kept", j.bytes)
+		}
+	}
+	if n := counted(t, j); n < keepBytes/2 {
+		t.Errorf("only %d bytes are kept", n)
+	}
+	for range 2 * keepEvents {
+		j.append(eventOf(1), false)
+	}
+	counted(t, j)
+	if n := len(j.events); n < keepEvents || n > keepEvents+keepEvents/4 {
+		t.Errorf("%d events are kept", n)
+	}
+	for range 3 {
+		j.append(eventOf(keepAfterBytes/2), false)
+	}
+	j.append(eventOf(9), true)
+	if n := counted(t, j); n > keepAfterBytes || len(j.events) != 2 {
+		t.Errorf("of a job that has ended %d bytes in %d events are kept", n, len(j.events))
+	}
+	if events, _, more := j.after(0); more || len(events) != 2 || events[1].GetLog().Text != "xxxxxxxxx" {
+		t.Errorf("found %d events, more %v", len(events), more)
+	}
+}
+
+// TestJournalOfOneLargeEvent keeps the last event however large it is: who comes late learns how the job ended.
+func TestJournalOfOneLargeEvent(t *testing.T) {
+	j := newJournal()
+	j.append(eventOf(1), false)
+	j.append(eventOf(2*keepAfterBytes), true)
+	if counted(t, j); len(j.events) != 1 || j.events[0].Sequence != 2 {
+		t.Errorf("%d events are kept", len(j.events))
+	}
+}
+
+// TestJournalsOfEndedJobs keeps many jobs' events: the oldest jobs' go first, but for the last of each.
+func TestJournalsOfEndedJobs(t *testing.T) {
+	var all []*journal
+	for range 10 {
+		j := newJournal()
+		for range 9 {
+			j.append(eventOf(1000), false)
+		}
+		j.append(eventOf(10), true)
+		all = append(all, j)
+	}
+	trimEnded(all, 45_000)
+	bytes := 0
+	for i, j := range all {
+		bytes += counted(t, j)
+		if want := map[bool]int{true: 1, false: 10}[i < 6]; len(j.events) != want {
+			t.Errorf("of job %d %d events are kept, expected %d", i, len(j.events), want)
+		}
+	}
+	if bytes > 45_000 {
+		t.Errorf("%d bytes are kept", bytes)
+	}
+}
