@@ -203,7 +203,7 @@ func (p *Port) drain(ctx context.Context, most int) error {
 		if p.pending <= most {
 			p.waiting = false
 			p.mu.Unlock()
-			return nil
+			return p.session.Err() // what could not be sent is not pending either
 		}
 		p.wait()
 		p.mu.Unlock()
