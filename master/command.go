@@ -55,7 +55,7 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 	sessions := make([]*session, len(team))
 	for i, p := range team {
 		if sessions[i] = s.session(p); sessions[i] == nil {
-			return nil, fmt.Errorf("worker %s: %w", p.Worker, errSessionBroke)
+			return nil, fmt.Errorf("worker %s was lost: %w", p.Worker, errSessionBroke)
 		}
 	}
 	var done sync.WaitGroup

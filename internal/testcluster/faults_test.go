@@ -87,6 +87,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{"there is no method nothing", &control.JobSpec{Program: "broken", Parameters: map[string]string{"at": "1", "method": "nothing"}, Source: small()}},
 		{"delivery: ", &control.JobSpec{Program: "wcc", Source: small(), Options: &control.RunOptions{Delivery: "post"}}},
 		{"uncombined", &control.JobSpec{Program: "wcc", Source: small(), Options: &control.RunOptions{Delivery: "pull", Uncombined: true}}},
+		{"is unknown", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "kronecker:size=8"}}},
 		{"weights: ", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "grid:rows=2,columns=2", Weights: "heavy"}}},
 	} {
 		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: x.spec}))
@@ -100,7 +101,6 @@ func TestJobsThatCannotRun(t *testing.T) {
 	}{
 		{"levels: the graph has no vertex 99999", &control.JobSpec{Program: "levels", Parameters: map[string]string{"source": "99999"}, Source: small()}},
 		{"no such file", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "/no/such/file.txt"}}},
-		{"is unknown", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "kronecker:size=8"}}},
 	} {
 		j, _ := c.watch(t, c.submitSpec(t, x.spec).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, x.want) {
