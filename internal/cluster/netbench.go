@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -72,6 +73,9 @@ func (x *Executor) Measure(ctx context.Context, t worker.Task, m *control.Measur
 		}
 	})
 	if err != nil {
+		if raw := (*netbench.RawError)(nil); errors.As(err, &raw) {
+			err = &worker.LostError{Worker: names[raw.Rank], Err: err}
+		}
 		return lost(x.options.Name, cmp.Or(session.Err(), err)) // the cause, not what it led to
 	}
 	if link.Rank() != 0 {

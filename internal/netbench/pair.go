@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"net"
 	"time"
@@ -167,17 +166,17 @@ func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(t
 				return err
 			}
 	}
-	return func(_ int, data []byte) error {
+	return func(to int, data []byte) error {
 			defer b.bound(ctx)()
 			_, err := b.raw.Write(data)
-			return because(ctx, err)
-		}, func(_, n int) error {
+			return because(ctx, to, err)
+		}, func(from, n int) error {
 			defer b.bound(ctx)()
 			if len(b.bytes) < n {
 				b.bytes = make([]byte, n)
 			}
 			_, err := io.ReadFull(b.raw, b.bytes[:n])
-			return because(ctx, err)
+			return because(ctx, from, err)
 		}
 }
 
@@ -188,12 +187,23 @@ func (b *bench) bound(ctx context.Context) func() {
 	return func() { stop() }
 }
 
-func because(ctx context.Context, err error) error {
+// RawError is the loss of the raw connection: mostly because the process at its other end ended.
+type RawError struct {
+	Rank int // at the other end
+	Err  error
+}
+
+func (e *RawError) Error() string { return "raw connection: " + e.Err.Error() }
+
+// Unwrap returns what reading or writing returned.
+func (e *RawError) Unwrap() error { return e.Err }
+
+func because(ctx context.Context, to int, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("raw connection: %w", err)
+	return &RawError{Rank: to, Err: err}
 }
