@@ -92,8 +92,15 @@ func TestGraph500(t *testing.T) {
 			delivery      string
 			serial        bool
 		}{
-			{0, 0, "", false}, {1, 3, "pull", false}, {5, 1, "push", false}, {2, 2, "", false}, {3, 2, "whole", false},
-			{2, 3, "", true}, {3, 2, "push", true}, {4, 1, "pull", true}, {2, 2, "whole", true},
+			{0, 0, "", false},
+			{1, 3, "pull", false},
+			{5, 1, "push", false},
+			{2, 2, "", false},
+			{3, 2, "whole", false},
+			{2, 3, "", true},
+			{3, 2, "push", true},
+			{4, 1, "pull", true},
+			{2, 2, "whole", true},
 		} {
 			together := searches{n: len(alone.all[0].parent)}
 			spoil := together.take
