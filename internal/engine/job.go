@@ -34,6 +34,7 @@ type Job[V, M any] struct {
 	coordinator *coordinator
 	times       []float64
 	process     vitals
+	keeper      *keeper // nil if nothing is recorded
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -69,6 +70,9 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p), arena: new(mem.Arena)}
 	if j.options.Job == "" {
 		j.options.Job = j.name
+	}
+	if o.Trace != nil {
+		j.keeper = newKeeper(o.Trace, j.options.Job)
 	}
 	if g.Directed {
 		j.direction = m.direction
@@ -209,7 +213,8 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports := step(ctx, command)
-		seconds := time.Since(start).Seconds()
+		ended := time.Now()
+		took := ended.Sub(start)
 		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -219,9 +224,12 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 			}
 		}
 		superstep, scheme := command.Superstep, command.Scheme
-		if err := c.trace(reports, seconds, j.options.Trace, j.options.Job); err != nil {
-			return err
+		if j.keeper != nil {
+			if err := j.keeper.keep(c, reports, took, ended); err != nil {
+				return err
+			}
 		}
+		seconds := took.Seconds()
 		command, outcome = c.next(reports, seconds)
 		if outcome.Supersteps <= superstep {
 			break // nobody ran: it was none

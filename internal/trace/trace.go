@@ -45,6 +45,9 @@ type Record struct {
 	// most, and the seconds that the garbage collector stopped it for since the last superstep's end.
 	Memory  int64   `json:"memory,omitempty"`
 	GCPause float64 `json:"gc_pause"`
+
+	// Ended is when the superstep did, for who is told of it at once; records are told of some time later. Lines lack it.
+	Ended time.Time `json:"-"`
 }
 
 // Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the coordinator.
