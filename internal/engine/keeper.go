@@ -18,14 +18,13 @@ type keeper struct {
 	to  trace.Sink
 	job string
 
-	mu        sync.Mutex // of what follows: the timer's goroutine makes records, too
-	kept      []kept
-	rows      []trace.Record // what is the same in all of a superstep is missing
-	peers     []trace.Peer   // of rows
-	predicted map[string]float64
-	timer     *time.Timer
-	waiting   bool // for the timer
-	err       error
+	mu      sync.Mutex // of what follows: the timer's goroutine makes records, too
+	kept    []kept
+	rows    []trace.Record // what is the same in all of a superstep is missing
+	peers   []trace.Peer   // of rows
+	timer   *time.Timer
+	waiting bool // for the timer
+	err     error
 }
 
 // kept is a superstep of all partitions.
@@ -48,7 +47,7 @@ const (
 )
 
 func newKeeper(to trace.Sink, job string) *keeper {
-	return &keeper{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Record, 0, keptRows), predicted: map[string]float64{}}
+	return &keeper{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Record, 0, keptRows)}
 }
 
 // keep takes a superstep that has just ended. Its error is of records that were made, of this superstep or one before.
@@ -138,8 +137,7 @@ func (k *keeper) tellStep(step *kept, rows []trace.Record) error {
 	scheme, direction, reason := step.scheme.String(), step.scheme.Direction(), d.Reason()
 	var predicted map[string]float64
 	if d.Chosen != delivery.None {
-		predicted = k.predicted
-		clear(predicted)
+		predicted = make(map[string]float64, 4)
 		d.Predicted.Into(predicted)
 	}
 	for i := range rows {
