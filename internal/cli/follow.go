@@ -21,6 +21,7 @@ type followed struct {
 	whole   bool             // every superstep counts
 	limit   int64            // of supersteps, 0 if there is none; as the job has it
 	tell    *jobtrace.Teller // what --trace records, or nil
+	finish  func() error     // ends the recording, or nil
 
 	mu     sync.Mutex
 	last   uint64    // event
@@ -30,6 +31,14 @@ type followed struct {
 
 // follow watches the job until it has ended, and returns how.
 func (f *followed) follow(ctx context.Context) (*control.Job, error) {
+	job, err := f.watch(ctx)
+	if f.finish != nil {
+		err = cmp.Or(err, f.finish())
+	}
+	return job, err
+}
+
+func (f *followed) watch(ctx context.Context) (*control.Job, error) {
 	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
 		return nil, err
 	}
@@ -107,9 +116,8 @@ func (f *followed) show(j *control.Job) {
 }
 
 // tellJob returns what sums a job up and, for --trace, records it. The returned function finishes the file.
-func (f *runFlags) tellJob(m *history.Meter) (*jobtrace.Teller, func() error) {
+func (f *runFlags) tellJob(m *history.Meter) (tell *jobtrace.Teller, finish func() error) {
 	all := trace.Tee{m}
-	finish := func() error { return nil }
 	if f.trace != "" {
 		w := &lateFile{path: f.trace}
 		all = append(all, trace.NewWriter(w))

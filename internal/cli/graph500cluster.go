@@ -2,12 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
-	"connectrpc.com/connect"
-
-	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -49,7 +45,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 		},
 		Options: &control.RunOptions{
 			Delivery: g.run.delivery.value, Encoding: g.run.encoding.value, Uncombined: g.run.combine.value == "off",
-			Deterministic: g.run.deterministic, Trace: g.run.trace != "",
+			Serial: g.run.overlap.value == "off", Deterministic: g.run.deterministic, Trace: g.run.trace != "",
 		},
 	}
 	var err error
@@ -59,42 +55,15 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 	if err := writable(g.run.json, g.run.trace); err != nil {
 		return err
 	}
-	d := g.app.display()
-	defer d.done()
-	c, err := g.cluster.open(d.warn)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	w := &waiting{app: g.app, display: d, client: c, run: func(ctx context.Context, w *waiting) error { return g.together(ctx, w, c, spec) }}
-	return w.execute(ctx)
+	return g.cluster.wait(ctx, g.app, func(ctx context.Context, w *waiting) error { return g.together(ctx, w, spec) })
 }
 
 // together submits the job and does what follows.
-func (g *graph500Command) together(ctx context.Context, w *waiting, c *client.Client, spec *control.JobSpec) error {
-	w.display.stage("submitting", 0, 0)
-	job, err := c.Submit(ctx, spec)
-	if connect.CodeOf(err) == connect.CodeInvalidArgument {
-		return usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	w.submitted(job, false)
-	if g.detach && !w.told() {
-		_, err := fmt.Fprintln(g.app.out, job.Id)
-		return err
-	}
-	var meter history.Meter
-	tell, finish := g.run.tellJob(&meter)
-	job, err = (&followed{client: c, display: w.display, id: job.Id, tell: tell, whole: g.run.trace != ""}).follow(ctx)
-	if finished := finish(); err == nil {
-		err = finished
-	}
-	if err != nil {
-		return err
-	}
-	if err := w.ended(job); err != nil {
+func (g *graph500Command) together(ctx context.Context, w *waiting, spec *control.JobSpec) error {
+	f := &followed{whole: g.run.trace != ""}
+	f.tell, f.finish = g.run.tellJob(new(history.Meter))
+	job, err := w.job(ctx, spec, f, g.detach)
+	if job == nil || err != nil {
 		return err
 	}
 	w.display.done()

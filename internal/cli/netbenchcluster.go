@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/netbench"
@@ -43,43 +41,20 @@ func (n *netbenchCommand) executeOnCluster(ctx context.Context, o netbench.Optio
 		measure.Collectives = append(measure.Collectives, string(c))
 	}
 	spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: measure}
-	d := n.app.display()
-	defer d.done()
-	c, err := n.cluster.open(d.warn)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	w := &waiting{app: n.app, display: d, client: c, run: func(ctx context.Context, w *waiting) error { return n.together(ctx, w, c, spec) }}
-	return w.execute(ctx)
+	return n.cluster.wait(ctx, n.app, func(ctx context.Context, w *waiting) error { return n.together(ctx, w, spec) })
 }
 
 // together submits the job and does what follows.
-func (n *netbenchCommand) together(ctx context.Context, w *waiting, c *client.Client, spec *control.JobSpec) error {
-	w.display.stage("submitting", 0, 0)
-	job, err := c.Submit(ctx, spec)
-	if connect.CodeOf(err) == connect.CodeInvalidArgument {
-		return usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	w.submitted(job, true)
-	if n.detach && !w.told() {
-		_, err := fmt.Fprintln(n.app.out, job.Id)
-		return err
-	}
-	if job, err = (&followed{client: c, display: w.display, id: job.Id}).follow(ctx); err != nil {
-		return err
-	}
-	if err := w.ended(job); err != nil {
+func (n *netbenchCommand) together(ctx context.Context, w *waiting, spec *control.JobSpec) error {
+	job, err := w.job(ctx, spec, new(followed), n.detach)
+	if job == nil || err != nil {
 		return err
 	}
 	w.display.done()
 	if err := outcome(job, false); err != nil {
 		return err
 	}
-	return n.fetch(ctx, c, job)
+	return n.fetch(ctx, w.client, job)
 }
 
 // fetch gets the report of a job that is done, and writes it.

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/pflag"
 
-	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -24,13 +22,11 @@ const catalogPrefix = control.CatalogPrefix
 // clusterRun is a `superstep run` on a cluster.
 type clusterRun struct {
 	*runCommand
-	name     string // of the program
-	graph    string // of the catalog, or empty
-	client   *client.Client
-	display  *display
-	followed *followed
-	report   *runReport
-	source   *control.GraphSource // of the graph, to verify by
+	name   string // of the program
+	graph  string // of the catalog, or empty
+	wait   *waiting
+	report *runReport
+	source *control.GraphSource // of the graph, to verify by
 }
 
 // onCluster reports whether the command line means a cluster.
@@ -91,23 +87,17 @@ func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
 	if err := writable(r.output, r.run.json, r.run.trace); err != nil {
 		return err
 	}
-	d := r.app.display()
-	defer d.done()
-	c, err := r.cluster.open(d.warn)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
 	j := &clusterRun{
-		runCommand: r, name: name, graph: strings.TrimPrefix(r.graph, catalogPrefix), client: c, display: d,
-		followed: &followed{client: c, display: d, whole: true},
-		report:   &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value},
+		runCommand: r, name: name, graph: strings.TrimPrefix(r.graph, catalogPrefix),
+		report: &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value},
 	}
 	if j.graph == r.graph {
 		j.graph = ""
 	}
-	w := &waiting{app: r.app, display: d, client: c, run: func(ctx context.Context, w *waiting) error { return j.all(ctx, w, spec) }}
-	return w.execute(ctx)
+	return r.cluster.wait(ctx, r.app, func(ctx context.Context, w *waiting) error {
+		j.wait = w
+		return j.all(ctx, spec)
+	})
 }
 
 // spec is the job that the command line describes.
@@ -129,7 +119,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.detach, Unsorted: !r.sorted,
 		Options: &control.RunOptions{
 			Delivery: r.run.delivery.value, Encoding: r.run.encoding.value, Uncombined: r.run.combine.value == "off",
-			Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
+			Serial: r.run.overlap.value == "off", Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
 			Trace: r.run.trace != "",
 		},
 	}
@@ -173,49 +163,30 @@ func graphSource(name string, input *inputFlags, store graph.Options) (*control.
 }
 
 // all submits the job and does what follows.
-func (j *clusterRun) all(ctx context.Context, w *waiting, spec *control.JobSpec) error {
-	j.display.stage("submitting", 0, 0)
+func (j *clusterRun) all(ctx context.Context, spec *control.JobSpec) error {
 	if j.verify {
 		if err := j.verifiable(ctx, spec); err != nil {
 			return err
 		}
 	}
-	job, err := j.client.Submit(ctx, spec)
-	if connect.CodeOf(err) == connect.CodeInvalidArgument {
-		return usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	w.submitted(job, spec.KeepResult)
-	if j.detach && !w.told() {
-		_, err := fmt.Fprintln(j.app.out, job.Id)
-		return err
-	}
 	var meter history.Meter
-	tell, finish := j.run.tellJob(&meter)
-	j.followed.id, j.followed.tell = job.Id, tell
-	job, err = j.followed.follow(ctx)
-	if finished := finish(); err == nil {
-		err = finished
-	}
-	if err != nil {
-		return err
-	}
-	if err := w.ended(job); err != nil {
+	f := &followed{whole: true}
+	f.tell, f.finish = j.run.tellJob(&meter)
+	job, err := j.wait.job(ctx, spec, f, j.detach)
+	if job == nil || err != nil {
 		return err
 	}
 	if err := outcome(job, j.stack); err != nil {
 		return err
 	}
 	j.report.of(job)
-	j.report.SuperstepTime = j.followed.superstepTimes(job.Supersteps)
+	j.report.SuperstepTime = f.superstepTimes(job.Supersteps)
 	began := time.Now()
 	if err := j.fetch(ctx, job); err != nil {
 		return err
 	}
 	j.report.WriteTime += time.Since(began).Seconds()
-	j.display.done()
+	j.wait.display.done()
 	return j.finish(j.report, &meter)
 }
 

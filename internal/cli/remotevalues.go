@@ -27,18 +27,18 @@ func (j *clusterRun) fetch(ctx context.Context, job *control.Job) error {
 		return nil
 	}
 	if !j.verify {
-		return j.app.saveResult(ctx, j.client.Result, job, j.output, j.display)
+		return j.app.saveResult(ctx, j.wait.client.Result, job, j.output, j.wait.display)
 	}
 	var lines bytes.Buffer
-	j.display.stage("fetching the result", 0, 0)
-	if _, err := j.client.Result(ctx, job.Id, &lines); err != nil {
+	j.wait.display.stage("fetching the result", 0, 0)
+	if _, err := j.wait.client.Result(ctx, job.Id, &lines); err != nil {
 		return err
 	}
 	if err := j.verifyHere(ctx, job, bytes.NewReader(lines.Bytes())); err != nil {
 		return err
 	}
 	saved := func(_ context.Context, _ string, w io.Writer) (int64, error) { return io.Copy(w, &lines) }
-	return j.app.saveResult(ctx, saved, job, j.output, j.display)
+	return j.app.saveResult(ctx, saved, job, j.output, j.wait.display)
 }
 
 // fetcher writes the result of a job.
@@ -89,9 +89,9 @@ func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) erro
 	if j.graph != "" {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		r, err := j.client.Cluster().InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: j.graph}))
+		r, err := j.wait.client.Cluster().InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: j.graph}))
 		if err != nil {
-			return j.client.Explain(ctx, err)
+			return j.wait.client.Explain(ctx, err)
 		}
 		j.source = r.Msg.Source
 	}
@@ -131,7 +131,7 @@ func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.
 		here.input.maxExpand = fmt.Sprint(s.GetMaxExpand())
 	}
 	local := &runJob{
-		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.display, report: &runReport{}, grid: graph.Of(1), seen: &sight{},
+		runCommand: &here, entry: e, values: job.Spec.GetParameters(), team: team, progress: j.wait.display, report: &runReport{}, grid: graph.Of(1), seen: &sight{},
 		stored: graph.Options{Duplicates: d, DropLoops: s.GetDropLoops(), UnitWeights: s.GetUnitWeights()},
 	}
 	if s.GetWeights() == "float32" {

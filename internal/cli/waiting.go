@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -49,6 +50,18 @@ var (
 
 // endTime bounds the wait for a job that was told to end.
 const endTime = 30 * time.Second
+
+// wait connects to the master and runs something that waits for a job.
+func (f *clientFlags) wait(ctx context.Context, a *app, run func(ctx context.Context, w *waiting) error) error {
+	d := a.display()
+	defer d.done()
+	c, err := f.open(d.warn)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return (&waiting{app: a, display: d, client: c, run: run}).execute(ctx)
+}
 
 func (w *waiting) execute(ctx context.Context) error {
 	signals, giveBack := w.app.interrupts.take()
@@ -94,6 +107,29 @@ func (w *waiting) outcome(err, cause error) error {
 		return fmt.Errorf("interrupted: job %s was told to end, and has not yet", w.id)
 	}
 	return fmt.Errorf("interrupted: job %s was told to end: %w", w.id, cause)
+}
+
+// job submits a job and follows it to its end. It returns nil when the job is not waited for, since detach says so: then the
+// job's name has been printed.
+func (w *waiting) job(ctx context.Context, spec *control.JobSpec, f *followed, detach bool) (*control.Job, error) {
+	w.display.stage("submitting", 0, 0)
+	job, err := w.client.Submit(ctx, spec)
+	if connect.CodeOf(err) == connect.CodeInvalidArgument {
+		return nil, usageError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.submitted(job, spec.KeepResult || spec.Netbench != nil)
+	if detach && !w.told() {
+		_, err := fmt.Fprintln(w.app.out, job.Id)
+		return nil, err
+	}
+	f.client, f.display, f.id = w.client, w.display, job.Id
+	if job, err = f.follow(ctx); err != nil {
+		return nil, err
+	}
+	return job, w.ended(job)
 }
 
 // submitted says that the job is taken.

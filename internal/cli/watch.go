@@ -57,11 +57,8 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 			}
 			var meter history.Meter
 			tell, finish := run.tellJob(&meter)
-			w := &followed{client: c, display: d, id: args[0], tell: tell, whole: run.trace != ""}
+			w := &followed{client: c, display: d, id: args[0], tell: tell, finish: finish, whole: run.trace != ""}
 			job, err := w.follow(cmd.Context())
-			if finished := finish(); err == nil {
-				err = finished
-			}
 			if err != nil {
 				return err
 			}

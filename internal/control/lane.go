@@ -17,7 +17,7 @@ import (
 )
 
 // A worker's session is a connection that the master's port hands over (HTTP's Upgrade), and on it message after message
-// both ways. Every superstep of a job waits for a command and a report; as a stream of HTTP/2 these took twice the time.
+// both ways. Every superstep of a job waits for a command and a report; as a stream of HTTP/2 these took up to twice the time.
 // A message is what it is on a stream of gRPC: a byte of flags, its length, and itself.
 const (
 	// SessionPath is where a session begins.

@@ -18,6 +18,8 @@ type forger struct{ frame transport.Frame }
 
 func (*forger) Send(*transport.Frame) error { return nil }
 
+func (*forger) Flush(context.Context) error { return nil }
+
 func (*forger) Release(*transport.Frame) {}
 
 func (*forger) End(context.Context, int) (*transport.Account, error) { return nil, nil }
@@ -52,7 +54,7 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := NewExchange[uint32](p, Auto)
+		x := NewExchange[uint32](p, Auto, false)
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}
 		forged := transport.Frame{From: from, To: 0, Superstep: superstep, Encoding: encoding, Count: count, Presence: presence, Raw: raw}
@@ -102,7 +104,7 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	x := NewExchange[uint32](g.Parts[0], Auto)
+	x := NewExchange[uint32](g.Parts[0], Auto, false)
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)

@@ -20,30 +20,35 @@ import (
 func BenchmarkChoice(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
-	scale := 20
-	if testing.Short() {
-		scale = 14
-	}
-	gen := generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}
-	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team, Weights: edges.Float64})
-	check(b, err)
-	defer in.Close()
-	g, err := graph.Build(b.Context(), in, graph.Options{
-		DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Weights: edges.Float64, Team: team,
-	})
-	check(b, err)
-	defer g.Close()
-	var roots []pregel.VertexID
-	for _, r := range gen.Roots(8, func(v uint64) bool { return g.TupleDegrees[v] > 0 }) {
-		id, _ := g.Find(r)
-		roots = append(roots, id)
-	}
+	g, roots := benchmarkGraph(b, team, 8, edges.Float64)
 	choices(b, g, team, "bfs", roots, func(s pregel.VertexID) algorithms.BFS { return algorithms.BFS{Source: s} })
 	choices(b, g, team, "pagerank", roots[:1], func(pregel.VertexID) algorithms.PageRank {
 		return algorithms.PageRank{Damping: 0.85, Iterations: 10}
 	})
 	choices(b, g, team, "sssp", roots, func(s pregel.VertexID) algorithms.SSSP[float64] { return algorithms.SSSP[float64]{Source: s} })
 	choices(b, g, team, "wcc", roots[:1], func(pregel.VertexID) algorithms.WCC { return algorithms.WCC{} })
+}
+
+// benchmarkGraph is a Kronecker graph of SCALE 20, or 14 in short tests, and roots of searches.
+func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.Weights) (*graph.Graph, []pregel.VertexID) {
+	gen := generate.Kronecker{Scale: 20, EdgeFactor: 16, Seed1: 2, Seed2: 3}
+	if testing.Short() {
+		gen.Scale = 14
+	}
+	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team, Weights: weights})
+	check(b, err)
+	defer in.Close()
+	g, err := graph.Build(b.Context(), in, graph.Options{
+		DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Weights: weights, Team: team,
+	})
+	check(b, err)
+	b.Cleanup(g.Close)
+	var ids []pregel.VertexID
+	for _, r := range gen.Roots(roots, func(v uint64) bool { return g.TupleDegrees[v] > 0 }) {
+		id, _ := g.Find(r)
+		ids = append(ids, id)
+	}
+	return g, ids
 }
 
 func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID, program func(pregel.VertexID) P) {

@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -24,22 +23,7 @@ import (
 func BenchmarkObserved(b *testing.B) {
 	team := parallel.NewTeam(2, true)
 	defer team.Close()
-	scale := 20
-	if testing.Short() {
-		scale = 14
-	}
-	gen := generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}
-	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team})
-	check(b, err)
-	defer in.Close()
-	g, err := graph.Build(b.Context(), in, graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
-	check(b, err)
-	defer g.Close()
-	var roots []pregel.VertexID
-	for _, r := range gen.Roots(16, func(v uint64) bool { return g.TupleDegrees[v] > 0 }) {
-		id, _ := g.Find(r)
-		roots = append(roots, id)
-	}
+	g, roots := benchmarkGraph(b, team, 16, edges.Unweighted)
 	file, err := os.Create(filepath.Join(b.TempDir(), "trace.jsonl"))
 	check(b, err)
 	defer file.Close()

@@ -47,59 +47,78 @@ const ldbcPairs = `2: "u v"`
 
 var vertexGrammar = grammar{columns: 1, marks: listMarks, high: maxID, layout: "1: a vertex id"}
 
-// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v.
-func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Input, error) {
+// ldbcGraph is the files of a graph, opened.
+type ldbcGraph struct {
+	ldbcFiles
+	p        *properties
+	v, e     *file
+	weighted bool
+}
+
+// openLDBC opens the files that belong to path.
+func (r *reader) openLDBC(ctx context.Context, path string) (*ldbcGraph, error) {
 	files, err := ldbcFilesOf(path)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.openProperties(ctx, files)
+	g := &ldbcGraph{ldbcFiles: files}
+	if g.p, err = r.openProperties(ctx, files); err != nil {
+		return nil, err
+	}
+	if g.v, err = r.open(ctx, files.vertices); err != nil {
+		return nil, err
+	}
+	if g.e, err = r.open(ctx, files.edges); err != nil {
+		_ = g.v.Close()
+		return nil, err
+	}
+	g.weighted = columns(g.e.head()) == 3
+	if g.p.weights != nil {
+		g.weighted = *g.p.weights
+	}
+	return g, nil
+}
+
+// Close closes the vertices and the edges.
+func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
+
+func (g *ldbcGraph) directed() bool { return g.p.directed == nil || *g.p.directed }
+
+// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v.
+func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Input, error) {
+	g, err := r.openLDBC(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.open(ctx, files.vertices)
+	defer g.Close()
+	x, err := r.readVertices(ctx, g.v)
 	if err != nil {
 		return nil, err
 	}
-	defer v.Close()
-	e, err := r.open(ctx, files.edges)
+	list, remarks, err := r.readEdges(ctx, g.e, g.v.path, x, g.weighted)
 	if err != nil {
 		return nil, err
 	}
-	defer e.Close()
-	x, err := r.readVertices(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	weighted := columns(e.head()) == 3
-	if p.weights != nil {
-		weighted = *p.weights
-	}
-	directed := p.directed == nil || *p.directed
-	list, remarks, err := r.readEdges(ctx, e, v.path, x, weighted)
-	if err != nil {
-		return nil, err
-	}
-	in := r.input(path, list, x, r.directed(directed))
+	in := r.input(path, list, x, r.directed(g.directed()))
 	in.Account = []string{
-		fmt.Sprintf("%s: Graphalytics vertices, %s", v.path, counted(x.n, "vertex", "vertices")),
-		account(e, "Graphalytics edges", remarks, in, weightsAccount(weighted, r.Weights)),
-		files.account(p, r.Directed),
+		fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices")),
+		account(g.e, "Graphalytics edges", remarks, in, weightsAccount(g.weighted, r.Weights)),
+		g.account(r.Directed),
 	}
 	return in, nil
 }
 
 // account says where the direction of edges is from.
-func (files ldbcFiles) account(p *properties, override *bool) string {
+func (g *ldbcGraph) account(override *bool) string {
 	switch {
 	case override != nil:
-		return fmt.Sprintf("%s: %s, as asked for", files.base, directedAccount(*override))
-	case p.directed != nil:
-		return fmt.Sprintf("%s: %s", files.properties, directedAccount(*p.directed))
-	case files.properties != "":
-		return fmt.Sprintf("%s: does not say whether edges are directed: taken as directed", files.properties)
+		return fmt.Sprintf("%s: %s, as asked for", g.base, directedAccount(*override))
+	case g.p.directed != nil:
+		return fmt.Sprintf("%s: %s", g.properties, directedAccount(*g.p.directed))
+	case g.properties != "":
+		return fmt.Sprintf("%s: does not say whether edges are directed: taken as directed", g.properties)
 	default:
-		return fmt.Sprintf("%s.properties: no such file: edges taken as directed", files.base)
+		return fmt.Sprintf("%s.properties: no such file: edges taken as directed", g.base)
 	}
 }
 

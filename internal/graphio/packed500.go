@@ -36,18 +36,11 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 // readGraph500 reads packed tuples, undirected. Its vertices are 0 to the largest endpoint. The file is read twice,
 // first for the largest endpoint and then for the tuples, so that nothing but the packed list takes memory.
 func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Input, error) {
-	f, err := r.openRecords(ctx, path, 2)
+	f, w, shut, err := r.openPacked(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	w, err := r.openWeights(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	if w != nil {
-		defer w.Close()
-	}
+	defer shut()
 	n, last, err := r.scanTuples(ctx, f, all)
 	if err != nil {
 		return nil, err
@@ -125,6 +118,22 @@ func (r *reader) openRecords(ctx context.Context, path string, times int64) (*fi
 	}
 	f.decode()
 	return f, nil
+}
+
+// openPacked opens a file of tuples, to be read twice, and the weights beside it, w, if there are any. shut closes both.
+func (r *reader) openPacked(ctx context.Context, path string) (f, w *file, shut func(), err error) {
+	if f, err = r.openRecords(ctx, path, 2); err != nil {
+		return nil, nil, nil, err
+	}
+	shut = func() { _ = f.Close() }
+	if w, err = r.openWeights(ctx, f); err != nil {
+		shut()
+		return nil, nil, nil, err
+	}
+	if w != nil {
+		shut = func() { _, _ = f.Close(), w.Close() }
+	}
+	return f, w, shut, nil
 }
 
 // openWeights opens the weights beside f, compressed like f, or returns nil when there are none.

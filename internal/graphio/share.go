@@ -105,44 +105,27 @@ func (r *reader) shareMatrixMarket(ctx context.Context, f *file) (*edges.Share, 
 
 // shareLDBC is readLDBC of a part of the vertices and a part of the edges.
 func (r *reader) shareLDBC(ctx context.Context, path string) (*edges.Share, error) {
-	files, err := ldbcFilesOf(path)
+	g, err := r.openLDBC(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.openProperties(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	v, err := r.open(ctx, files.vertices)
-	if err != nil {
-		return nil, err
-	}
-	defer v.Close()
-	e, err := r.open(ctx, files.edges)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	for _, f := range []*file{v, e} {
+	defer g.Close()
+	for _, f := range []*file{g.v, g.e} {
 		if err := r.divisible(f); err != nil {
 			return nil, err
 		}
 	}
-	vertices, err := r.readTable(ctx, v, start{}, vertexGrammar)
+	vertices, err := r.readTable(ctx, g.v, start{}, vertexGrammar)
 	if err != nil {
 		return nil, err
 	}
 	defer vertices.slabs.close()
-	weighted := columns(e.head()) == 3
-	if p.weights != nil {
-		weighted = *p.weights
-	}
-	t, err := r.readTable(ctx, e, start{}, r.listGrammar(weighted, ldbcPairs))
+	t, err := r.readTable(ctx, g.e, start{}, r.listGrammar(g.weighted, ldbcPairs))
 	if err != nil {
 		return nil, err
 	}
 	defer t.slabs.close()
-	s, err := r.shareOf(ctx, e, t, nil, r.directed(p.directed == nil || *p.directed))
+	s, err := r.shareOf(ctx, g.e, t, nil, r.directed(g.directed()))
 	if err != nil {
 		return nil, err
 	}
@@ -153,20 +136,20 @@ func (r *reader) shareLDBC(ctx context.Context, path string) (*edges.Share, erro
 	}
 	s.Spans = append(s.Spans, vertices.span)
 	s.Stranger = func(ctx context.Context, tuple int, id uint64) error {
-		line, err := r.lineIn(ctx, files.edges, t.span.From, tuple)
+		line, err := r.lineIn(ctx, g.edges, t.span.From, tuple)
 		if err != nil {
 			return err
 		}
-		return strangerAt(files.edges, line, id, files.vertices)
+		return strangerAt(g.edges, line, id, g.vertices)
 	}
 	s.Repeated = func(ctx context.Context, place int, id uint64) error {
-		line, err := r.lineIn(ctx, files.vertices, vertices.span.From, place)
+		line, err := r.lineIn(ctx, g.vertices, vertices.span.From, place)
 		if err != nil {
 			return err
 		}
-		return vertexAgain(files.vertices, line, id)
+		return vertexAgain(g.vertices, line, id)
 	}
-	s.Account = []string{r.shareAccount(e, "Graphalytics edges", s), files.account(p, r.Directed)}
+	s.Account = []string{r.shareAccount(g.e, "Graphalytics edges", s), g.account(r.Directed)}
 	return s, nil
 }
 
@@ -182,18 +165,11 @@ func (r *reader) lineIn(ctx context.Context, path string, from int64, k int) (in
 
 // shareGraph500 is readGraph500 of a part of the tuples: whole blocks, but for the last.
 func (r *reader) shareGraph500(ctx context.Context, path string) (*edges.Share, error) {
-	f, err := r.openRecords(ctx, path, 2)
+	f, w, shut, err := r.openPacked(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	w, err := r.openWeights(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	if w != nil {
-		defer w.Close()
-	}
+	defer shut()
 	n, part := int(f.size())/packedSize, all
 	if f.codec != plain {
 		if n, _, err = r.scanTuples(ctx, f, all); err != nil {

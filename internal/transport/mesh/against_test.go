@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"testing"
 	"time"
@@ -60,20 +59,7 @@ func median(values []float64) float64 {
 
 // rawTransfer uses a connection of its own.
 func rawTransfer(b *testing.B, n int) transfer {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	out, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		b.Fatal(err)
-	}
-	in, err := l.Accept()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { out.Close(); in.Close() })
+	out, in := connected(b)
 	source, place := make([]byte, n), make([]byte, n)
 	return func(b *testing.B, n, k int) {
 		done := make(chan error, 1)

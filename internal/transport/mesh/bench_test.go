@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"syscall"
 	"testing"
@@ -70,20 +69,7 @@ func BenchmarkFrames(b *testing.B) {
 func BenchmarkRaw(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer l.Close()
-			out, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				b.Fatal(err)
-			}
-			in, err := l.Accept()
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer in.Close()
+			out, in := connected(b)
 			var group sync.WaitGroup
 			group.Go(func() {
 				buffer := make([]byte, n)

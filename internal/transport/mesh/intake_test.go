@@ -78,7 +78,7 @@ func TestIntakeDoesNotWaitForEver(t *testing.T) {
 }
 
 // connected returns the ends of a TCP connection.
-func connected(t *testing.T) (out, in net.Conn) {
+func connected(t testing.TB) (out, in net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,85 @@
+package history
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+func TestBounds(t *testing.T) {
+	s := NewStore()
+	for i := range maxJobs + 10 {
+		must(t, s.Begin(&trace.Job{Job: fmt.Sprint(i)}))
+		must(t, s.Record(&trace.Record{Job: fmt.Sprint(i)}))
+		must(t, s.End(&trace.End{Job: fmt.Sprint(i), Outcome: trace.Converged}))
+	}
+	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs || len(s.last) != maxJobs {
+		t.Errorf("%d jobs from %s, %d rows, %d names", len(jobs), jobs[0].ID, s.rows, len(s.last))
+	}
+	for range maxLog + 1 {
+		must(t, s.Log(&trace.Log{Text: strings.Repeat("x", maxText+1)}))
+	}
+	if lines := s.Lines(); len(lines) > maxLog || len(lines[0].Text) > maxText+3 {
+		t.Errorf("%d lines of %d bytes", len(lines), len(lines[0].Text))
+	}
+	long := NewStore()
+	must(t, long.Begin(&trace.Job{Job: "j", Partitions: 1}))
+	for i := range maxSteps + 1 {
+		must(t, long.Record(&trace.Record{Job: "j", Superstep: i, Active: 1, Times: trace.Seconds{Total: 1}}))
+	}
+	steps, err := long.Steps("1", 0, maxSteps)
+	must(t, err)
+	if len(steps) > maxSteps || steps[0].Superstep != maxSteps/10 {
+		t.Errorf("%d steps from %d", len(steps), steps[0].Superstep)
+	}
+	if j, _ := long.Job("1"); j.Supersteps != maxSteps+1 || j.Summary.Supersteps != maxSteps+1 {
+		t.Errorf("the summary has %d supersteps", j.Summary.Supersteps)
+	}
+}
+
+// TestOldRunsAreLetGo: runs of many partitions, or of many supersteps, take no more memory than is allowed.
+func TestOldRunsAreLetGo(t *testing.T) {
+	s := NewStore()
+	s.most = 1 << 20
+	for i := range 60 {
+		name := strconv.Itoa(i)
+		must(t, s.Begin(&trace.Job{Job: name, Partitions: 500}))
+		for p := range 500 {
+			must(t, s.Record(&trace.Record{Job: name, Partition: p, Active: 1}))
+		}
+		must(t, s.End(&trace.End{Job: name, Outcome: trace.Converged}))
+	}
+	bytes := 0
+	for _, j := range s.jobs {
+		bytes += j.bytes()
+	}
+	if n := len(s.jobs); bytes > s.most || n < 3 || s.jobs[n-1].Job.Job.Job != "59" || s.rows != 500*n {
+		t.Errorf("%d runs of %d bytes with %d rows are kept", n, bytes, s.rows)
+	}
+	if _, ok := s.last["0"]; ok || s.last["59"] == nil {
+		t.Error("names are kept of runs that are not, or the other way round")
+	}
+}
+
+func TestDetailsAreLetGo(t *testing.T) {
+	s := NewStore()
+	s.mostRows = 1000
+	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 30}))
+	for superstep := range 50 {
+		for p := range 30 {
+			must(t, s.Record(&trace.Record{Job: "j", Superstep: superstep, Partition: p, Active: 1}))
+		}
+	}
+	if s.rows > s.mostRows || s.rows < s.mostRows-30 {
+		t.Errorf("%d rows of at most %d", s.rows, s.mostRows)
+	}
+	if old, _ := s.Detail("1", 0); old != nil {
+		t.Error("superstep 0 is still kept")
+	}
+	if newest, _ := s.Detail("1", 49); newest == nil || len(newest.Rows) != 30 {
+		t.Error("superstep 49 is not kept")
+	}
+}
