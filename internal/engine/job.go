@@ -34,7 +34,8 @@ type Job[V, M any] struct {
 	coordinator *coordinator
 	times       []float64
 	process     vitals
-	keeper      *keeper // nil if nothing is recorded
+	keeper      *keeper       // nil if nothing is recorded
+	telling     time.Duration // before the first superstep, and after the last
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -170,7 +171,8 @@ func (j *Job[V, M]) Prepare() {
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
 func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
-	j.coordinator.command = Command{}
+	start := time.Now()
+	j.coordinator.command, j.telling = Command{}, 0
 	defer caught(&err, j.name, &j.coordinator.command.Superstep)
 	if !j.fresh {
 		j.Prepare()
@@ -204,6 +206,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 		return nil, err
 	}
 	o := j.coordinator.outcome
+	o.Seconds = (time.Since(start) - j.telling).Seconds()
 	return &o, nil
 }
 

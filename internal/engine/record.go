@@ -51,28 +51,39 @@ func (v *vitals) note(reports []*Report) {
 
 // recorded runs a job between what begins and what ends it in a journal, where the sink of its records is one.
 func (j *Job[V, M]) recorded(run func() error) error {
-	if j.options.Trace == nil {
+	if j.keeper == nil {
 		return run()
 	}
-	journal, ok := j.options.Trace.(trace.Journal)
-	if !ok {
-		err := run()
-		return errors.Join(err, j.keeper.end())
+	began := time.Now()
+	journal, _ := j.options.Trace.(trace.Journal)
+	if journal != nil {
+		if err := journal.Begin(j.beginning(began)); err != nil {
+			return err
+		}
 	}
+	start := time.Now()
+	err := run()
+	ended := time.Now()
+	if err = errors.Join(err, j.keeper.end()); journal != nil {
+		err = errors.Join(err, journal.End(j.ending(err, ended.Sub(start))))
+	}
+	j.telling = start.Sub(began) + time.Since(ended)
+	return err
+}
+
+func (j *Job[V, M]) beginning(at time.Time) *trace.Job {
 	g, threads := j.graph, 1
 	if t := j.options.Team; t != nil {
 		threads = t.Size()
 	}
-	start := time.Now()
-	if err := journal.Begin(&trace.Job{
+	return &trace.Job{
 		Job: j.options.Job, Program: j.name, Graph: g.Name, Vertices: uint64(g.N), Arcs: g.Arcs, Partitions: len(g.Parts),
-		Threads: threads, Delivery: j.options.Delivery.String(), Began: start,
-	}); err != nil {
-		return err
+		Threads: threads, Delivery: j.options.Delivery.String(), Began: at,
 	}
-	err := run()
-	e := &trace.End{Job: j.options.Job, Supersteps: len(j.times), Seconds: time.Since(start).Seconds(), Outcome: trace.Converged}
-	err = errors.Join(err, j.keeper.end())
+}
+
+func (j *Job[V, M]) ending(err error, took time.Duration) *trace.End {
+	e := &trace.End{Job: j.options.Job, Supersteps: len(j.times), Seconds: took.Seconds(), Outcome: trace.Converged}
 	switch {
 	case errors.Is(err, context.Canceled):
 		e.Outcome = trace.Cancelled
@@ -81,5 +92,5 @@ func (j *Job[V, M]) recorded(run func() error) error {
 	case !j.coordinator.outcome.Converged:
 		e.Outcome = trace.Limit
 	}
-	return errors.Join(err, journal.End(e))
+	return e
 }

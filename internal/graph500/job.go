@@ -246,15 +246,15 @@ func (r *run) searches(ctx context.Context, name string, k *Kernel, prepare func
 		if err != nil {
 			return err
 		}
-		start := time.Now()
-		if _, err := job.Run(ctx); err != nil {
+		outcome, err := job.Run(ctx)
+		if err != nil {
 			return err
 		}
-		seconds := time.Since(start).Seconds()
+		seconds := outcome.Seconds
 		if i < 0 {
 			continue
 		}
-		start = time.Now()
+		start := time.Now()
 		translate()
 		if r.Spoil != nil {
 			r.Spoil(0, r.parent, r.dist)
