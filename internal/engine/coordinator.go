@@ -69,8 +69,6 @@ type Outcome struct {
 	Messages   int // sent, before combining
 	Sent       int // values that crossed partitions
 	Bytes      int
-	// Seconds are how long Job.Run took, but for telling that the run begins and, once it is over, what is still to be told.
-	Seconds float64
 }
 
 // coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts nothing.

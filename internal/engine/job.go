@@ -36,6 +36,7 @@ type Job[V, M any] struct {
 	process     vitals
 	keeper      *keeper       // nil if nothing is recorded
 	telling     time.Duration // before the first superstep, and after the last
+	seconds     float64       // of the last run
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -206,7 +207,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 		return nil, err
 	}
 	o := j.coordinator.outcome
-	o.Seconds = (time.Since(start) - j.telling).Seconds()
+	j.seconds = (time.Since(start) - j.telling).Seconds()
 	return &o, nil
 }
 
@@ -244,6 +245,10 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 	}
 	return nil
 }
+
+// Seconds returns how long the last run took, but for telling who observes it that it begins and, once it was over, what
+// was still to be told.
+func (j *Job[V, M]) Seconds() float64 { return j.seconds }
 
 // Times returns the seconds of each superstep of the last run.
 func (j *Job[V, M]) Times() []float64 { return j.times }

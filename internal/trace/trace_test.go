@@ -187,8 +187,10 @@ func TestRecordsAreWrittenAsJSONIs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	texts := []string{"", "pull", "12.5 µs", "\"\\", "<b>&", "\x00\n", "\xff", "\u2028", "\u202e", "日本", "\U0001f600"}
 	number := func() float64 {
-		return []float64{0, 1e-7, 1e-6, 9.99e-7, 1.5, 1e20, 1e21, 1e300, 5e-324, .1, random.Float64(), random.ExpFloat64() * 1e-5, -1, -1e-9,
-			time.Duration(random.Int64N(1 << (1 + random.IntN(60)))).Seconds(), 1e-9, 123456.789, 999999.999999999, 999999, 1e-10, 1.5e-12, 2.5e-100}[random.IntN(22)]
+		return []float64{
+			0, 1e-7, 1e-6, 9.99e-7, 1.5, 1e20, 1e21, 1e300, 5e-324, .1, random.Float64(), random.ExpFloat64() * 1e-5, -1, -1e-9,
+			time.Duration(random.Int64N(1 << (1 + random.IntN(60)))).Seconds(), 1e-9, 123456.789, 999999.999999999, 999999, 1e-10, 1.5e-12, 2.5e-100,
+		}[random.IntN(22)]
 	}
 	text := func() string { return texts[random.IntN(len(texts))] + texts[random.IntN(len(texts))] }
 	for range 3000 {
