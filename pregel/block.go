@@ -58,8 +58,9 @@ func Take[T any](to, from *[64]T, which uint64) {
 		*to = *from
 	case n > dense:
 		for i, x := range to {
+			y := from[i] // read in any case, or the choice would be a branch that nobody can predict
 			if which>>uint(i)&1 != 0 {
-				x = from[i]
+				x = y
 			}
 			to[i] = x
 		}

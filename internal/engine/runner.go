@@ -53,6 +53,7 @@ type runner[V, M any] struct {
 	words    []uint32 // the borders of the chunks being handed out
 	pushing  pregel.Push
 	through  *graph.Block     // that is pushed through
+	borders  []uint32         // of the ranges of receivers
 	bins     parallel.Counter // bins being folded
 	emitted  []*pregel.Bins[M]
 	sinking  delivery.Sink[M]
@@ -84,8 +85,10 @@ type thread[V, M any] struct {
 	bins     *pregel.Bins[M]
 	in, out  [64]M
 	push     pregel.Push // the worker's range of a push
-	pending  int         // pairs in bins
-	messages []M         // of a list program: those to the vertices of a word, from offsets
+	ahead    [32]int     // words whose senders are pushed together
+	touched  uint32
+	pending  int // pairs in bins
+	messages []M // of a list program: those to the vertices of a word, from offsets
 	offsets  [65]int
 	list     func(i int) []M
 	count    counts
