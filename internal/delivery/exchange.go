@@ -24,7 +24,9 @@ type Exchange[M any] struct {
 	force    Encoding
 	raw      bool         // messages hold no pointers
 	size     int          // of a message, in bytes
-	peers    [2][]peer[M] // of expand and fold, and of those back
+	line     *int         // the first partition of the line that inLine is of
+	inLine   []bool       // by partition
+	peers    [2][]peer[M] // of expand and fold, and of those back; these and the next two are made when they are needed
 	finished [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
@@ -59,10 +61,6 @@ type peer[M any] struct {
 // NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
-	for _, peers := range []*[]peer[M]{&x.peers[0], &x.peers[1], &x.finished[0], &x.finished[1]} {
-		*peers = make([]peer[M], p.Of)
-	}
-	x.sends = make([]peer[M], p.Of)
 	return x
 }
 
@@ -107,9 +105,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 	if len(s.Line) == 0 {
 		return true, nil
 	}
-	kind, peers := transport.Expand, x.peers[0]
+	kind, peers := transport.Expand, x.buffers(&x.peers[0])
 	if back {
-		kind, peers = transport.ExpandBack, x.peers[1]
+		kind, peers = transport.ExpandBack, x.buffers(&x.peers[1])
 	}
 	for _, q := range s.Line {
 		to := &peers[q]
@@ -157,21 +155,50 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 
 // receive returns the next frame of an exchange with a line of partitions.
 func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
-	start := time.Now()
-	<-x.gate
-	in, err := x.end.Receive(ctx, kind)
-	x.gate <- struct{}{}
-	x.Waited += time.Since(start)
+	in, err := x.end.Poll(kind)
+	if in == nil && err == nil {
+		start := time.Now()
+		<-x.gate
+		in, err = x.end.Receive(ctx, kind)
+		x.gate <- struct{}{}
+		x.Waited += time.Since(start)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(line, in.From) {
+	if !x.among(line, in.From) {
 		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
 	}
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}
 	return in, nil
+}
+
+// buffers returns those of all partitions of one kind: a run uses few of the kinds, and many partitions make many.
+func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
+	if *peers == nil {
+		*peers = make([]peer[M], x.part.Of)
+	}
+	return *peers
+}
+
+// among reports whether a partition is of a line.
+func (x *Exchange[M]) among(line []int, q int) bool {
+	if len(line) == 0 || q < 0 || q >= x.part.Of {
+		return false
+	}
+	if x.line != &line[0] { // the same few lines every superstep
+		x.line = &line[0]
+		if x.inLine == nil {
+			x.inLine = make([]bool, x.part.Of)
+		}
+		clear(x.inLine)
+		for _, p := range line {
+			x.inLine[p] = true
+		}
+	}
+	return x.inLine[q]
 }
 
 // FoldOut sends the partial results for ghosts in an inbox over destination slots to their owners, and takes them out of
@@ -220,9 +247,9 @@ func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel
 // folding returns the kind of a fold's frames, and their buffers.
 func (x *Exchange[M]) folding(back bool) (transport.Kind, []peer[M]) {
 	if back {
-		return transport.FoldBack, x.peers[1]
+		return transport.FoldBack, x.buffers(&x.peers[1])
 	}
-	return transport.Fold, x.peers[0]
+	return transport.Fold, x.buffers(&x.peers[0])
 }
 
 // values puts a peer's messages into its frame.
