@@ -47,6 +47,9 @@ type Options struct {
 	Encoding Encoding
 	// Uncombined sends pushed messages one by one.
 	Uncombined bool
+	// Serial sends and receives messages one after the other, and nothing while edges are walked, to compare with messages
+	// that are on their way meanwhile.
+	Serial bool
 	// Deterministic makes every value the same for any threads, partitions and delivery: First and Sender keep the least
 	// id, and floats are added in the order of ids.
 	Deterministic bool
@@ -105,7 +108,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		sink.writer = trace.NewWriter(o.Trace)
 	}
 	eo := engine.Options{
-		Team: team, Delivery: o.Delivery, Encoding: o.Encoding, Uncombined: o.Uncombined, Deterministic: o.Deterministic,
+		Team: team, Delivery: o.Delivery, Encoding: o.Encoding, Uncombined: o.Uncombined, Serial: o.Serial, Deterministic: o.Deterministic,
 		MaxSupersteps: o.MaxSupersteps, Progress: o.Progress, Log: o.Log,
 	}
 	switch {

@@ -134,6 +134,7 @@ type runFlags struct {
 	delivery         *oneOf
 	encoding         *oneOf
 	combine          *oneOf
+	overlap          *oneOf
 	deterministic    bool
 	maxSupersteps    int
 	json             string
@@ -148,6 +149,7 @@ func (f *runFlags) define(cmd *cobra.Command, shape string) {
 		"auto", "push", "naive", "mirrored", "pull", "whole", "ring", "beamer")
 	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
+	f.overlap = wordFlag(cmd, "overlap", "messages on their way while others are made and edges are walked; off: one after the other, to compare", "on", "off")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	f.seeFlags.define(cmd)
@@ -219,7 +221,7 @@ func (f *runFlags) options(team *parallel.Team) engine.Options {
 	encoding, _ := delivery.ParseEncoding(f.encoding.value)
 	return engine.Options{
 		Team: team, Delivery: choice, Encoding: encoding, Uncombined: f.combine.value == "off",
-		Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
+		Serial: f.overlap.value == "off", Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
 	}
 }
 

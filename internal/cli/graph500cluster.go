@@ -45,7 +45,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 		},
 		Options: &control.RunOptions{
 			Delivery: g.run.delivery.value, Encoding: g.run.encoding.value, Uncombined: g.run.combine.value == "off",
-			Deterministic: g.run.deterministic, Trace: g.run.trace != "",
+			Serial: g.run.overlap.value == "off", Deterministic: g.run.deterministic, Trace: g.run.trace != "",
 		},
 	}
 	var err error

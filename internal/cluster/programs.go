@@ -82,7 +82,7 @@ func options(o *control.RunOptions) (engine.Options, error) {
 		return engine.Options{}, fmt.Errorf("encoding: %w", err)
 	}
 	return engine.Options{
-		Delivery: choice, Encoding: encoding, Uncombined: o.GetUncombined(), Deterministic: o.GetDeterministic(),
+		Delivery: choice, Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial(), Deterministic: o.GetDeterministic(),
 		MaxSupersteps: int(o.GetMaxSupersteps()),
 	}, nil
 }

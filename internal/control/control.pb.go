@@ -2107,7 +2107,8 @@ type RunOptions struct {
 	Uncombined    bool                   `protobuf:"varint,3,opt,name=uncombined,proto3" json:"uncombined,omitempty"`
 	Deterministic bool                   `protobuf:"varint,4,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
 	MaxSupersteps uint32                 `protobuf:"varint,5,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`
-	Trace         bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"` // tell of every exchange in the records of supersteps
+	Serial        bool                   `protobuf:"varint,6,opt,name=serial,proto3" json:"serial,omitempty"` // columns go one after the other, and none while edges are walked
+	Trace         bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"`  // tell of every exchange in the records of supersteps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2175,6 +2176,13 @@ func (x *RunOptions) GetMaxSupersteps() uint32 {
 		return x.MaxSupersteps
 	}
 	return 0
+}
+
+func (x *RunOptions) GetSerial() bool {
+	if x != nil {
+		return x.Serial
+	}
+	return false
 }
 
 func (x *RunOptions) GetTrace() bool {
@@ -6340,7 +6348,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
-	"\bweighted\x18\x06 \x01(\bR\bweighted\"\xc7\x01\n" +
+	"\bweighted\x18\x06 \x01(\bR\bweighted\"\xdf\x01\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -6349,7 +6357,8 @@ const file_control_proto_rawDesc = "" +
 	"uncombined\x18\x03 \x01(\bR\n" +
 	"uncombined\x12$\n" +
 	"\rdeterministic\x18\x04 \x01(\bR\rdeterministic\x12%\n" +
-	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12\x14\n" +
+	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12\x16\n" +
+	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
 	"\x05trace\x18\n" +
 	" \x01(\bR\x05trace\"6\n" +
 	"\x06Locate\x12\x14\n" +

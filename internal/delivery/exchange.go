@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -22,6 +21,7 @@ type Exchange[M any] struct {
 	end      transport.Endpoint
 	gate     chan struct{}
 	force    Encoding
+	serial   bool
 	raw      bool         // messages hold no pointers
 	size     int          // of a message, in bytes
 	line     *int         // the first partition of the line that inLine is of
@@ -58,9 +58,10 @@ type peer[M any] struct {
 	joins     []join
 }
 
-// NewExchange makes partition p's part. With more than one partition it must be connected before it is used.
-func NewExchange[M any](p *graph.Partition, force Encoding) *Exchange[M] {
-	x := &Exchange[M]{part: p, force: force, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
+// NewExchange makes partition p's part, serial or overlapped (see trade). With more than one partition it must be
+// connected before it is used.
+func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
+	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
 	return x
 }
 
@@ -109,7 +110,8 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 	if back {
 		kind, peers = transport.ExpandBack, x.buffers(&x.peers[1])
 	}
-	for _, q := range s.Line {
+	full := true
+	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
 		to := &peers[q]
 		e, count, presence := to.presence.Encode(f, s.Peers[q], x.force)
 		to.packed.N = count
@@ -121,24 +123,16 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 		to.frame = transport.Frame{
 			To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence, Raw: to.packed.Raw, Ref: to.packed.Ref,
 		}
-		if err := x.send(&to.frame, superstep); err != nil {
-			return false, err
-		}
-	}
-	full := true
-	for range s.Line {
-		in, err := x.receive(ctx, kind, s.Line, superstep)
-		if err != nil {
-			return false, err
-		}
+		return x.send(&to.frame, superstep)
+	}, func(in *transport.Frame) error {
 		if err := checkValues(in, k.Traits().Bytes); err != nil {
-			return false, err
+			return err
 		}
 		group := s.Groups[in.From]
 		lo, hi := group.Words()
 		clear(f.Words[lo:hi])
 		if err := Decode(Encoding(in.Encoding), in.Count, int(group.Count), in.Presence, f.Words[lo:hi]); err != nil {
-			return false, fmt.Errorf("from partition %d: %w", in.From, err)
+			return fmt.Errorf("from partition %d: %w", in.From, err)
 		}
 		for w := lo; w < hi; w++ {
 			f.Mark(w)
@@ -148,31 +142,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 			k.Unpack(&x.packed, f.Words[lo:hi], group.Start)
 		}
 		full = full && in.Count == int(group.Count)
-		x.end.Release(in)
-	}
-	return full, nil
-}
-
-// receive returns the next frame of an exchange with a line of partitions.
-func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
-	in, err := x.end.Poll(kind)
-	if in == nil && err == nil {
-		start := time.Now()
-		<-x.gate
-		in, err = x.end.Receive(ctx, kind)
-		x.gate <- struct{}{}
-		x.Waited += time.Since(start)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !x.among(line, in.From) {
-		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
-	}
-	if in.Superstep != superstep || in.To != x.part.Index {
-		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
-	}
-	return in, nil
+		return nil
+	})
+	return full, err
 }
 
 // buffers returns those of all partitions of one kind: a run uses few of the kinds, and many partitions make many.
@@ -183,64 +155,60 @@ func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
 	return *peers
 }
 
-// among reports whether a partition is of a line.
-func (x *Exchange[M]) among(line []int, q int) bool {
-	if len(line) == 0 || q < 0 || q >= x.part.Of {
-		return false
-	}
-	if x.line != &line[0] { // the same few lines every superstep
-		x.line = &line[0]
-		if x.inLine == nil {
-			x.inLine = make([]bool, x.part.Of)
-		}
-		clear(x.inLine)
-		for _, p := range line {
-			x.inLine[p] = true
-		}
-	}
-	return x.inLine[q]
+// Fold sends the partial results for ghosts in an inbox over destination slots to their owners, takes them out of the
+// inbox, and folds in what comes for the owned. s is the receivers' side.
+func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
+	kind, _ := x.folding(back)
+	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, back) }, func(in *transport.Frame) error {
+		return x.foldIn(s, k, inbox, in)
+	})
 }
 
-// FoldOut sends the partial results for ghosts in an inbox over destination slots to their owners, and takes them out of
-// the inbox. s is the receivers' side.
+// FoldOut is the first half of Fold, for who has something to do before the second, FoldIn. Not for serial exchanges.
 func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *pregel.Inbox[M], superstep int, back bool) error {
-	kind, peers := x.folding(back)
 	for _, q := range s.Line {
-		to, group := &peers[q], s.Groups[q]
-		lo, hi := group.Words()
-		words := inbox.Has.Words[lo:hi]
-		e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
-		to.messages = to.messages[:0]
-		bitmap.Each(words, func(i uint32) { to.messages = append(to.messages, inbox.Msg[group.Start+i]) })
-		clear(words)
-		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
-		x.values(to)
-		if err := x.send(&to.frame, superstep); err != nil {
+		if err := x.foldOut(s, q, inbox, superstep, back); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// FoldIn folds in what comes for the owned. Every FoldOut has one.
+// FoldIn is the second half of Fold.
 func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
 	kind, _ := x.folding(back)
 	for range s.Line {
-		in, err := x.receive(ctx, kind, s.Line, superstep)
-		if err != nil {
+		if err := x.taken(ctx, kind, s.Line, superstep, func(in *transport.Frame) error { return x.foldIn(s, k, inbox, in) }); err != nil {
 			return err
 		}
-		messages, err := x.messagesOf(in)
-		if err != nil {
-			return err
-		}
-		to, err := x.receivers(in, s.Peers[in.From])
-		if err != nil {
-			return fmt.Errorf("from partition %d: %w", in.From, err)
-		}
-		k.Fold(to, messages, inbox)
-		x.end.Release(in)
 	}
+	return nil
+}
+
+func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *pregel.Inbox[M], superstep int, back bool) error {
+	kind, peers := x.folding(back)
+	to, group := &peers[q], s.Groups[q]
+	lo, hi := group.Words()
+	words := inbox.Has.Words[lo:hi]
+	e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
+	to.messages = to.messages[:0]
+	bitmap.Each(words, func(i uint32) { to.messages = append(to.messages, inbox.Msg[group.Start+i]) })
+	clear(words)
+	to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
+	x.values(to)
+	return x.send(&to.frame, superstep)
+}
+
+func (x *Exchange[M]) foldIn(s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], in *transport.Frame) error {
+	messages, err := x.messagesOf(in)
+	if err != nil {
+		return err
+	}
+	to, err := x.receivers(in, s.Peers[in.From])
+	if err != nil {
+		return fmt.Errorf("from partition %d: %w", in.From, err)
+	}
+	k.Fold(to, messages, inbox)
 	return nil
 }
 

@@ -42,16 +42,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *preg
 		}
 	}
 	sink(x.to, x.messages)
-	for _, q := range s.Line {
-		if err := x.sendPairs(&peers[q], q, kind, superstep); err != nil {
-			return err
-		}
-	}
-	for range s.Line {
-		in, err := x.receive(ctx, kind, s.Line, superstep)
-		if err != nil {
-			return err
-		}
+	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.sendPairs(&peers[q], q, kind, superstep) }, func(in *transport.Frame) error {
 		list := s.Peers[in.From]
 		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {
@@ -71,9 +62,8 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *preg
 			x.to = append(x.to, uint32(locals[position]))
 		}
 		sink(x.to, messages)
-		x.end.Release(in)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (x *Exchange[M]) sendPairs(to *peer[M], q int, kind transport.Kind, superstep int) error {
@@ -105,6 +95,7 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
 	p := x.part
 	g, column := p.Grid, p.Grid.Column(p.Index)
+	x.buffers(&x.sends)
 	for _, q := range p.Row {
 		x.sends[q].clear()
 	}
@@ -125,22 +116,15 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			}
 		}
 	}
-	if err := x.sendLine(p.Column, transport.Sends, combine, superstep); err != nil {
-		return err
-	}
 	own := &x.sends[p.Index]
-	for range p.Column {
-		in, err := x.receive(ctx, transport.Sends, p.Column, superstep)
-		if err != nil {
-			return err
-		}
+	err := x.trade(ctx, p.Column, transport.Sends, superstep, func(q int) error { return x.sendTo(q, transport.Sends, combine, superstep) }, func(in *transport.Frame) error {
 		if g.Columns == 1 {
 			to, messages, err := x.pairs(in, p.Owned)
 			if err != nil {
 				return err
 			}
 			sink(to, messages)
-			continue
+			return nil
 		}
 		to, messages, err := x.pairs(in, g.Columns*(p.Owned+1)) // another of the row may have one more
 		if err != nil {
@@ -155,38 +139,29 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			on.positions = append(on.positions, local)
 			on.messages = append(on.messages, messages[i])
 		}
-	}
-	sink(own.positions, own.messages)
-	if err := x.sendLine(p.Row, transport.SendsOn, combine, superstep); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	for range p.Row {
-		in, err := x.receive(ctx, transport.SendsOn, p.Row, superstep)
-		if err != nil {
-			return err
-		}
+	sink(own.positions, own.messages)
+	return x.trade(ctx, p.Row, transport.SendsOn, superstep, func(q int) error { return x.sendTo(q, transport.SendsOn, combine, superstep) }, func(in *transport.Frame) error {
 		to, messages, err := x.pairs(in, p.Owned)
 		if err != nil {
 			return err
 		}
 		sink(to, messages)
-		x.end.Release(in)
-	}
-	return nil
+		return nil
+	})
 }
 
-// sendLine sends the partitions of a line the pairs that wait for them.
-func (x *Exchange[M]) sendLine(line []int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
-	for _, q := range line {
-		to := &x.sends[q]
-		if combine != nil {
-			x.keys = to.combine(combine, x.keys)
-		}
-		if err := x.sendPairs(to, q, kind, superstep); err != nil {
-			return err
-		}
+// sendTo sends a partition the pairs that wait for it.
+func (x *Exchange[M]) sendTo(q int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
+	to := &x.sends[q]
+	if combine != nil {
+		x.keys = to.combine(combine, x.keys)
 	}
-	return nil
+	return x.sendPairs(to, q, kind, superstep)
 }
 
 func (to *peer[M]) clear() { to.positions, to.messages = to.positions[:0], to.messages[:0] }
@@ -214,7 +189,7 @@ type join struct {
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
 	x.ordered = x.ordered[:0]
-	for q := range x.sends {
+	for q := range x.buffers(&x.sends) {
 		to := &x.sends[q]
 		to.joins, to.messages = to.joins[:0], to.messages[:0]
 		for _, o := range outboxes {
@@ -225,21 +200,16 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 		}
 		if q == p.Index {
 			x.order(to.joins, to.messages)
-			continue
 		}
+	}
+	err := x.trade(ctx, p.Column, transport.Sends, superstep, func(q int) error {
+		to := &x.sends[q]
 		to.frame = transport.Frame{
 			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins), Presence: wire.Bytes(to.joins),
 		}
 		x.values(to)
-		if err := x.send(&to.frame, superstep); err != nil {
-			return err
-		}
-	}
-	for range p.Column {
-		in, err := x.receive(ctx, transport.Sends, p.Column, superstep)
-		if err != nil {
-			return err
-		}
+		return x.send(&to.frame, superstep)
+	}, func(in *transport.Frame) error {
 		joins := wire.Slice[join](in.Presence)
 		messages, err := x.messagesOf(in)
 		if err != nil {
@@ -254,7 +224,10 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 			}
 		}
 		x.order(joins, messages)
-		x.end.Release(in)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
 	x.to, x.messages = x.to[:0], x.messages[:0]

@@ -18,19 +18,12 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 	if back {
 		kind, peers = transport.FinishedBack, x.buffers(&x.finished[1])
 	}
-	for _, q := range s.Line {
+	return x.trade(ctx, s.Line, kind, superstep, func(q int) error {
 		to := &peers[q]
 		e, count, presence := to.presence.Encode(fresh, s.Peers[q], x.force)
 		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
-		if err := x.send(&to.frame, superstep); err != nil {
-			return err
-		}
-	}
-	for range s.Line {
-		in, err := x.receive(ctx, kind, s.Line, superstep)
-		if err != nil {
-			return err
-		}
+		return x.send(&to.frame, superstep)
+	}, func(in *transport.Frame) error {
 		n := int(s.Groups[in.From].Count)
 		words := x.scratch(bitmap.Words(n))
 		if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, words); err != nil {
@@ -40,8 +33,8 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 		for w, word := range words {
 			finished[lo+w] |= word
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // scratch returns so many words of zeros, valid until the next call.
@@ -74,8 +67,8 @@ type passed struct {
 	raw      [tokenBytes]byte
 }
 
-// Pass sends a token on to partition q.
-func (x *Exchange[M]) Pass(q int, t *Token, superstep int, back bool) error {
+// Pass sends a token on to partition q. A serial exchange waits until it is written.
+func (x *Exchange[M]) Pass(ctx context.Context, q int, t *Token, superstep int, back bool) error {
 	if x.passing == len(x.passed) {
 		x.passed = append(x.passed, new(passed))
 	}
@@ -86,7 +79,10 @@ func (x *Exchange[M]) Pass(q int, t *Token, superstep int, back bool) error {
 		binary.LittleEndian.PutUint32(p.raw[4*i:], uint32(n))
 	}
 	p.frame = transport.Frame{To: q, Kind: ringKind(back), Encoding: uint8(e), Count: count, Presence: presence, Raw: p.raw[:]}
-	return x.send(&p.frame, superstep)
+	if err := x.send(&p.frame, superstep); err != nil || !x.serial {
+		return err
+	}
+	return x.flush(ctx)
 }
 
 func ringKind(back bool) transport.Kind {

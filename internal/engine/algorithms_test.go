@@ -154,29 +154,35 @@ func TestWCCAgainstTwin(t *testing.T) {
 	}
 }
 
+// ranking is PageRank by adding up along lists.
+func ranking(out [][]int, iterations int) []float64 {
+	n := float64(len(out))
+	rank := make([]float64, len(out))
+	for v := range rank {
+		rank[v] = 1 / n
+	}
+	for range iterations {
+		next, loose := make([]float64, len(out)), 0.0
+		for u, list := range out {
+			for _, v := range list {
+				next[v] += rank[u] / float64(len(list))
+			}
+			if len(list) == 0 {
+				loose += rank[u]
+			}
+		}
+		for v := range next {
+			next[v] = 0.15/n + 0.85*(next[v]+loose/n)
+		}
+		rank = next
+	}
+	return rank
+}
+
 func TestPageRankAgainstTwin(t *testing.T) {
 	for _, shape := range shapes(4) {
 		out, _ := shape.adjacency()
-		n := float64(shape.n)
-		want := make([]float64, shape.n)
-		for v := range want {
-			want[v] = 1 / n
-		}
-		for range 7 {
-			next, loose := make([]float64, shape.n), 0.0
-			for u, list := range out {
-				for _, v := range list {
-					next[v] += want[u] / float64(len(list))
-				}
-				if len(list) == 0 {
-					loose += want[u]
-				}
-			}
-			for v := range next {
-				next[v] = 0.15/n + 0.85*(next[v]+loose/n)
-			}
-			want = next
-		}
+		want := ranking(out, 7)
 		var exact []float64
 		for _, s := range inGrids() {
 			g := shape.loadAs(t, s, edges.Unweighted)

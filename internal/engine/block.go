@@ -43,7 +43,8 @@ type grids struct {
 	first    int
 }
 
-// pullBlocks pulls every block as a whole, ghosts' rows first: their results are on the way while own rows are pulled.
+// pullBlocks pulls every block as a whole, ghosts' rows first: their results are on the way while own rows are pulled,
+// unless the run is serial.
 func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 	r.write.Clear()
 	r.makeInbox()
@@ -66,6 +67,15 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
 			return err
 		}
+		if r.job.options.Serial {
+			if err := pull(b.ByReceiver.OwnChunks()); err != nil {
+				return err
+			}
+			if err := r.fold(ctx, c, b, back); err != nil {
+				return err
+			}
+			continue
+		}
 		fold := r.timed(&r.report.Times.Fold)
 		err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
 		fold.end()
@@ -78,6 +88,15 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 		if err := r.foldIn(ctx, c, b, back); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// fold sends partial results to their owners, and takes in those for the owned.
+func (r *runner[V, M]) fold(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+	defer r.timed(&r.report.Times.Fold).end()
+	if err := r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
+		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (j *Job[V, M]) facts() *Facts {
 	f := &Facts{
 		Partitions: r.part.Of, Vertices: uint64(j.graph.N), Edges: j.graph.Arcs, Ordered: r.traits.Ordered,
 		Load: delivery.Load{
-			Vertices: j.graph.N, Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: subSteps, Threads: threads,
+			Vertices: j.graph.N, Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
 		Rates: r.measure(),

@@ -95,8 +95,8 @@ type setting struct {
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%d partitions, grid %v, %d threads, delivery %v, encoding %v, uncombined %t, deterministic %t",
-		s.parts, s.grid, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Deterministic)
+	return fmt.Sprintf("%d partitions, grid %v, %d threads, delivery %v, encoding %v, uncombined %t, serial %t, deterministic %t",
+		s.parts, s.grid, s.threads, s.o.Delivery, s.o.Encoding, s.o.Uncombined, s.o.Serial, s.o.Deterministic)
 }
 
 // settings are partitions x deliveries x threads, with the other options mixed in.
@@ -107,7 +107,7 @@ func settings() []setting {
 			delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull,
 		} {
 			for _, threads := range []int{1, 3} {
-				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding((i + parts + threads) % 4)}
+				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding((i + parts + threads) % 4), Serial: (i+parts)%2 == 0}
 				all = append(all, setting{parts: parts, threads: threads, o: o})
 				if choice == delivery.ChooseNaive {
 					o.Uncombined = true
@@ -115,7 +115,7 @@ func settings() []setting {
 				}
 			}
 		}
-		all = append(all, setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true}})
+		all = append(all, setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Serial: parts%2 == 1}})
 	}
 	if raced {
 		var some []setting
@@ -142,10 +142,10 @@ func grids(others ...delivery.Choice) []setting {
 			for _, choice := range append([]delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseWhole, delivery.ChooseBeamer}, others...) {
 				n++
 				threads := []int{1, 2 * grid.Partitions(), 2, 3 * grid.Partitions()}[n%4]
-				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding(n / 4 % 4)}
+				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding(n / 4 % 4), Serial: (n+n/5)%2 == 0}
 				all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
 			}
-			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Uncombined: true}})
+			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Uncombined: true, Serial: columns == 3}})
 		}
 	}
 	if raced {

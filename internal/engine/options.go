@@ -19,6 +19,9 @@ type Options struct {
 	Encoding delivery.Encoding
 	// Uncombined sends every pushed message by itself (Ueno13's naive).
 	Uncombined bool
+	// Serial sends and receives columns one after the other, and nothing while edges are walked: to compare with columns that
+	// are under way meanwhile, as they are else.
+	Serial bool
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
 	// Alpha and Beta are the seconds it takes to carry a byte, and a frame, to a partition of another process; 0 within one.

@@ -67,15 +67,12 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *Command, b *graph.Block
 	if err != nil {
 		return err
 	}
-	defer r.timed(&r.report.Times.Fold).end()
-	if r.uncombined() {
-		err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, back)
-		r.resetBins()
-	} else {
-		if err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back); err == nil {
-			err = r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back)
-		}
+	if !r.uncombined() {
+		return r.fold(ctx, c, b, back)
 	}
+	defer r.timed(&r.report.Times.Fold).end()
+	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, back)
+	r.resetBins()
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}

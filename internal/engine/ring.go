@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// subSteps is how many parts of every owner's vertices go round a processor row at a time, half of them in either
+	// overlappedSubSteps is how many parts of every owner's vertices go round a processor row at a time, half of them in either
 	// direction (Nakao20, 3.5.3: n = 4).
-	subSteps = 4
+	overlappedSubSteps = 4
 	// ringGrain is how many words of rows a worker takes at a time.
 	ringGrain = 32
 )
@@ -36,17 +36,19 @@ func (r *runner[V, M]) ringBlocks(ctx context.Context, c *Command) error {
 		if err := r.turnRing(ctx, c, b, back); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		fold := r.timed(&r.report.Times.Fold)
-		err := r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
-		fold.end()
-		if err != nil {
-			return fmt.Errorf("fold: %w", err)
-		}
-		if err := r.foldIn(ctx, c, b, back); err != nil {
+		if err := r.fold(ctx, c, b, back); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// subSteps is how many parts of every owner's vertices go round: one, if nothing is to be under way while others search.
+func (o *Options) subSteps() int {
+	if o.Serial {
+		return 1
+	}
+	return overlappedSubSteps
 }
 
 // makeParts cuts the owned vertices into parts of about as many in-edges each.
@@ -67,8 +69,9 @@ func (r *runner[V, M]) makeParts() {
 		}
 		edges[w+1] += edges[w]
 	}
-	for k := range subSteps {
-		w, _ := slices.BinarySearch(edges, (edges[words]*k+subSteps-1)/subSteps)
+	parts := r.job.options.subSteps()
+	for k := range parts {
+		w, _ := slices.BinarySearch(edges, (edges[words]*k+parts-1)/parts)
 		g.borders = append(g.borders, min(w, words))
 	}
 	g.borders[0] = 0
@@ -78,31 +81,31 @@ func (r *runner[V, M]) makeParts() {
 // turnRing takes all parts of the processor row through this block.
 func (r *runner[V, M]) turnRing(ctx context.Context, c *Command, b *graph.Block, back bool) error {
 	g, column := &r.grids, r.part.Grid.Column(r.part.Index)
-	t := delivery.Token{Owner: r.part.Index}
-	for k := range subSteps {
+	t, parts := delivery.Token{Owner: r.part.Index}, r.job.options.subSteps()
+	for k := range parts {
 		t.Part, t.First, t.Open = k, g.borders[k], g.ownOpen(r.finished, r.inbox.Has.Words, k)
 		if err := r.searchOwn(&t); err != nil {
 			return err
 		}
-		if err := r.exchange.Pass(r.along(column, k), &t, c.Superstep, back); err != nil {
+		if err := r.exchange.Pass(ctx, r.along(column, k), &t, c.Superstep, back); err != nil {
 			return err
 		}
 	}
-	for range subSteps * len(b.Receivers.Line) {
+	for range parts * len(b.Receivers.Line) {
 		fold := r.timed(&r.report.Times.Fold)
 		from, err := r.exchange.Take(ctx, b.Receivers, &t, c.Superstep, back)
 		fold.end()
 		if err != nil {
 			return err
 		}
-		if t.Part >= subSteps || from != r.along(column, t.Part^1) {
+		if t.Part >= parts || from != r.along(column, t.Part^1) {
 			return fmt.Errorf("from partition %d: part %d of partition %d, which does not come from there", from, t.Part, t.Owner)
 		}
 		if err := r.searchGhosts(b, &t); err != nil {
 			return err
 		}
 		if next := r.along(column, t.Part); next != t.Owner {
-			if err := r.exchange.Pass(next, &t, c.Superstep, back); err != nil {
+			if err := r.exchange.Pass(ctx, next, &t, c.Superstep, back); err != nil {
 				return err
 			}
 		}

@@ -104,7 +104,7 @@ type counts struct {
 
 func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
 	r := &runner[V, M]{job: j, part: p, team: team, stop: &j.stop}
-	r.exchange = delivery.NewExchange[M](p, j.options.Encoding)
+	r.exchange = delivery.NewExchange[M](p, j.options.Encoding, j.options.Serial)
 	r.exchange.Tracing = j.options.Trace != nil
 	r.layout = p.Layout(j.direction)
 	switch p := r.part; j.direction {

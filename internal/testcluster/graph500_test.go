@@ -90,11 +90,22 @@ func TestGraph500(t *testing.T) {
 		for _, way := range []struct {
 			rows, columns uint32
 			delivery      string
-		}{{0, 0, ""}, {1, 3, "pull"}, {5, 1, "push"}, {2, 2, ""}, {3, 2, "whole"}} {
+			serial        bool
+		}{
+			{0, 0, "", false},
+			{1, 3, "pull", false},
+			{5, 1, "push", false},
+			{2, 2, "", false},
+			{3, 2, "whole", false},
+			{2, 3, "", true},
+			{3, 2, "push", true},
+			{4, 1, "pull", true},
+			{2, 2, "whole", true},
+		} {
 			together := searches{n: len(alone.all[0].parent)}
 			spoil := together.take
 			c.Spoil.Store(&spoil)
-			j := c.graph500(t, spec, &control.RunOptions{Delivery: way.delivery}, way.rows, way.columns)
+			j := c.graph500(t, spec, &control.RunOptions{Delivery: way.delivery, Serial: way.serial}, way.rows, way.columns)
 			j, words := c.watch(t, j.Id, nil)
 			if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued loading running 0 1") {
 				t.Fatalf("%d workers, %v: %v: %s; %s", workers, way, j.State.Word(), j.Reason, words)

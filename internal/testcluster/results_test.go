@@ -127,10 +127,11 @@ type way struct {
 	program, params           string // params: key=value, ...
 	delivery, encoding        string
 	uncombined, deterministic bool
+	serial                    bool
 }
 
 func (w *way) options() *control.RunOptions {
-	return &control.RunOptions{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic}
+	return &control.RunOptions{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic, Serial: w.serial}
 }
 
 func (w *way) values() map[string]string {
@@ -152,6 +153,9 @@ func (w *way) String() string {
 	}
 	if w.uncombined {
 		text += " uncombined"
+	}
+	if w.serial {
+		text += " serial"
 	}
 	if w.deterministic {
 		text += " deterministic"
@@ -181,7 +185,14 @@ func ways() []*way {
 		all = append(all, &way{program: "levels", params: "source=3", encoding: encoding})
 		all = append(all, &way{program: "pagerank", params: "iterations=4", encoding: encoding, delivery: "pull"})
 	}
+	for _, delivery := range []string{"naive", "mirrored", "pull"} {
+		for _, program := range []string{"levels", "sssp"} {
+			all = append(all, &way{program: program, params: "source=3", delivery: delivery, serial: true})
+		}
+	}
 	return append(all,
+		&way{program: "letters", serial: true},
+		&way{program: "pagerank", params: "iterations=6", deterministic: true, serial: true},
 		&way{program: "bfs", params: "source=3", deterministic: true},
 		&way{program: "census"},
 		&way{program: "census", deterministic: true},

@@ -69,6 +69,8 @@ type Endpoint interface {
 	Poll(kind Kind) (*Frame, error)
 	// Receive returns the next frame of an exchange, in whatever order partitions sent them.
 	Receive(ctx context.Context, kind Kind) (*Frame, error)
+	// Flush waits until the frames sent are written: as far as this side goes, they have left.
+	Flush(ctx context.Context) error
 	// Release gives back a frame that was received, before the superstep ends, so that its buffers can take another.
 	Release(f *Frame)
 	// End ends a superstep: when it returns the buffers of all frames sent are the sender's again, and those received are
@@ -180,6 +182,9 @@ func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
 		}
 	}
 }
+
+// Flush has nothing to wait for: frames are where they go.
+func (b *box) Flush(context.Context) error { return nil }
 
 // Release has nothing to do: the frame is the sender's.
 func (b *box) Release(*Frame) {}

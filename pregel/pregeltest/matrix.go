@@ -76,6 +76,9 @@ func (w way) String() string {
 	if w.o.Uncombined {
 		s += ", Uncombined: true"
 	}
+	if w.o.Serial {
+		s += ", Serial: true"
+	}
 	if w.o.Deterministic {
 		s += ", Deterministic: true"
 	}
@@ -94,7 +97,7 @@ func ways() []way {
 				if threads == 3 && delivery == superstep.Naive || threads == 1 && delivery == superstep.Mirrored {
 					continue // the other will do
 				}
-				o := superstep.Options{Threads: threads, Delivery: delivery, Encoding: encodings[(i+partitions+threads/2+3)%4]}
+				o := superstep.Options{Threads: threads, Delivery: delivery, Encoding: encodings[(i+partitions+threads/2+3)%4], Serial: partitions == 3}
 				all = append(all, way{grid, o})
 			}
 		}
@@ -105,7 +108,7 @@ func ways() []way {
 	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
 	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 		for j, delivery := range deliveries {
-			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery, Encoding: encodings[(2*i+j)%4]}})
+			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery, Encoding: encodings[(2*i+j)%4], Serial: i == 1}})
 		}
 		all = append(all, way{grid, superstep.Options{Threads: 2, Uncombined: true}}, way{grid, superstep.Options{Deterministic: true}})
 	}

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -225,5 +226,43 @@ func TestSessionsFollowEachOtherOnTheSameConnections(t *testing.T) {
 		if len(m.sessions) != 0 || len(m.outs) != 2 || len(m.ins) != 2 {
 			t.Errorf("%d sessions, %d and %d connections", len(m.sessions), len(m.outs), len(m.ins))
 		}
+	}
+}
+
+// TestFlushWaitsForTheWriter: what was sent before Flush returned is the sender's again, in the middle of a superstep.
+func TestFlushWaitsForTheWriter(t *testing.T) {
+	meshes, peers := cluster(t, 2, nil)
+	sessions := openAll(t, meshes, 7, 1, dealt(peers, 2), nil)
+	from, to := sessions[0].Port(0), sessions[1].Port(1)
+	raw, want := make([]byte, 4<<20), make([]byte, 4<<20)
+	for i := range 8 {
+		pattern(raw, 0, 1, i, transport.Fold)
+		f := &transport.Frame{From: 0, To: 1, Kind: transport.Fold, Count: len(raw) / 8, Raw: raw}
+		if err := from.Send(f); err != nil {
+			t.Fatal(err)
+		}
+		received := make(chan *transport.Frame, 1)
+		go func() {
+			in, err := to.Receive(t.Context(), transport.Fold)
+			if err != nil {
+				t.Error(err)
+			}
+			received <- in
+		}()
+		if err := from.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clear(raw)
+		in := <-received
+		if pattern(want, 0, 1, i, transport.Fold); in == nil || !bytes.Equal(in.Raw, want) {
+			t.Fatalf("frame %d is not what was sent", i)
+		}
+		to.Release(in)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	sessions[0].Close()
+	if err := from.Flush(ctx); err == nil {
+		t.Error("flushed though the session is closed")
 	}
 }

@@ -233,6 +233,9 @@ func (p *Port) drain(ctx context.Context, most int) error {
 	}
 }
 
+// Flush waits until all frames of this partition were written.
+func (p *Port) Flush(ctx context.Context) error { return p.drain(ctx, 0) }
+
 // wants reports whether a superstep is not over.
 func (p *Port) wants(superstep uint32) bool {
 	p.mu.Lock()

@@ -1,0 +1,106 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// trade is an exchange with a line of partitions: send sends each of them a frame, and take takes in one from each, which
+// is given back then.
+//
+// Overlapped, as it is by default, all are sent before any is waited for, and taken in the order in which they come: while
+// one is made or taken in, others are under way (Ueno11, 4.2; Nakao20, 3.5.3). Serial, it goes in rounds, like a loop over
+// MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
+// waits for a frame, and takes it in before the next round. Some may be ahead of others, so the frame may be of a later
+// round; who is in the earliest round of all has been sent as many frames as it waits for, so somebody can go on always.
+func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
+	for _, q := range line {
+		if err := send(q); err != nil {
+			return err
+		}
+		if !x.serial {
+			continue
+		}
+		if err := x.flush(ctx); err != nil {
+			return err
+		}
+		if err := x.taken(ctx, kind, line, superstep, take); err != nil {
+			return err
+		}
+	}
+	if x.serial {
+		return nil
+	}
+	for range line {
+		if err := x.taken(ctx, kind, line, superstep, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken receives a frame, takes it in and gives it back.
+func (x *Exchange[M]) taken(ctx context.Context, kind transport.Kind, line []int, superstep int, take func(in *transport.Frame) error) error {
+	in, err := x.receive(ctx, kind, line, superstep)
+	if err != nil {
+		return err
+	}
+	if err := take(in); err != nil {
+		return err
+	}
+	x.end.Release(in)
+	return nil
+}
+
+// flush waits until what was sent is written.
+func (x *Exchange[M]) flush(ctx context.Context) error {
+	start := time.Now()
+	<-x.gate
+	err := x.end.Flush(ctx)
+	x.gate <- struct{}{}
+	x.Waited += time.Since(start)
+	return err
+}
+
+// receive returns the next frame of an exchange with a line of partitions.
+func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
+	in, err := x.end.Poll(kind)
+	if in == nil && err == nil {
+		start := time.Now()
+		<-x.gate
+		in, err = x.end.Receive(ctx, kind)
+		x.gate <- struct{}{}
+		x.Waited += time.Since(start)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !x.among(line, in.From) {
+		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
+	}
+	if in.Superstep != superstep || in.To != x.part.Index {
+		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
+	}
+	return in, nil
+}
+
+// among reports whether a partition is of a line.
+func (x *Exchange[M]) among(line []int, q int) bool {
+	if len(line) == 0 || q < 0 || q >= x.part.Of {
+		return false
+	}
+	if x.line != &line[0] { // the same few lines every superstep
+		x.line = &line[0]
+		if x.inLine == nil {
+			x.inLine = make([]bool, x.part.Of)
+		}
+		clear(x.inLine)
+		for _, p := range line {
+			x.inLine[p] = true
+		}
+	}
+	return x.inLine[q]
+}

@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// ablationGrids are every grid from 1 x 1 to 4 x 4, and longer ones.
+func ablationGrids() []graph.Grid {
+	all := []graph.Grid{{Rows: 1, Columns: 7}, {Rows: 7, Columns: 1}, {Rows: 5, Columns: 2}, {Rows: 2, Columns: 6}}
+	for rows := 1; rows <= 4; rows++ {
+		for columns := 1; columns <= 4; columns++ {
+			all = append(all, graph.Grid{Rows: rows, Columns: columns})
+		}
+	}
+	return all
+}
+
+// ablation is a random graph in a random grid with every switch that the papers compare set at random.
+type ablation struct {
+	shape
+	setting
+	inputOrder bool
+}
+
+func newAblation(rng *rand.Rand) ablation {
+	grids := ablationGrids()
+	a := ablation{inputOrder: rng.IntN(4) == 0}
+	a.grid = grids[rng.IntN(len(grids))]
+	a.parts, a.threads = a.grid.Partitions(), 1+rng.IntN(2*a.grid.Partitions())
+	a.o = engine.Options{Encoding: delivery.Encoding(rng.IntN(4)), Serial: rng.IntN(2) == 0}
+	choices := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseWhole}
+	if a.grid.Flat() {
+		choices = append(choices, delivery.ChooseNaive, delivery.ChooseMirrored)
+		a.o.Deterministic = rng.IntN(4) == 0
+	}
+	if a.o.Delivery = choices[rng.IntN(len(choices))]; a.o.Deterministic && !a.o.Delivery.Allows(delivery.Pull) {
+		a.o.Delivery = delivery.ChooseAuto
+	}
+	a.o.Uncombined = rng.IntN(4) == 0 && a.o.Delivery.Allows(delivery.Naive) && !a.o.Deterministic
+
+	a.n, a.directed = 1+rng.IntN(400), rng.IntN(2) == 0
+	skewed := rng.IntN(2) == 0
+	for range rng.IntN(8 * a.n) {
+		u, v := rng.IntN(a.n), rng.IntN(a.n)
+		if skewed {
+			v = rng.IntN(v + 1)
+		}
+		a.tuples = append(a.tuples, [2]uint64{uint64(u), uint64(v)})
+		a.weights = append(a.weights, float64(rng.IntN(64))/64)
+	}
+	return a
+}
+
+// run runs programs, and compares what they find with what their sequential twins do.
+func (a ablation) run(t *testing.T, where string, source int) {
+	t.Helper()
+	a.name = fmt.Sprintf("%s: %d vertices, %d tuples, directed %t, input's order %t", where, a.n, len(a.tuples), a.directed, a.inputOrder)
+	out, weights := a.adjacency()
+	level, dist := levels(out, source), distances(out, weights, source)
+	in := &edges.Input{Name: a.name, Edges: edges.Pack(uint64(a.n), a.tuples, a.weights), Vertices: a.n, Directed: a.directed}
+	g, err := graph.Build(t.Context(), in, graph.Options{Partitions: a.parts, Grid: a.grid, Weights: edges.Float64, InputOrder: a.inputOrder})
+	check(t, err)
+	defer g.Close()
+	id, _ := g.Find(uint64(source))
+
+	found, _ := run(t, g, algorithms.BFSLevels{Source: id}, a.setting)
+	distance, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, a.setting)
+	for v := range level {
+		if found[v] != level[v] || distance[v] != dist[v] {
+			t.Fatalf("%s, %v: vertex %d has level %d and distance %g, want %d and %g", a.name, a.setting, v, found[v], distance[v], level[v], dist[v])
+		}
+	}
+	parents, _ := run(t, g, algorithms.BFS{Source: id}, a.setting)
+	checkTree(t, a.shape, a.setting, g.Order, out, level, parents)
+	ring := a.setting
+	if ring.o.Deterministic, ring.o.Uncombined, ring.o.Delivery = false, false, delivery.ChooseRing; !a.grid.Flat() {
+		parents, _ = run(t, g, algorithms.BFS{Source: id}, ring)
+		checkTree(t, a.shape, ring, g.Order, out, level, parents)
+	}
+	rank, _ := run(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 4}, a.setting)
+	for v, want := range ranking(out, 4) {
+		if math.Abs(rank[v]-want) > 1e-12 {
+			t.Fatalf("%s, %v: rank of %d is %g, want %g", a.name, a.setting, v, rank[v], want)
+		}
+	}
+}
+
+// TestAblationsAgainstTwins runs programs with random switches in every grid.
+func TestAblationsAgainstTwins(t *testing.T) {
+	rounds := uint64(120)
+	if raced {
+		rounds = 20
+	}
+	for seed := range rounds {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		a := newAblation(rng)
+		if grids := ablationGrids(); seed < uint64(len(grids)) && a.grid.Flat() == grids[seed].Flat() {
+			a.grid, a.parts = grids[seed], grids[seed].Partitions()
+		}
+		a.run(t, fmt.Sprintf("seed %d", seed), rng.IntN(a.n))
+	}
+}
+
+// FuzzAblations is TestAblationsAgainstTwins from any seed: go test -fuzz Ablations ./internal/engine
+func FuzzAblations(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		a := newAblation(rng)
+		a.run(t, fmt.Sprintf("seed %d", seed), rng.IntN(a.n))
+	})
+}
