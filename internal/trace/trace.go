@@ -43,7 +43,7 @@ type Record struct {
 	Reason    string             `json:"reason"`
 
 	// Of the process that has the partition: its resident memory in bytes after the superstep, measured twice a second at
-	// most, and the seconds that the garbage collector stopped it for since the last superstep's end.
+	// most, and the seconds that the garbage collector stopped it for since it was last asked, once a millisecond at most.
 	Memory  int64   `json:"memory,omitempty"`
 	GCPause float64 `json:"gc_pause"`
 
