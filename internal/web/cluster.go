@@ -19,6 +19,8 @@ type Master interface {
 	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
 	SubmitJob(context.Context, *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error)
 	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
+	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
+	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
 	Result(id string, offset uint64, each func(data []byte) error) error
 }
 

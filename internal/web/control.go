@@ -22,6 +22,9 @@ type Control interface {
 	Submit(ctx context.Context, s *Submission) (id string, err error)
 	// Cancel tells a job to end. One that has ended stays as it is.
 	Cancel(ctx context.Context, id, reason string) error
+	// LoadGraph puts a graph into the catalog, and need not wait until it is loaded; DropGraph takes one out.
+	LoadGraph(ctx context.Context, l *Loading) error
+	DropGraph(ctx context.Context, name string) error
 	// Result passes on the lines that a job computed.
 	Result(id string, each func(data []byte) error) error
 }

@@ -22,6 +22,9 @@ type fakeMaster struct {
 	store     *history.Store
 	specs     []*control.JobSpec
 	cancelled []string
+	loads     []*control.LoadGraphRequest
+	dropped   []string
+	endless   bool // loads do not end
 	lines     []string
 	err       error
 }
@@ -50,6 +53,26 @@ func (m *fakeMaster) SubmitJob(_ context.Context, r *connect.Request[control.Sub
 func (m *fakeMaster) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
 	m.cancelled = append(m.cancelled, r.Msg.Id+" "+r.Msg.Reason)
 	return connect.NewResponse(&control.Job{}), m.err
+}
+
+func (m *fakeMaster) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	m.loads = append(m.loads, r.Msg)
+	if m.endless {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return connect.NewResponse(&control.Graph{}), nil
+}
+
+func (m *fakeMaster) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	m.dropped = append(m.dropped, r.Msg.Name)
+	return connect.NewResponse(&control.Graph{}), nil
 }
 
 func (m *fakeMaster) Result(_ string, _ uint64, each func([]byte) error) error {
@@ -143,9 +166,16 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		if w := ask(s, "POST", "/api/v1/jobs/m-1/cancel", post(c.body, c.edit)); w.Code < 400 {
 			t.Errorf("%s: cancel has status %d", name, w.Code)
 		}
+		load := strings.Replace(c.body, `"program": "bfs"`, `"name": "web"`, 1)
+		if w := ask(s, "POST", "/api/v1/graphs", post(load, c.edit)); w.Code < 400 {
+			t.Errorf("%s: a load has status %d", name, w.Code)
+		}
+		if w := ask(s, "POST", "/api/v1/graphs/web/drop", post(c.body, c.edit)); w.Code < 400 {
+			t.Errorf("%s: dropping has status %d", name, w.Code)
+		}
 	}
-	if len(m.specs)+len(m.cancelled) != 0 {
-		t.Errorf("submitted %v, cancelled %v", m.specs, m.cancelled)
+	if len(m.specs)+len(m.cancelled)+len(m.loads)+len(m.dropped) != 0 {
+		t.Errorf("submitted %v, cancelled %v, loaded %v, dropped %v", m.specs, m.cancelled, m.loads, m.dropped)
 	}
 	// The same origin is no other, in a session without the token itself.
 	w := ask(s, "POST", "/api/v1/session", post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))
