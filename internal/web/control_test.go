@@ -116,6 +116,14 @@ func TestSubmission(t *testing.T) {
 			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, Trace: true},
 			Source: &control.GraphSource{Input: "/data/a.el", Directed: &yes, DropLoops: true, Duplicates: "min"},
 		}},
+		{`{"graph500": {"scale": 12, "sssp": true}, "grid": "2x2"}`, &control.JobSpec{
+			Program: control.Graph500Program, Rows: 2, Columns: 2, Options: &control.RunOptions{Trace: true},
+			Graph500: &control.Graph500{Scale: 12, EdgeFactor: 16, Roots: 64, Seed1: 2, Seed2: 3, Sssp: true, Validate: true},
+		}},
+		{`{"graph500": {"scale": 12, "edge_factor": 8, "roots": 3, "seed1": 5, "seed2": 6, "no_validate": true}}`, &control.JobSpec{
+			Program: control.Graph500Program, Options: &control.RunOptions{Trace: true},
+			Graph500: &control.Graph500{Scale: 12, EdgeFactor: 8, Roots: 3, Seed1: 5, Seed2: 6},
+		}},
 	} {
 		m.specs = nil
 		w := ask(s, "POST", "/api/v1/jobs", post(c.body, nil))
@@ -157,6 +165,8 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		"a path from where":   {`{"program": "bfs", "graph": "web.el"}`, nil, 400, "the whole path of a file"},
 		"loops":               {`{"program": "bfs", "graph": "/a", "self_loops": "eat"}`, nil, 400, "expected keep or drop"},
 		"a grid":              {`{"program": "bfs", "graph": "/a", "grid": "2y2"}`, nil, 400, "grid: "},
+		"a graph of Graph500": {`{"graph500": {"scale": 9}, "graph": "/a"}`, nil, 400, "its own graph"},
+		"a grid of Graph500":  {`{"graph500": {"scale": 9}, "grid": "2y2"}`, nil, 400, "grid: "},
 		"a grid of a catalog": {`{"program": "bfs", "graph": "catalog:a", "grid": "2x2"}`, nil, 400, "leave out"},
 	} {
 		w := ask(s, "POST", "/api/v1/jobs", post(c.body, c.edit))
