@@ -24,7 +24,9 @@ type Exchange[M any] struct {
 	serial   bool
 	raw      bool         // messages hold no pointers
 	size     int          // of a message, in bytes
-	peers    [2][]peer[M] // of expand and fold, and of those back
+	line     *int         // the first partition of the line that inLine is of
+	inLine   []bool       // by partition
+	peers    [2][]peer[M] // of expand and fold, and of those back; these and the next two are made when they are needed
 	finished [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
@@ -60,10 +62,6 @@ type peer[M any] struct {
 // connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
-	for _, peers := range []*[]peer[M]{&x.peers[0], &x.peers[1], &x.finished[0], &x.finished[1]} {
-		*peers = make([]peer[M], p.Of)
-	}
-	x.sends = make([]peer[M], p.Of)
 	return x
 }
 
@@ -108,9 +106,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 	if len(s.Line) == 0 {
 		return true, nil
 	}
-	kind, peers := transport.Expand, x.peers[0]
+	kind, peers := transport.Expand, x.buffers(&x.peers[0])
 	if back {
-		kind, peers = transport.ExpandBack, x.peers[1]
+		kind, peers = transport.ExpandBack, x.buffers(&x.peers[1])
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
@@ -147,6 +145,14 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 		return nil
 	})
 	return full, err
+}
+
+// buffers returns those of all partitions of one kind: a run uses few of the kinds, and many partitions make many.
+func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
+	if *peers == nil {
+		*peers = make([]peer[M], x.part.Of)
+	}
+	return *peers
 }
 
 // Fold sends the partial results for ghosts in an inbox over destination slots to their owners, takes them out of the
@@ -209,9 +215,9 @@ func (x *Exchange[M]) foldIn(s *graph.Side, k pregel.Kernel[M], inbox *pregel.In
 // folding returns the kind of a fold's frames, and their buffers.
 func (x *Exchange[M]) folding(back bool) (transport.Kind, []peer[M]) {
 	if back {
-		return transport.FoldBack, x.peers[1]
+		return transport.FoldBack, x.buffers(&x.peers[1])
 	}
-	return transport.Fold, x.peers[0]
+	return transport.Fold, x.buffers(&x.peers[0])
 }
 
 // values puts a peer's messages into its frame.
