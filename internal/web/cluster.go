@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -19,6 +20,8 @@ type Master interface {
 	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
 	SubmitJob(context.Context, *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error)
 	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
+	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
+	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
 	Result(id string, offset uint64, each func(data []byte) error) error
 }
 
@@ -112,6 +115,16 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 			Delivery: s.Delivery, Encoding: s.Encoding, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Trace: true,
 		},
 	}
+	if b := s.Graph500; b != nil {
+		if s.Program+s.Graph+s.Format+s.Duplicates+s.SelfLoops != "" || len(s.Parameters) > 0 || s.Directed != nil || s.UnitWeights || s.KeepResult || s.MaxSupersteps > 0 {
+			return nil, invalid("graph500: it makes its own graph; leave out all but grid, delivery, encoding, deterministic and key")
+		}
+		spec.Program, spec.Graph500 = control.Graph500Program, &control.Graph500{
+			Scale: b.Scale, EdgeFactor: cmp.Or(b.EdgeFactor, 16), Roots: cmp.Or(b.Roots, 64), Seed1: cmp.Or(b.Seed1, 2), Seed2: cmp.Or(b.Seed2, 3),
+			Sssp: b.SSSP, Validate: !b.NoValidate,
+		}
+		return spec, s.cut(spec)
+	}
 	if name, ok := strings.CutPrefix(s.Graph, catalogPrefix); ok {
 		spec.Graph = name
 		if s.Format+s.Duplicates+s.SelfLoops+s.Grid != "" || s.Directed != nil || s.UnitWeights {
@@ -129,14 +142,20 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 	spec.Source = &control.GraphSource{
 		Input: s.Graph, Format: s.Format, Directed: s.Directed, Duplicates: s.Duplicates, DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights,
 	}
-	if s.Grid != "" {
-		g, err := graph.ParseGrid(s.Grid)
-		if err != nil {
-			return nil, invalid("grid: %v", err)
-		}
-		spec.Rows, spec.Columns = uint32(g.Rows), uint32(g.Columns)
+	return spec, s.cut(spec)
+}
+
+// cut says into which grid of partitions the job's graph is cut.
+func (s *Submission) cut(spec *control.JobSpec) error {
+	if s.Grid == "" {
+		return nil
 	}
-	return spec, nil
+	g, err := graph.ParseGrid(s.Grid)
+	if err != nil {
+		return invalid("grid: %v", err)
+	}
+	spec.Rows, spec.Columns = uint32(g.Rows), uint32(g.Columns)
+	return nil
 }
 
 func invalid(format string, args ...any) error {

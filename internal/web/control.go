@@ -22,6 +22,9 @@ type Control interface {
 	Submit(ctx context.Context, s *Submission) (id string, err error)
 	// Cancel tells a job to end. One that has ended stays as it is.
 	Cancel(ctx context.Context, id, reason string) error
+	// LoadGraph puts a graph into the catalog, and need not wait until it is loaded; DropGraph takes one out.
+	LoadGraph(ctx context.Context, l *Loading) error
+	DropGraph(ctx context.Context, name string) error
 	// Result passes on the lines that a job computed.
 	Result(id string, each func(data []byte) error) error
 }
@@ -44,8 +47,21 @@ type Submission struct {
 	Deterministic bool   `json:"deterministic"`
 	MaxSupersteps uint32 `json:"max_supersteps"`
 	KeepResult    bool   `json:"keep_result"`
+	// Graph500 asks for the benchmark, which has no program, parameters or graph.
+	Graph500 *Benchmark `json:"graph500"`
 	// Key names the call: one that is made again finds the job it made.
 	Key string `json:"key"`
+}
+
+// Benchmark is Graph500 as it is asked for. What is 0 is as on the command line.
+type Benchmark struct {
+	Scale      uint32 `json:"scale"`
+	EdgeFactor uint32 `json:"edge_factor"`
+	Roots      uint32 `json:"roots"`
+	Seed1      uint64 `json:"seed1"`
+	Seed2      uint64 `json:"seed2"`
+	SSSP       bool   `json:"sssp"`
+	NoValidate bool   `json:"no_validate"`
 }
 
 // bodyTimeout is how long a request may take to be read.

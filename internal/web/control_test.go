@@ -22,6 +22,9 @@ type fakeMaster struct {
 	store     *history.Store
 	specs     []*control.JobSpec
 	cancelled []string
+	loads     []*control.LoadGraphRequest
+	dropped   []string
+	endless   bool // loads do not end
 	lines     []string
 	err       error
 }
@@ -50,6 +53,26 @@ func (m *fakeMaster) SubmitJob(_ context.Context, r *connect.Request[control.Sub
 func (m *fakeMaster) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
 	m.cancelled = append(m.cancelled, r.Msg.Id+" "+r.Msg.Reason)
 	return connect.NewResponse(&control.Job{}), m.err
+}
+
+func (m *fakeMaster) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	m.loads = append(m.loads, r.Msg)
+	if m.endless {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return connect.NewResponse(&control.Graph{}), nil
+}
+
+func (m *fakeMaster) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	m.dropped = append(m.dropped, r.Msg.Name)
+	return connect.NewResponse(&control.Graph{}), nil
 }
 
 func (m *fakeMaster) Result(_ string, _ uint64, each func([]byte) error) error {
@@ -93,6 +116,14 @@ func TestSubmission(t *testing.T) {
 			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, Trace: true},
 			Source: &control.GraphSource{Input: "/data/a.el", Directed: &yes, DropLoops: true, Duplicates: "min"},
 		}},
+		{`{"graph500": {"scale": 12, "sssp": true}, "grid": "2x2"}`, &control.JobSpec{
+			Program: control.Graph500Program, Rows: 2, Columns: 2, Options: &control.RunOptions{Trace: true},
+			Graph500: &control.Graph500{Scale: 12, EdgeFactor: 16, Roots: 64, Seed1: 2, Seed2: 3, Sssp: true, Validate: true},
+		}},
+		{`{"graph500": {"scale": 12, "edge_factor": 8, "roots": 3, "seed1": 5, "seed2": 6, "no_validate": true}}`, &control.JobSpec{
+			Program: control.Graph500Program, Options: &control.RunOptions{Trace: true},
+			Graph500: &control.Graph500{Scale: 12, EdgeFactor: 8, Roots: 3, Seed1: 5, Seed2: 6},
+		}},
 	} {
 		m.specs = nil
 		w := ask(s, "POST", "/api/v1/jobs", post(c.body, nil))
@@ -134,6 +165,8 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		"a path from where":   {`{"program": "bfs", "graph": "web.el"}`, nil, 400, "the whole path of a file"},
 		"loops":               {`{"program": "bfs", "graph": "/a", "self_loops": "eat"}`, nil, 400, "expected keep or drop"},
 		"a grid":              {`{"program": "bfs", "graph": "/a", "grid": "2y2"}`, nil, 400, "grid: "},
+		"a graph of Graph500": {`{"graph500": {"scale": 9}, "graph": "/a"}`, nil, 400, "its own graph"},
+		"a grid of Graph500":  {`{"graph500": {"scale": 9}, "grid": "2y2"}`, nil, 400, "grid: "},
 		"a grid of a catalog": {`{"program": "bfs", "graph": "catalog:a", "grid": "2x2"}`, nil, 400, "leave out"},
 	} {
 		w := ask(s, "POST", "/api/v1/jobs", post(c.body, c.edit))
@@ -143,9 +176,16 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		if w := ask(s, "POST", "/api/v1/jobs/m-1/cancel", post(c.body, c.edit)); w.Code < 400 {
 			t.Errorf("%s: cancel has status %d", name, w.Code)
 		}
+		load := strings.Replace(c.body, `"program": "bfs"`, `"name": "web"`, 1)
+		if w := ask(s, "POST", "/api/v1/graphs", post(load, c.edit)); w.Code < 400 {
+			t.Errorf("%s: a load has status %d", name, w.Code)
+		}
+		if w := ask(s, "POST", "/api/v1/graphs/web/drop", post(c.body, c.edit)); w.Code < 400 {
+			t.Errorf("%s: dropping has status %d", name, w.Code)
+		}
 	}
-	if len(m.specs)+len(m.cancelled) != 0 {
-		t.Errorf("submitted %v, cancelled %v", m.specs, m.cancelled)
+	if len(m.specs)+len(m.cancelled)+len(m.loads)+len(m.dropped) != 0 {
+		t.Errorf("submitted %v, cancelled %v, loaded %v, dropped %v", m.specs, m.cancelled, m.loads, m.dropped)
 	}
 	// The same origin is no other, in a session without the token itself.
 	w := ask(s, "POST", "/api/v1/session", post(`{"token": "`+secret+`"}`, func(r *http.Request) { r.Header.Del("Authorization") }))

@@ -85,7 +85,7 @@ type Options struct {
 	Refused func()
 	// Metrics, if not nil, is served at /metrics, to those who know the token.
 	Metrics http.Handler
-	// Control, if not nil, lets jobs be submitted and cancelled.
+	// Control, if not nil, lets jobs be submitted and cancelled, and graphs loaded and dropped.
 	Control Control
 	// Closing is closed when readers of events shall go.
 	Closing <-chan struct{}
@@ -133,6 +133,8 @@ func (s *Site) routes() {
 		})
 	}
 	if s.options.Control != nil {
+		s.mux.HandleFunc("POST /api/v1/graphs", s.loadGraph)
+		s.mux.HandleFunc("POST /api/v1/graphs/{graph}/drop", s.dropGraph)
 		s.mux.HandleFunc("POST /api/v1/jobs", s.submit)
 		s.mux.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
 		s.mux.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Loading is a graph as it is asked for under a name of the catalog. What is left out is as on the command line.
+type Loading struct {
+	Name string `json:"name"`
+	// Graph is a generator, or the path of a file that the workers see.
+	Graph       string `json:"graph"`
+	Format      string `json:"format"`
+	Directed    *bool  `json:"directed"`
+	Duplicates  string `json:"duplicates"`
+	SelfLoops   string `json:"self_loops"`
+	UnitWeights bool   `json:"unit_weights"`
+	Grid        string `json:"grid"`
+}
+
+// loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at once. The load goes on.
+const loadPatience = time.Second
+
+// LoadGraph loads a graph into the catalog.
+func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
+	if strings.HasPrefix(l.Graph, catalogPrefix) {
+		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Graph)
+	}
+	spec, err := (&Submission{
+		Graph: l.Graph, Format: l.Format, Directed: l.Directed, Duplicates: l.Duplicates, SelfLoops: l.SelfLoops, UnitWeights: l.UnitWeights, Grid: l.Grid,
+	}).spec()
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	_, err = c.master.LoadGraph(waiting, connect.NewRequest(&control.LoadGraphRequest{Name: l.Name, Source: spec.Source, Rows: spec.Rows, Columns: spec.Columns}))
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// DropGraph drops a graph of the catalog.
+func (c *Cluster) DropGraph(ctx context.Context, name string) error {
+	_, err := c.master.DropGraph(ctx, connect.NewRequest(&control.DropGraphRequest{Name: name}))
+	return err
+}
+
+func (s *Site) loadGraph(w http.ResponseWriter, r *http.Request) {
+	var asked Loading
+	err := body(w, r, maxBody, &asked, `a graph, such as {"name": "k14", "graph": "kronecker:scale=14"}`)
+	if err == nil {
+		err = s.options.Control.LoadGraph(r.Context(), &asked)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	all := s.source.Graphs()
+	i := slices.IndexFunc(all, func(g Graph) bool { return g.Name == asked.Name })
+	if i < 0 {
+		fail(w, &refusal{http.StatusConflict, "the graph was dropped again"})
+		return
+	}
+	reply(w, r, http.StatusAccepted, all[i])
+}
+
+func (s *Site) dropGraph(w http.ResponseWriter, r *http.Request) {
+	var asked struct{}
+	err := body(w, r, maxBody, &asked, `{}`)
+	if err == nil {
+		err = s.options.Control.DropGraph(r.Context(), r.PathValue("graph"))
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
