@@ -24,10 +24,10 @@ type Exchange[M any] struct {
 	serial   bool
 	raw      bool         // messages hold no pointers
 	size     int          // of a message, in bytes
-	peers    [2][]peer[M] // of expand and fold, and of those back
-	finished [2][]peer[M]
-	sends    []peer[M]
-	words    []uint64 // a fold column's presence
+	peers    [2][]peer[M] // of expand and fold, and of those back; by place
+	finished [2][]peer[M] // too
+	sends    []peer[M]    // too
+	words    []uint64     // a fold column's presence
 	to       []uint32
 	messages []M
 	packed   pregel.Packed // a column that came
@@ -60,11 +60,27 @@ type peer[M any] struct {
 // connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
-	for _, peers := range []*[]peer[M]{&x.peers[0], &x.peers[1], &x.finished[0], &x.finished[1]} {
-		*peers = make([]peer[M], p.Of)
+	places := p.Of
+	if !p.Grid.Flat() {
+		places = p.Grid.Rows + p.Grid.Columns
 	}
-	x.sends = make([]peer[M], p.Of)
+	for _, peers := range []*[]peer[M]{&x.peers[0], &x.peers[1], &x.finished[0], &x.finished[1], &x.sends} {
+		*peers = make([]peer[M], places)
+	}
 	return x
+}
+
+// place is where the buffers of a partition are with which this one speaks, or of itself: in a grid that is not flat there
+// are few of them, and with thousands of partitions buffers for all would fill the memory.
+func (x *Exchange[M]) place(q int) int {
+	switch g := x.part.Grid; {
+	case g.Flat():
+		return q
+	case g.Column(q) == g.Column(x.part.Index):
+		return g.Row(q)
+	default:
+		return g.Rows + g.Column(q)
+	}
 }
 
 // Connect gives the exchange its transport, and the gate whose token the partition holds while it works: it is given
@@ -114,7 +130,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to := &peers[q]
+		to := &peers[x.place(q)]
 		e, count, presence := to.presence.Encode(f, s.Peers[q], x.force)
 		to.packed.N = count
 		if count > 0 {
@@ -181,7 +197,7 @@ func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel
 
 func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *pregel.Inbox[M], superstep int, back bool) error {
 	kind, peers := x.folding(back)
-	to, group := &peers[q], s.Groups[q]
+	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
 	words := inbox.Has.Words[lo:hi]
 	e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
