@@ -4,7 +4,6 @@ package algorithms
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
@@ -40,10 +39,7 @@ func (BFS) Compute(v *pregel.Vertex[ID, ID], parent ID) {
 
 // ComputeBlock is Compute for 64 vertices at once.
 func (BFS) ComputeBlock(b *pregel.Block[ID, ID]) {
-	for run := b.Run; run != 0; run &= run - 1 {
-		i := bits.TrailingZeros64(run) & 63
-		b.Values[i] = b.In[i]
-	}
+	pregel.Take(b.Values, b.In, b.Run)
 	b.Sent |= b.Run
 	b.Finish |= b.Run
 }

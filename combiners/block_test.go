@@ -107,6 +107,17 @@ func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) pregel.Lists {
 		l.Starts = append(l.Starts, uint32(len(l.Adj)))
 	}
 	l.Rank[words] = uint32(len(l.Starts) - 1)
+	l.Same = make([]uint32, words)
+	for w := range l.Same {
+		lengths := map[uint32]bool{}
+		for r := l.Rank[w]; r < l.Rank[w+1]; r++ {
+			l.Same[w] = l.Starts[r+1] - l.Starts[r]
+			lengths[l.Same[w]] = true
+		}
+		if len(lengths) > 1 {
+			l.Same[w] = 0
+		}
+	}
 	return l
 }
 

@@ -57,60 +57,35 @@ func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 	return -1
 }
 
-// Pull finds for each vertex the first in-neighbour that sent (Nakao20, fig. 1, line 28). The lists begin with the
-// neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for the whole word
-// before any list is opened: most walks end there.
+// Pull finds for each vertex the first in-neighbour that sent.
 func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
 	if k.least && need&found != 0 {
 		return k.pullLeast(p, w, need, found, in)
 	}
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows &^ found
-	present, hit := p.Present, uint64(0)
-	walked := bits.OnesCount64(need)
-	if rows == ^uint64(0) {
-		first := (*[64]uint32)(p.Heads[base:])
-		for m := need; m != 0; m &= m - 1 {
-			i := uint(bits.TrailingZeros64(m)) & 63
-			s := first[i]
-			hit |= present[s>>6] >> (s & 63) & 1 << i
+	var slots [64]uint32
+	hit, walked := find(p, w, need&^found, &slots)
+	switch {
+	case k.ids.Stride != 1:
+		k.name(hit, &slots, in)
+	case found == 0 && bits.OnesCount64(hit) > dense:
+		for i, s := range slots { // with one partition a slot is its vertex's id
 			in[i] = pregel.VertexID(s)
 		}
-	} else {
-		for m := need; m != 0; m &= m - 1 {
-			i := uint(bits.TrailingZeros64(m)) & 63
-			s := p.Heads[base+uint32(bits.OnesCount64(rows&(1<<i-1)))]
-			hit |= present[s>>6] >> (s & 63) & 1 << i
-			in[i] = pregel.VertexID(s)
+	default:
+		for m := hit; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros64(m) & 63
+			in[i] = pregel.VertexID(slots[i])
 		}
-	}
-	for m := need &^ hit; m != 0; m &= m - 1 {
-		i := uint(bits.TrailingZeros64(m)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r]+1, p.Starts[r+1]
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		for j, s := range list {
-			if present[s>>6]>>(s&63)&1 != 0 {
-				in[i] = pregel.VertexID(s)
-				hit |= 1 << i
-				walked -= len(list) - 1 - j
-				break
-			}
-		}
-	}
-	if k.ids.Stride != 1 { // with one partition a slot is its vertex's id
-		k.name(hit, in)
 	}
 	return found | hit, walked
 }
 
-// name puts vertices in the place of their slots.
-func (k *senderKernel) name(hit uint64, in *[64]pregel.VertexID) {
+// name puts the vertices in that slots stand for.
+func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]pregel.VertexID) {
 	bases, stride := k.ids.Bases, k.ids.Stride
 	for m := hit; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
-		s := uint32(in[i])
+		s := slots[i]
 		if w := int(s >> 6); w < len(bases) && bases[w] != pregel.None {
 			in[i] = bases[w] + pregel.VertexID(s&63)*stride
 			continue
@@ -123,7 +98,7 @@ func (k *senderKernel) name(hit uint64, in *[64]pregel.VertexID) {
 func (k *senderKernel) pullLeast(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
 	before := *in
 	hit, walked := k.Pull(p, w, need, 0, in)
-	for m := need & found; m != 0; m &= m - 1 {
+	for m := found; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		if hit>>i&1 == 0 || before[i] < in[i] {
 			in[i] = before[i]

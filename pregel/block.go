@@ -49,6 +49,29 @@ type Block[V, M any] struct {
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
 
+// Take replaces the elements of to at the ones of which by those of from: what a ComputeBlock does whose vertices take
+// their messages for values.
+func Take[T any](to, from *[64]T, which uint64) {
+	const dense = 24 // elements above which it is faster to look at all
+	switch n := bits.OnesCount64(which); {
+	case n == 64:
+		*to = *from
+	case n > dense:
+		for i, x := range to {
+			y := from[i] // read in any case, or the choice would be a branch that nobody can predict
+			if which>>uint(i)&1 != 0 {
+				x = y
+			}
+			to[i] = x
+		}
+	default:
+		for ; which != 0; which &= which - 1 {
+			i := bits.OnesCount64(which&-which-1) & 63
+			to[i] = from[i]
+		}
+	}
+}
+
 // Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
 func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
 	v, sent, received := b.begin(), b.Sent, b.Received

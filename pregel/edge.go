@@ -27,6 +27,9 @@ type Lists struct {
 	Adj    []uint32
 	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends there.
 	Heads []uint32
+	// Same, if there is any, tells of each word how long all of its rows are, or 0 where they differ. In degree order it is
+	// so for nearly all words, and spares a look at Starts.
+	Same []uint32
 	// Weights32 or Weights64 is as long as Adj when the graph has weights.
 	Weights32 []float32
 	Weights64 []float64

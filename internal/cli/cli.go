@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -138,6 +139,7 @@ pulling them along the receivers' will be faster, and does that.`,
 		SuggestionsMinimumDistance: 2,
 		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:                       noCommand,
+		PersistentPreRunE:          func(cmd *cobra.Command, _ []string) error { return given(cmd) },
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("superstep {{.Version}}\n")
@@ -153,6 +155,18 @@ pulling them along the receivers' will be faster, and does that.`,
 		a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.health(),
 		a.netbench(), a.netbenchRank(), a.model(), a.experiment(), a.completion(), a.version())
 	return root
+}
+
+// given refuses a flag that was given nothing, as of a variable of the shell that is not set: it would count as not given.
+func given(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
+			what, _ := pflag.UnquoteUsage(f)
+			err = usagef("--%s: found nothing, expected a value: %s", f.Name, what)
+		}
+	})
+	return err
 }
 
 // help is `superstep help COMMAND`.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +19,16 @@ import (
 type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
+	lease                   time.Duration
 	metrics                 metricsFlags
 	gossip                  gossipFlags
 }
+
+// The least and the longest lease: workers beat several times in one, and a loss is to be noticed the same day.
+const (
+	minLease = 500 * time.Millisecond
+	maxLease = time.Hour
+)
 
 func (a *app) master() *cobra.Command {
 	m := &masterCommand{app: a}
@@ -41,9 +49,10 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
+	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs fail; longer where machines stall")
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
-	nothing(cmd, "listen")
+	nothing(cmd, "listen", "lease")
 	return cmd
 }
 
@@ -55,6 +64,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	metricsToken, err := readToken("--metrics-token-file", m.metrics.tokenFile)
 	if err != nil {
 		return err
+	}
+	if m.lease < minLease || m.lease > maxLease {
+		return usagef("--lease: found %v, expected %v to %v", m.lease, minLease, maxLease)
 	}
 	if err := m.gossip.check(); err != nil {
 		return err
@@ -69,7 +81,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Options{
-		Token: token, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
+		Token: token, Lease: m.lease, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
 		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
 	}
 	observed, unobserved, err := m.app.observe(ctx, &o)

@@ -16,6 +16,7 @@ type Load struct {
 	SubSteps            int        // of a ring, by owner
 	Listed              int        // vertices on all expand lists: how many values a full expand sends
 	Ghosts              int        // destination ghosts of all partitions: how many values a full fold sends
+	Classes             [33]int    // receivers' lists by length: i-th are those of at least 2^(i-1), below 2^i
 	Untransposed        int        // arcs to be brought into the senders' order before the first mirrored push
 
 	Senders, SenderEdges        int
@@ -39,6 +40,7 @@ type Rates struct {
 	Transpose float64 // to bring an arc into its sender's list
 	Value     float64 // to pack and unpack a value of a column
 	Word      float64 // to pass over a word of vertices
+	Touch     float64 // to reach the first list of a word that no other list of it is near to
 	Compute   float64 // to run the program for a vertex
 	Alpha     float64 // to carry a byte to another partition
 	Beta      float64 // to carry a frame (T = alpha n + beta, Matsumoto15)
@@ -94,7 +96,7 @@ func (r *Rates) push(l *Load, threads float64) float64 {
 
 // pull is the time of walking the receivers' edges, in all threads together.
 func (r *Rates) pull(l *Load) float64 {
-	rows, edges := float64(l.Unfinished), float64(l.UnfinishedEdges)
+	rows, edges := float64(l.open()), float64(l.UnfinishedEdges)
 	t := rows*r.Row + float64(l.Vertices)/64*r.Word
 	if !l.AnyOne {
 		if l.SenderEdges == l.Arcs {
@@ -102,18 +104,45 @@ func (r *Rates) pull(l *Load) float64 {
 		}
 		return t + edges*r.Edge
 	}
-	return t + l.probes()*r.Probe
+	return t + l.probes()*r.Probe + min(rows, float64(l.Vertices)/64)*r.Touch
+}
+
+// open is the number of unfinished vertices that have in-edges, as far as is known.
+func (l *Load) open() int {
+	n, lists := min(l.Unfinished, l.UnfinishedEdges), 0
+	for _, rows := range l.Classes[1:] {
+		lists += rows
+	}
+	if lists > 0 {
+		n = min(n, lists)
+	}
+	return n
 }
 
 // probes is the expected number of in-edges looked at before a sender is met. Each comes from a sender with probability
-// q, the senders' share of all edges; a list of d edges then takes (1-(1-q)^d)/q probes.
+// q, the senders' share of all edges; a list of d edges then takes (1-(1-q)^d)/q probes. Long lists take a few, so it matters how
+// the edges are shared out: by the lengths of all lists, those of the finished vertices being the longest.
 func (l *Load) probes() float64 {
-	rows, edges := float64(max(l.Unfinished, 1)), float64(l.UnfinishedEdges)
+	rows, edges := max(l.open(), 1), float64(l.UnfinishedEdges)
 	q := float64(l.SenderEdges) / float64(max(l.Arcs, 1))
 	if q <= 0 || edges == 0 {
 		return edges
 	}
-	return rows * -math.Expm1(-q*edges/rows) / q
+	probes, sum, left := 0.0, 0.0, rows
+	for i, n := range l.Classes[1:] {
+		n = min(n, left)
+		left -= n
+		d := 1.0
+		if i > 0 {
+			d = math.Ldexp(math.Sqrt2, i)
+		}
+		probes += float64(n) * -math.Expm1(-q*d) / q
+		sum += float64(n) * d
+	}
+	if sum == 0 { // nothing is known of the lengths
+		return float64(rows) * -math.Expm1(-q*edges/float64(rows)) / q
+	}
+	return min(probes*edges/sum, edges)
 }
 
 // expand is the time of the columns of senders' messages, along lines of so many blocks. A sender of degree d has an edge

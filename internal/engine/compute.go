@@ -58,7 +58,7 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 				panic(wrongSender{b.ID(i)})
 			}
 		}
-		edges = degrees(r.outDegrees, w, sent)
+		edges = degrees(r.outDegrees, r.outEqual, w, sent)
 		c.senders += bits.OnesCount64(sent)
 		c.senderEdges += edges
 	}
@@ -67,7 +67,7 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 		r.finished[w] |= finished
 		c.finished += bits.OnesCount64(finished)
 		if finished != sent || &r.inDegrees[0] != &r.outDegrees[0] {
-			edges = degrees(r.inDegrees, w, finished)
+			edges = degrees(r.inDegrees, r.inEqual, w, finished)
 		}
 		c.finishedEdges += edges
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -39,6 +40,7 @@ func (j *Job[V, M]) facts() *Facts {
 	}
 	for _, r := range j.runners {
 		f.Load.Arcs += r.outEdges
+		r.classes(&f.Load.Classes)
 		for _, ways := range r.layout.Blocks {
 			if !r.part.HasSendersView(ways.Pull) {
 				f.Load.Untransposed += len(ways.Pull.ByReceiver.Adj)
@@ -48,6 +50,19 @@ func (j *Job[V, M]) facts() *Facts {
 		}
 	}
 	return f
+}
+
+// classes counts the partition's vertices by in-degree.
+func (r *runner[V, M]) classes(into *[33]int) {
+	for w, d := range r.inEqual {
+		if d != unequal {
+			into[bits.Len32(d)] += 64
+			continue
+		}
+		for _, d := range r.inDegrees[w<<6 : w<<6+64] {
+			into[bits.Len32(d)]++
+		}
+	}
 }
 
 // newCoordinator makes the coordinator of a program over the partitions of all processes.
@@ -62,6 +77,9 @@ func newCoordinator[V, M any](m *methods[V, M], o Options, facts []*Facts) (*coo
 	for _, f := range facts[1:] {
 		load.Threads += f.Load.Threads
 		load.Arcs += f.Load.Arcs
+		for i, n := range f.Load.Classes {
+			load.Classes[i] += n
+		}
 		load.Untransposed += f.Load.Untransposed
 		load.Listed += f.Load.Listed
 		load.Ghosts += f.Load.Ghosts

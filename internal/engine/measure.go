@@ -18,7 +18,7 @@ const samples = 6
 func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Alpha: 5e-11, Beta: 2e-6, ForkJoin: 2e-6,
-		Row: 3e-9, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
+		Row: 3e-9, Touch: 1e-7, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
 	if r.gather != nil || len(a.Adj) < 1<<12 {
@@ -82,7 +82,7 @@ func (r *runner[V, M]) measurePush() float64 {
 		r.inbox.Has.Clear()
 		return 0, edges
 	}
-	if r.team.Size() > 1 && r.pushBy(b) == byBins {
+	if r.team.Size() > 1 && r.pushBy(b, 0, 0) == byBins {
 		bins := r.binsOf(r.threads[0])
 		push = func() (rows, edges int) {
 			r.sample(a.Chunks, len(a.Bits), func(w int) {

@@ -18,8 +18,13 @@ const (
 	serialEdges = 4 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache.
 	roundEdges = 128 << 10
-	// maxRanges is how many workers push to a range of receivers each: every one looks at every sender.
+	// maxRanges is up to how many workers push to ranges of receivers: every one looks at every sender.
 	maxRanges = 4
+	// rangesEach is how many ranges there are for each worker: who has done one takes another.
+	rangesEach = 4
+	// longLists is how many edges the senders must have each, on the mean, for ranges to be better than claims: a hub's list
+	// is cut then, and no receiver is claimed.
+	longLists = 64
 	// binBytes is about how much of the inbox a bin covers: half a second-level cache.
 	binBytes = 256 << 10
 )
@@ -84,15 +89,18 @@ func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.optio
 
 // push takes the messages of r.pushing, about so many edges of them, to the inbox.
 func (r *runner[V, M]) push(chunks []uint32, edges int) error {
+	if r.read.All {
+		r.read.Tighten()
+	}
 	if edges <= serialEdges || r.team.Size() == 1 {
-		r.threads[0].count.walked += r.pushWords(&r.pushing)
+		r.pushWords(r.threads[0], &r.pushing)
 		return nil
 	}
-	switch r.pushBy(r.through) {
+	switch r.pushBy(r.through, r.delivering.senders, edges) {
 	case byClaims:
 		return r.run(true, chunks, r.tasks.claim)
 	case byRanges:
-		r.cutRanges()
+		r.cutRanges(r.delivering.senders, edges)
 		return r.run(true, nil, r.tasks.ranged)
 	default:
 		return r.pushRounds(chunks)
@@ -108,13 +116,14 @@ const (
 	byBins                  // each takes senders, and fills bins of receivers, which are folded by turns
 )
 
-// pushBy returns how a push through a block is shared. Bins are for what the others cannot do, and for monotone
-// programs: most of their messages are dropped before they reach one.
-func (r *runner[V, M]) pushBy(b *graph.Block) parting {
+// pushBy returns how a push of so many senders' edges through a block is shared. Bins are for what the others cannot do,
+// and for monotone programs: most of their messages are dropped before they reach one.
+func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
+	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.monotone
 	switch {
-	case r.claimer != nil:
+	case r.claimer != nil && (!ranges || edges < longLists*senders):
 		return byClaims
-	case b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.monotone:
+	case ranges:
 		return byRanges
 	default:
 		return byBins
@@ -122,37 +131,99 @@ func (r *runner[V, M]) pushBy(b *graph.Block) parting {
 }
 
 // pushWords pushes the messages of all senders present to the receivers in range.
-func (r *runner[V, M]) pushWords(p *pregel.Push) (walked int) {
-	r.eachSenderWord(len(p.Bits), func(w int) { walked += r.kernel.Push(p, w, &r.inbox) })
-	return walked
+func (r *runner[V, M]) pushWords(t *thread[V, M], p *pregel.Push) {
+	n := 0
+	r.eachSenderWord(len(p.Bits), func(w int) {
+		t.ahead[n] = w
+		if n++; n == len(t.ahead) {
+			r.pushAhead(t, p, n, false)
+			n = 0
+		}
+	})
+	r.pushAhead(t, p, n, false)
 }
 
-// cutRanges gives every worker a range of receivers with as many edges as the others' (Nakao20, 3.4).
-func (r *runner[V, M]) cutRanges() {
-	for i, t := range r.threads {
-		t.push = r.pushing
-		t.push.Ranged = true
-		t.push.From, t.push.To = r.border(i), r.border(i+1)
+// pushAhead pushes, or claims, the messages of the senders of the first n words of t.ahead.
+func (r *runner[V, M]) pushAhead(t *thread[V, M], p *pregel.Push, n int, claim bool) {
+	t.touched += touch(p, t.ahead[:n])
+	for _, w := range t.ahead[:n] {
+		if claim {
+			t.count.walked += r.claimer.Claim(p, w, &r.inbox)
+		} else {
+			t.count.walked += r.kernel.Push(p, w, &r.inbox)
+		}
 	}
 }
 
-// border returns the slot below which there are i of the threads' shares of the in-edges.
-func (r *runner[V, M]) border(i int) uint32 {
-	if i == len(r.threads) {
-		return math.MaxUint32
+// touch reads where the lists of some words begin. In a small frontier each list is a few cache misses, one after the
+// other; this way the processor waits for those of many lists at once. The sum is of no use, but keeps the reads.
+func touch(p *pregel.Push, words []int) (sum uint32) {
+	for _, w := range words {
+		sum += p.Rank[w] + uint32(p.Bits[w])
 	}
-	in := &r.through.ByReceiver.Lists
-	share := uint32(uint64(len(in.Adj)) * uint64(i) / uint64(len(r.threads)))
-	w := sort.Search(len(in.Bits), func(w int) bool { _, hi := in.Words(w); return hi > share })
-	if i == 0 {
-		w = 0
+	for _, w := range words {
+		sum += p.Starts[firstRow(p, w)]
 	}
-	return uint32(w << 6)
+	for _, w := range words {
+		if at := p.Starts[firstRow(p, w)]; int(at) < len(p.Adj) {
+			sum += p.Adj[at]
+		}
+	}
+	return sum
 }
 
+// firstRow returns the row of the first sender of a word.
+func firstRow(p *pregel.Push, w int) uint32 {
+	senders := p.Present[w]
+	return p.Rank[w] + uint32(bits.OnesCount64(p.Bits[w]&((senders&-senders)-1)))
+}
+
+// cutRanges cuts the receivers into ranges with about as many of the edges to be pushed each (Nakao20, 3.4): where few
+// push, by the list of the first sender, the hub among them; else by all edges.
+func (r *runner[V, M]) cutRanges(senders, edges int) {
+	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
+	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists
+	var hub []uint32
+	if edges < len(in.Adj)/8 {
+		lo, hi := out.Row(r.firstSender())
+		hub = out.Adj[lo:hi]
+	}
+	r.borders = append(r.borders[:0], 0)
+	for i := 1; i < n; i++ {
+		w := 0
+		if len(hub) >= longLists {
+			w = int(hub[len(hub)*i/n] >> 6)
+		} else {
+			share := uint32(uint64(len(in.Adj)) * uint64(i) / uint64(n))
+			w = sort.Search(len(in.Bits), func(w int) bool { _, hi := in.Words(w); return hi > share })
+		}
+		r.borders = append(r.borders, uint32(w<<6))
+	}
+	r.borders = append(r.borders, math.MaxUint32)
+}
+
+// firstSender returns the sender of the least slot.
+func (r *runner[V, M]) firstSender() uint32 {
+	for t := range r.read.Top {
+		for top := r.read.Summary(t); top != 0; top &= top - 1 {
+			w := t<<6 + bits.TrailingZeros64(top)
+			if word := r.read.Words[w]; word != 0 {
+				return uint32(w<<6 + bits.TrailingZeros64(word))
+			}
+		}
+	}
+	return 0
+}
+
+// rangedTask pushes to ranges of receivers nobody else took.
 func (r *runner[V, M]) rangedTask(worker int) {
 	t := r.threads[worker]
-	t.count.walked += r.pushWords(&t.push)
+	for k := r.chunks.Take(1); k < len(r.borders)-1 && !r.stop.Load(); k = r.chunks.Take(1) {
+		t.push = r.pushing
+		t.push.Ranged = true
+		t.push.From, t.push.To = r.borders[k], r.borders[k+1]
+		r.pushWords(t, &t.push)
+	}
 }
 
 // pushRounds fills the workers' bins and folds them, by turns: what a receiver's bin holds is folded by one worker, so
@@ -171,11 +242,18 @@ func (r *runner[V, M]) pushRounds(chunks []uint32) error {
 func (r *runner[V, M]) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
+		n := 0
 		for w := lo; w < hi; w++ {
-			if r.read.Words[w] != 0 {
-				t.count.walked += r.claimer.Claim(&r.pushing, w, &r.inbox)
+			if r.read.Words[w] == 0 {
+				continue
+			}
+			t.ahead[n] = w
+			if n++; n == len(t.ahead) {
+				r.pushAhead(t, &r.pushing, n, true)
+				n = 0
 			}
 		}
+		r.pushAhead(t, &r.pushing, n, true)
 		return true
 	})
 }

@@ -42,6 +42,8 @@ type runner[V, M any] struct {
 	pull       []pregel.Pull
 	outDegrees []uint32
 	inDegrees  []uint32
+	outEqual   []uint32 // see equalDegrees
+	inEqual    []uint32
 	columns    []any
 
 	threads  []*thread[V, M]
@@ -51,6 +53,7 @@ type runner[V, M any] struct {
 	words    []uint32 // the borders of the chunks being handed out
 	pushing  pregel.Push
 	through  *graph.Block     // that is pushed through
+	borders  []uint32         // of the ranges of receivers
 	bins     parallel.Counter // bins being folded
 	emitted  []*pregel.Bins[M]
 	sinking  delivery.Sink[M]
@@ -82,8 +85,10 @@ type thread[V, M any] struct {
 	bins     *pregel.Bins[M]
 	in, out  [64]M
 	push     pregel.Push // the worker's range of a push
-	pending  int         // pairs in bins
-	messages []M         // of a list program: those to the vertices of a word, from offsets
+	ahead    [32]int     // words whose senders are pushed together
+	touched  uint32
+	pending  int // pairs in bins
+	messages []M // of a list program: those to the vertices of a word, from offsets
 	offsets  [65]int
 	list     func(i int) []M
 	count    counts
@@ -136,11 +141,10 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // of which most are left out
 	}
-	for _, d := range r.outDegrees {
-		r.outEdges += int(d)
-	}
-	for _, d := range r.inDegrees {
-		r.inEdges += int(d)
+	r.outEqual, r.outEdges = equalDegrees(r.outDegrees)
+	r.inEqual, r.inEdges = r.outEqual, r.outEdges
+	if len(r.inDegrees) > 0 && &r.inDegrees[0] != &r.outDegrees[0] {
+		r.inEqual, r.inEdges = equalDegrees(r.inDegrees)
 	}
 	for _, c := range j.methods.columns {
 		r.columns = append(r.columns, make([]any, max(0, c.Number()+1-len(r.columns)))...)
@@ -310,16 +314,33 @@ func (r *runner[V, M]) failed() error {
 	return nil
 }
 
+// unequal says that the vertices of a word differ in degree.
+const unequal = ^uint32(0)
+
+// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and the sum of the
+// degrees. In degree order nearly all words are of one degree, so that sums need no look at the vertices.
+func equalDegrees(column []uint32) (equal []uint32, sum int) {
+	equal = make([]uint32, len(column)/64)
+	for w := range equal {
+		d := (*[64]uint32)(column[w<<6:])
+		equal[w] = d[0]
+		for _, x := range d {
+			sum += int(x)
+			if x != d[0] {
+				equal[w] = unequal
+			}
+		}
+	}
+	return equal, sum
+}
+
 // degrees adds up a degree column at the ones of a word.
-func degrees(column []uint32, w int, set uint64) int {
+func degrees(column, equal []uint32, w int, set uint64) int {
+	if d := equal[w]; d != unequal {
+		return int(d) * bits.OnesCount64(set)
+	}
 	d := (*[64]uint32)(column[w<<6:])
 	sum := 0
-	if bits.OnesCount64(set) > 40 {
-		for i, x := range d {
-			sum += int(x) * int(set>>(i&63)&1)
-		}
-		return sum
-	}
 	for ; set != 0; set &= set - 1 {
 		sum += int(d[bits.TrailingZeros64(set)&63])
 	}

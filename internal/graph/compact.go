@@ -59,7 +59,10 @@ func (s *scatter) lists(counts [][]uint32) {
 // bcsr makes lists of rows of the lengths given.
 func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) pregel.Lists {
 	words := (len(counts) + 63) / 64
-	l := pregel.Lists{Adj: adj, Bits: mem.Make[uint64](arena, words), Rank: mem.Make[uint32](arena, words+1)}
+	l := pregel.Lists{
+		Adj: adj, Bits: mem.Make[uint64](arena, words), Rank: mem.Make[uint32](arena, words+1),
+		Same: mem.Make[uint32](arena, words),
+	}
 	rows := uint32(0)
 	for i, c := range counts {
 		if i&63 == 0 {
@@ -81,5 +84,21 @@ func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) pregel.Lists {
 		}
 	}
 	l.Starts[rows] = at
+	for w := range l.Same {
+		l.Same[w] = same(l.Starts[l.Rank[w] : l.Rank[w+1]+1])
+	}
 	return l
+}
+
+// same returns how long all rows between these starts are, or 0 if they differ or there are none.
+func same(starts []uint32) uint32 {
+	length := uint32(0)
+	for i, end := range starts[1:] {
+		if i == 0 {
+			length = end - starts[0]
+		} else if end-starts[i] != length {
+			return 0
+		}
+	}
+	return length
 }

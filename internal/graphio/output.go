@@ -54,8 +54,9 @@ func create(path string, c codec, threads int) (*output, error) {
 		path = real
 	}
 	o := &output{path: path}
-	var err error
-	if info, e := os.Stat(path); e == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	replaces := err == nil
+	if replaces && !info.Mode().IsRegular() {
 		if info.IsDir() {
 			return nil, fmt.Errorf("cannot write %s: it is a directory", path)
 		}
@@ -64,9 +65,13 @@ func create(path string, c codec, threads int) (*output, error) {
 		o.f, err = createBeside(path)
 		if err == nil {
 			o.temp = o.f.Name()
+			if replaces {
+				err = o.f.Chmod(info.Mode().Perm()) // who may read it is not for us to change
+			}
 		}
 	}
 	if err != nil {
+		o.discard()
 		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
 	}
 	if o.encoder, err = compressor(o.f, c, threads); err != nil {

@@ -260,6 +260,20 @@ func TestWriteReplaces(t *testing.T) {
 	}
 }
 
+// TestReplacedFilesKeepTheirPermissions: who may read a file is not for its writer to widen.
+func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
+	path := putIn(t, t.TempDir(), "a.el", "old")
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(t.Context(), path, small(2, true, nil, [2]uint64{1, 0}), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("found %v, %v", info.Mode(), err)
+	}
+}
+
 func TestValues(t *testing.T) {
 	for _, n := range []int{0, 1, valueLines - 1, valueLines, 3*valueLines + 5} {
 		for _, workers := range []int{1, 4} {

@@ -1,0 +1,102 @@
+package combiners
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// dense is how many rows of a word are worth looking at all 64, without asking which.
+const dense = 20
+
+// find looks for the first in-neighbour that sent of each row of need in word w (Nakao20, fig. 1, line 28). It returns
+// the rows that have one, and how many edges it looked at; slots then has their neighbours.
+//
+// The lists begin with the neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for
+// the whole word before any list is opened: most walks end there. Then the second ones are, without a branch that depends
+// on the answer: a processor waits for several at a time. The rest is walked list by list.
+func find(p *pregel.Pull, w int, need uint64, slots *[64]uint32) (hit uint64, walked int) {
+	rows, base := p.Bits[w], p.Rank[w]
+	need &= rows
+	present := p.Present
+	walked = bits.OnesCount64(need)
+	if rows == ^uint64(0) && walked > dense {
+		*slots = [64]uint32(p.Heads[base:])
+		hit = sentOf(present, slots) & need
+	} else {
+		for m := need; m != 0; m &= m - 1 {
+			bit := m & -m
+			s := p.Heads[base+uint32(bits.OnesCount64(rows&(bit-1)))]
+			slots[bits.OnesCount64(bit-1)&63] = s
+			hit |= bit & -(present[s>>6] >> (s & 63) & 1)
+		}
+	}
+	miss, length := need&^hit, uint32(0)
+	if p.Same != nil {
+		length = p.Same[w]
+	}
+	if miss == 0 || length == 1 {
+		return hit, walked
+	}
+	if length == 0 {
+		for m := miss; m != 0; m &= m - 1 {
+			bit := m & -m
+			r := base + uint32(bits.OnesCount64(rows&(bit-1)))
+			s, looks := walk(present, p.Adj[p.Starts[r]+1:p.Starts[r+1]])
+			walked += looks &^ found
+			if looks&found != 0 {
+				slots[bits.OnesCount64(bit-1)&63] = s
+				hit |= bit
+			}
+		}
+		return hit, walked
+	}
+	start := p.Starts[base]
+	walked += bits.OnesCount64(miss)
+	for m := miss; m != 0; m &= m - 1 {
+		bit := m & -m
+		s := p.Adj[start+uint32(bits.OnesCount64(rows&(bit-1)))*length+1]
+		slots[bits.OnesCount64(bit-1)&63] = s
+		hit |= bit & -(present[s>>6] >> (s & 63) & 1)
+	}
+	if length == 2 {
+		return hit, walked
+	}
+	for m := miss &^ hit; m != 0; m &= m - 1 {
+		bit := m & -m
+		at := start + uint32(bits.OnesCount64(rows&(bit-1)))*length
+		s, looks := walk(present, p.Adj[at+2:at+length])
+		walked += looks &^ found
+		if looks&found != 0 {
+			slots[bits.OnesCount64(bit-1)&63] = s
+			hit |= bit
+		}
+	}
+	return hit, walked
+}
+
+// found marks the looks of a walk that ended at a sender.
+const found = 1 << 62
+
+// walk returns the first slot of a list that is present, and how many it looked at, with found if there is one.
+func walk(present []uint64, list []uint32) (slot uint32, looks int) {
+	for j, s := range list {
+		if present[s>>6]>>(s&63)&1 != 0 {
+			return s, (j + 1) | found
+		}
+	}
+	return 0, len(list)
+}
+
+// sentOf tells which of 64 slots sent.
+func sentOf(present []uint64, slots *[64]uint32) (hit uint64) {
+	for i := 0; i < 64; i += 4 {
+		a, b, c, d := slots[i], slots[i+1], slots[i+2], slots[i+3]
+		x := present[a>>6] >> (a & 63) & 1
+		x |= present[b>>6] >> (b & 63) & 1 << 1
+		x |= present[c>>6] >> (c & 63) & 1 << 2
+		x |= present[d>>6] >> (d & 63) & 1 << 3
+		hit = hit>>4 | x<<60
+	}
+	return hit
+}
