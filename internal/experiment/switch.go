@@ -26,8 +26,10 @@ type arena struct {
 var arenas = []arena{
 	{"one partition", graph.Of(1), []delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChoosePull}, 2},
 	{
-		"a grid of 2x2", graph.Grid{Rows: 2, Columns: 2},
-		[]delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChooseRing, delivery.ChooseWhole}, 3,
+		"a grid of 2x2",
+		graph.Grid{Rows: 2, Columns: 2},
+		[]delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChooseRing, delivery.ChooseWhole},
+		3,
 	},
 }
 
