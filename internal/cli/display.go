@@ -1,6 +1,10 @@
 package cli
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/engine"
+)
 
 // display is progress that can make room for a question. Its methods may be called by several goroutines.
 type display struct {
@@ -23,11 +27,11 @@ func (d *display) stage(name string, done, total int64) {
 	d.progress.stage(name, done, total)
 }
 
-func (d *display) count(done, total int64) {
+func (d *display) superstep(at engine.Progress, limit int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shown.done, d.shown.total = done, total
-	d.progress.count(done, total)
+	d.shown.reach(at, limit)
+	d.progress.superstep(at, limit)
 }
 
 func (d *display) note(text string) {

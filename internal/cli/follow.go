@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -83,14 +84,13 @@ func (f *followed) event(e *control.JobEvent) error {
 		if r.Search != "" {
 			break // its search is what is shown
 		}
-		scheme, active, senders := jobtrace.Scheme(r), uint64(0), uint64(0)
+		at := engine.Progress{Superstep: int(r.Superstep), Scheme: jobtrace.Scheme(r), Seconds: r.Seconds}
 		for _, p := range r.Partitions {
-			active += p.Active
-			senders += p.Senders
+			at.Active += int(p.Active)
+			at.Senders += int(p.Senders)
 		}
 		f.times = append(f.times, r.Seconds)
-		f.display.count(int64(r.Superstep)+1, f.limit)
-		f.display.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", r.Superstep, scheme, counted(active), counted(senders)))
+		f.display.superstep(at, f.limit)
 	}
 	return nil
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // stages is what is told how far long work is.
 type stages interface {
 	stage(name string, done, total int64)
-	count(done, total int64)
+	superstep(at engine.Progress, limit int64)
 	note(text string)
 	log(line string)
 }
@@ -44,6 +45,12 @@ type step struct {
 	note        string // a few words on how it goes
 	done, total int64  // total is 0 when nobody knows
 	begun       time.Time
+	at          engine.Progress // of the superstep done last, if there was one
+	stepped     bool
+}
+
+func (s *step) reach(at engine.Progress, limit int64) {
+	s.done, s.total, s.at, s.stepped = int64(at.Superstep)+1, limit, at, true
 }
 
 // progress makes the display of this invocation.
@@ -86,13 +93,14 @@ func (p *progress) ended() {
 	}
 }
 
-// count says how far the step shown is, for the display alone: supersteps have records.
-func (p *progress) count(done, total int64) {
+// superstep says how far a run is, of a limit or of nobody knows how many, for the display alone: supersteps have records.
+// It is called in the middle of a run, and words nothing.
+func (p *progress) superstep(at engine.Progress, limit int64) {
 	if p.bars == nil {
 		return
 	}
 	p.mu.Lock()
-	p.shown.done, p.shown.total = done, total
+	p.shown.reach(at, limit)
 	p.mu.Unlock()
 }
 
@@ -189,6 +197,9 @@ func (s step) line(now time.Time, width int) string {
 		if s.done > 0 && elapsed >= rateAfter {
 			parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
 		}
+	}
+	if s.stepped {
+		parts = append(parts, fmt.Sprintf("superstep %d, %v, %s awake, %s sent", s.at.Superstep, s.at.Scheme, counted(s.at.Active), counted(s.at.Senders)))
 	}
 	if s.note != "" {
 		parts = append(parts, s.note)

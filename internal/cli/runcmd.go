@@ -219,10 +219,7 @@ func (j *runJob) all(ctx context.Context) error {
 	}
 	o := j.run.options(j.team)
 	o.Trace, o.Job = &trace.Named{To: j.seen, Name: j.entry.Name, About: j.about}, j.entry.Name
-	o.Progress = func(p engine.Progress) {
-		j.progress.count(int64(p.Superstep+1), int64(j.run.maxSupersteps))
-		j.progress.note(fmt.Sprintf("superstep %d, %v, %s awake, %s sent", p.Superstep, p.Scheme, counted(p.Active), counted(p.Senders)))
-	}
+	o.Progress = func(p engine.Progress) { j.progress.superstep(p, int64(j.run.maxSupersteps)) }
 	o.Log = j.progress.log
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
 		return err

@@ -24,10 +24,12 @@ type Exchange[M any] struct {
 	serial   bool
 	raw      bool         // messages hold no pointers
 	size     int          // of a message, in bytes
-	peers    [2][]peer[M] // of expand and fold, and of those back; by place
-	finished [2][]peer[M] // too
-	sends    []peer[M]    // too
-	words    []uint64     // a fold column's presence
+	line     *int         // the first partition of the line that inLine is of
+	inLine   []bool       // by partition
+	peers    [2][]peer[M] // of expand and fold, and of those back; these and the next two are made when they are needed, by place
+	finished [2][]peer[M]
+	sends    []peer[M]
+	words    []uint64 // a fold column's presence
 	to       []uint32
 	messages []M
 	packed   pregel.Packed // a column that came
@@ -60,13 +62,6 @@ type peer[M any] struct {
 // connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
-	places := p.Of
-	if !p.Grid.Flat() {
-		places = p.Grid.Rows + p.Grid.Columns
-	}
-	for _, peers := range []*[]peer[M]{&x.peers[0], &x.peers[1], &x.finished[0], &x.finished[1], &x.sends} {
-		*peers = make([]peer[M], places)
-	}
 	return x
 }
 
@@ -124,9 +119,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 	if len(s.Line) == 0 {
 		return true, nil
 	}
-	kind, peers := transport.Expand, x.peers[0]
+	kind, peers := transport.Expand, x.buffers(&x.peers[0])
 	if back {
-		kind, peers = transport.ExpandBack, x.peers[1]
+		kind, peers = transport.ExpandBack, x.buffers(&x.peers[1])
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
@@ -163,6 +158,18 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 		return nil
 	})
 	return full, err
+}
+
+// buffers returns those of all partitions of one kind: a run uses few of the kinds, and many partitions make many.
+func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
+	if *peers == nil {
+		places := x.part.Of
+		if g := x.part.Grid; !g.Flat() {
+			places = g.Rows + g.Columns
+		}
+		*peers = make([]peer[M], places)
+	}
+	return *peers
 }
 
 // Fold sends the partial results for ghosts in an inbox over destination slots to their owners, takes them out of the
@@ -225,9 +232,9 @@ func (x *Exchange[M]) foldIn(s *graph.Side, k pregel.Kernel[M], inbox *pregel.In
 // folding returns the kind of a fold's frames, and their buffers.
 func (x *Exchange[M]) folding(back bool) (transport.Kind, []peer[M]) {
 	if back {
-		return transport.FoldBack, x.peers[1]
+		return transport.FoldBack, x.buffers(&x.peers[1])
 	}
-	return transport.Fold, x.peers[0]
+	return transport.Fold, x.buffers(&x.peers[0])
 }
 
 // values puts a peer's messages into its frame.

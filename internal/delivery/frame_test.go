@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -23,6 +24,8 @@ func (*forger) Flush(context.Context) error { return nil }
 func (*forger) Release(*transport.Frame) {}
 
 func (*forger) End(context.Context, int) (*transport.Account, error) { return nil, nil }
+
+func (f *forger) Poll(transport.Kind) (*transport.Frame, error) { return nil, nil }
 
 func (f *forger) Receive(context.Context, transport.Kind) (*transport.Frame, error) {
 	return &f.frame, nil
@@ -108,7 +111,14 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
-	if _, err := x.receive(t.Context(), transport.Fold, []int{1}, 5); err == nil || errors.Is(err, transport.ErrClosed) {
+	line := []int{1}
+	if _, err := x.receive(t.Context(), transport.Fold, line, 5); err == nil || errors.Is(err, transport.ErrClosed) {
 		t.Fatal(err)
+	}
+	for _, from := range []int{-1, 0, 2} { // itself, and none
+		x.Connect(&forger{transport.Frame{From: from, Superstep: 5}}, gate)
+		if _, err := x.receive(t.Context(), transport.Fold, line, 5); err == nil || !strings.Contains(err.Error(), "reached partition 0") {
+			t.Errorf("from partition %d: %v", from, err)
+		}
 	}
 }

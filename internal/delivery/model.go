@@ -1,9 +1,7 @@
 package delivery
 
 import (
-	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/superstep-go/superstep/internal/graph"
 )
@@ -263,40 +261,3 @@ func (p *Policy) Learn(took float64) {
 
 // Begin starts a run: what was learnt in the runs before it is kept.
 func (p *Policy) Begin() { p.pulling, p.before, p.Chosen = false, 0, None }
-
-// Reason says in words why the last decision was taken.
-func (p *Policy) Reason(l *Load) string {
-	switch {
-	case p.Chosen == None:
-		return "nothing was sent to neighbours"
-	case p.Force == ChooseBeamer:
-		return fmt.Sprintf("Beamer's rule: senders have %d edges, unfinished vertices %d; %d senders of %d vertices",
-			l.SenderEdges, l.UnfinishedEdges, l.Senders, l.Vertices)
-	case p.Force != ChooseAuto:
-		return fmt.Sprintf("forced: %v", p.Force)
-	}
-	other := None
-	for s := Naive; s < schemes; s++ {
-		if s != p.Chosen && !math.IsInf(p.Predicted[s], 1) && (other == None || p.Predicted[s] < p.Predicted[other]) {
-			other = s
-		}
-	}
-	// Not by fmt: of a search of milliseconds that would be a percent.
-	text := append(make([]byte, 0, 160), p.Chosen.String()...)
-	text = micro(append(text, " predicted "...), p.Predicted[p.Chosen])
-	if other != None {
-		text = append(append(text, ", "...), other.String()...)
-		text = micro(append(text, ' '), p.Predicted[other])
-	}
-	for _, part := range []struct {
-		before string
-		n      int
-	}{{": ", l.Senders}, {" senders with ", l.SenderEdges}, {" edges, ", l.Unfinished}, {" unfinished with ", l.UnfinishedEdges}} {
-		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
-	}
-	return string(text)
-}
-
-func micro(text []byte, seconds float64) []byte {
-	return append(strconv.AppendFloat(text, seconds*1e6, 'f', 1, 64), " µs"...)
-}

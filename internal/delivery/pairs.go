@@ -96,6 +96,7 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
 	p := x.part
 	g, column := p.Grid, p.Grid.Column(p.Index)
+	x.buffers(&x.sends)
 	for _, q := range p.Row {
 		x.sends[x.place(q)].clear()
 	}
@@ -189,7 +190,7 @@ type join struct {
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
 	x.ordered = x.ordered[:0]
-	for q := range x.sends {
+	for q := range x.buffers(&x.sends) {
 		to := &x.sends[q]
 		to.joins, to.messages = to.joins[:0], to.messages[:0]
 		for _, o := range outboxes {

@@ -14,9 +14,9 @@ import (
 // Finished tells the other blocks of the processor row which of the owned vertices are finished that were not when they
 // were last told, fresh, and takes note of theirs in finished, by slot. s is the receivers' side.
 func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, back bool) error {
-	kind, peers := transport.Finished, x.finished[0]
+	kind, peers := transport.Finished, x.buffers(&x.finished[0])
 	if back {
-		kind, peers = transport.FinishedBack, x.finished[1]
+		kind, peers = transport.FinishedBack, x.buffers(&x.finished[1])
 	}
 	return x.trade(ctx, s.Line, kind, superstep, func(q int) error {
 		to := &peers[x.place(q)]

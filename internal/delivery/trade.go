@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -68,19 +67,40 @@ func (x *Exchange[M]) flush(ctx context.Context) error {
 
 // receive returns the next frame of an exchange with a line of partitions.
 func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
-	start := time.Now()
-	<-x.gate
-	in, err := x.end.Receive(ctx, kind)
-	x.gate <- struct{}{}
-	x.Waited += time.Since(start)
+	in, err := x.end.Poll(kind)
+	if in == nil && err == nil {
+		start := time.Now()
+		<-x.gate
+		in, err = x.end.Receive(ctx, kind)
+		x.gate <- struct{}{}
+		x.Waited += time.Since(start)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(line, in.From) {
+	if !x.among(line, in.From) {
 		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
 	}
 	if in.Superstep != superstep || in.To != x.part.Index {
 		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
 	}
 	return in, nil
+}
+
+// among reports whether a partition is of a line.
+func (x *Exchange[M]) among(line []int, q int) bool {
+	if len(line) == 0 || q < 0 || q >= x.part.Of {
+		return false
+	}
+	if x.line != &line[0] { // the same few lines every superstep
+		x.line = &line[0]
+		if x.inLine == nil {
+			x.inLine = make([]bool, x.part.Of)
+		}
+		clear(x.inLine)
+		for _, p := range line {
+			x.inLine[p] = true
+		}
+	}
+	return x.inLine[q]
 }

@@ -86,7 +86,6 @@ type coordinator struct {
 	sum     Report // over all partitions
 	load    delivery.Load
 	outcome Outcome
-	record  trace.Record
 }
 
 // begin decides on superstep 0.

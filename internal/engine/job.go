@@ -34,6 +34,9 @@ type Job[V, M any] struct {
 	coordinator *coordinator
 	times       []float64
 	process     vitals
+	keeper      *keeper       // nil if nothing is recorded
+	telling     time.Duration // before the first superstep, and after the last
+	seconds     float64       // of the last run
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -69,6 +72,9 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p), arena: new(mem.Arena)}
 	if j.options.Job == "" {
 		j.options.Job = j.name
+	}
+	if o.Trace != nil {
+		j.keeper = newKeeper(o.Trace, j.options.Job)
 	}
 	if g.Directed {
 		j.direction = m.direction
@@ -166,7 +172,8 @@ func (j *Job[V, M]) Prepare() {
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
 func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
-	j.coordinator.command = Command{}
+	start := time.Now()
+	j.coordinator.command, j.telling = Command{}, 0
 	defer caught(&err, j.name, &j.coordinator.command.Superstep)
 	if !j.fresh {
 		j.Prepare()
@@ -199,6 +206,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 		return nil, err
 	}
 	o := j.coordinator.outcome
+	j.seconds = (time.Since(start) - j.telling).Seconds()
 	return &o, nil
 }
 
@@ -219,7 +227,8 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports := step(ctx, command)
-		seconds := time.Since(start).Seconds()
+		ended := time.Now()
+		took := ended.Sub(start)
 		if err := firstError(reports); err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -229,9 +238,12 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 			}
 		}
 		superstep, scheme := command.Superstep, command.Scheme
-		if err := c.trace(reports, seconds, j.options.Trace, j.options.Job); err != nil {
-			return err
+		if j.keeper != nil {
+			if err := j.keeper.keep(c, reports, took, ended); err != nil {
+				return err
+			}
 		}
+		seconds := took.Seconds()
 		command, outcome = c.next(reports, seconds)
 		if outcome.Supersteps <= superstep {
 			break // nobody ran: it was none
@@ -243,6 +255,10 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 	}
 	return nil
 }
+
+// Seconds returns how long the last run took, but for telling who observes it that it begins and, once it was over, what
+// was still to be told.
+func (j *Job[V, M]) Seconds() float64 { return j.seconds }
 
 // Times returns the seconds of each superstep of the last run.
 func (j *Job[V, M]) Times() []float64 { return j.times }

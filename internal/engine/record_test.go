@@ -105,11 +105,13 @@ func TestTheEndSaysWhy(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		o := engine.Options{MaxSupersteps: c.limit}
 		if c.outcome == trace.Cancelled {
-			c.at = func(int) error { cancel(); return nil }
+			o.Progress = func(engine.Progress) { cancel() }
 		}
 		j := journal{at: c.at}
-		job, err := engine.NewJob(kronecker(t, 2), algorithms.BFS{}, engine.Options{Trace: &j, MaxSupersteps: c.limit})
+		o.Trace = &j
+		job, err := engine.NewJob(kronecker(t, 2), algorithms.BFS{}, o)
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(ctx)

@@ -240,7 +240,8 @@ func (l *lead) encode(c *Command) (err error) {
 }
 
 func (l *lead) Why() (map[string]float64, string) {
-	reason := l.c.policy.Reason(&l.c.load)
+	decided := l.c.policy.Decided(&l.c.load)
+	reason := decided.Reason()
 	if l.c.policy.Chosen == delivery.None {
 		return nil, reason
 	}

@@ -27,6 +27,14 @@ func (t turns) Send(f *transport.Frame) error { t.note("s"); return t.Endpoint.S
 
 func (t turns) Flush(ctx context.Context) error { t.note("f"); return t.Endpoint.Flush(ctx) }
 
+func (t turns) Poll(kind transport.Kind) (*transport.Frame, error) {
+	f, err := t.Endpoint.Poll(kind)
+	if f != nil {
+		t.note("r")
+	}
+	return f, err
+}
+
 func (t turns) Receive(ctx context.Context, kind transport.Kind) (*transport.Frame, error) {
 	t.note("r")
 	return t.Endpoint.Receive(ctx, kind)

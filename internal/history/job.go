@@ -117,6 +117,7 @@ type job struct {
 	matrix  matrix
 	encoded []Encoded
 	counted int // bytes, when it ended
+	kept    int // supersteps in the Store's details
 }
 
 // maxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.
@@ -174,7 +175,8 @@ func (j *job) whole() bool {
 
 // close ends the open superstep. One that ran before, and runs again after a failure, takes the earlier's place.
 func (j *job) close() *Detail {
-	step := j.gather.close().clone()
+	step := new(Step)
+	*step = *j.gather.close()
 	for n := len(j.steps); n > 0 && j.steps[n-1].Superstep >= step.Superstep; n-- {
 		delete(j.details, j.steps[n-1].Superstep)
 		j.steps = j.steps[:n-1]

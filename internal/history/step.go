@@ -4,7 +4,6 @@ package history
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/trace"
@@ -82,14 +81,8 @@ type process struct {
 
 // begin starts anew with the superstep of r.
 func (g *gather) begin(r *trace.Record) {
-	predicted := g.step.Predicted
-	clear(predicted)
-	if predicted == nil {
-		predicted = map[string]float64{}
-	}
-	maps.Copy(predicted, r.Predicted)
 	g.step = Step{
-		Superstep: r.Superstep, Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason, Predicted: predicted, Actual: r.Actual,
+		Superstep: r.Superstep, Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason, Predicted: r.Predicted, Actual: r.Actual,
 	}
 	g.busy, g.processes, g.open = 0, g.processes[:0], true
 }
@@ -129,17 +122,11 @@ func (g *gather) add(r *trace.Record) {
 	g.processes[i].memory = max(g.processes[i].memory, r.Memory)
 }
 
-// close ends the superstep. The Step is valid until the next begin; clone keeps it.
+// close ends the superstep. The Step is valid until the next begin.
 func (g *gather) close() *Step {
 	g.open = false
 	for _, p := range g.processes {
 		g.step.Memory += p.memory
 	}
 	return &g.step
-}
-
-func (s *Step) clone() *Step {
-	c := *s
-	c.Predicted = maps.Clone(s.Predicted)
-	return &c
 }

@@ -147,17 +147,30 @@ func (s *Store) forget() bool {
 		if s.last[j.Job.Job.Job] == j {
 			delete(s.last, j.Job.Job.Job)
 		}
-		s.details = slices.DeleteFunc(s.details, func(k kept) bool {
-			if k.job == j {
-				s.count(k, -1)
-			}
-			return k.job == j
-		})
+		s.drop(j)
 		s.ring.put("gone", j.ID, nil)
 		s.bytes -= j.counted
 		return true
 	}
 	return false
+}
+
+// drop lets a run's details go. The oldest run's are the first, mostly: no others are looked at then.
+func (s *Store) drop(j *job) {
+	first := 0
+	for ; first < len(s.details) && s.details[first].job == j; first++ {
+		s.count(s.details[first], -1)
+	}
+	clear(s.details[:first])
+	if s.details = s.details[first:]; j.kept == 0 {
+		return
+	}
+	s.details = slices.DeleteFunc(s.details, func(k kept) bool {
+		if k.job == j {
+			s.count(k, -1)
+		}
+		return k.job == j
+	})
 }
 
 // Record takes a record in. A run that nobody began begins with its first one.
@@ -196,6 +209,7 @@ func (s *Store) keep(j *job, d *Detail) {
 }
 
 func (s *Store) count(k kept, sign int) {
+	k.job.kept += sign
 	s.rows += sign * len(k.detail.Rows)
 	s.pairs += sign * len(k.detail.Pairs)
 }

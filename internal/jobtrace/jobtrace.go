@@ -76,8 +76,11 @@ func (t *Teller) Event(id string, e *control.JobEvent) {
 	}
 }
 
-// loading is the stage of jobs that have no others.
-const loading = "loading"
+// The stages of jobs that have no others. How much of a result is written nobody knows before it is.
+const (
+	loading = "loading"
+	writing = "writing"
+)
 
 // enter turns to a stage of Graph500; none ends the last.
 func (j *job) enter(id, stage string) {
@@ -104,8 +107,11 @@ func (j *job) turned(now *control.Job) {
 	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec.GetGraph500() == nil {
 		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
-	if before == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0 {
-		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: "writing", Seconds: now.WriteSeconds})
+	switch {
+	case before < control.JobState_JOB_STATE_WRITING && now.State == control.JobState_JOB_STATE_WRITING:
+		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: writing})
+	case before == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0:
+		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: writing, Seconds: now.WriteSeconds})
 	}
 	if now.State.Ended() {
 		j.enter(now.Id, "")

@@ -78,8 +78,8 @@ func (s *Set) NewRuns(names ...string) *Runs {
 // Journal returns what to tell of one run after the other. Runs at the same time need a journal each. What the run's
 // partitions did is counted in work as well, if it is not nil.
 func (r *Runs) Journal(work *Work) trace.Journal {
-	j := &journal{runs: r, work: work}
-	j.steps.To = r.step
+	j := &journal{runs: r, work: work, supersteps: map[string]prometheus.Counter{}, seconds: map[string]prometheus.Observer{}}
+	j.steps.To = j.step
 	return j
 }
 
@@ -89,6 +89,9 @@ type journal struct {
 	steps   trace.Steps
 	program string
 	skip    bool
+	// By scheme and by delivery: to ask a vector for them anew would take longer than all else.
+	supersteps map[string]prometheus.Counter
+	seconds    map[string]prometheus.Observer
 }
 
 func (j *journal) Begin(b *trace.Job) error {
@@ -127,9 +130,19 @@ func (j *journal) Stage(*trace.Stage) error { return nil }
 func (j *journal) Log(*trace.Log) error     { return nil }
 
 // step counts a superstep.
-func (r *Runs) step(s *trace.Step) {
-	r.supersteps.WithLabelValues(s.Scheme).Inc()
-	r.stepSeconds.WithLabelValues(s.Delivery).Observe(s.Seconds)
+func (j *journal) step(s *trace.Step) {
+	r := j.runs
+	counter, seconds := j.supersteps[s.Scheme], j.seconds[s.Delivery]
+	if counter == nil {
+		counter = r.supersteps.WithLabelValues(s.Scheme)
+		j.supersteps[s.Scheme] = counter
+	}
+	if seconds == nil {
+		seconds = r.stepSeconds.WithLabelValues(s.Delivery)
+		j.seconds[s.Delivery] = seconds
+	}
+	counter.Inc()
+	seconds.Observe(s.Seconds)
 	r.messages.Add(float64(s.Messages))
 	if skew := s.Skew(); skew > 0 {
 		r.skew.Observe(skew)
@@ -139,8 +152,8 @@ func (r *Runs) step(s *trace.Step) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if j := r.jobs.find(s.Job); j != nil {
-		j.superstep, j.active, j.senders, j.seconds, j.at = s.Superstep, s.Active, s.Senders, s.Seconds, r.now()
+	if job := r.jobs.find(s.Job); job != nil {
+		job.superstep, job.active, job.senders, job.seconds, job.at = s.Superstep, s.Active, s.Senders, s.Seconds, r.now()
 	}
 }
 

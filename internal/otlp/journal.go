@@ -90,14 +90,17 @@ func before(t time.Time, seconds float64) time.Time {
 	return t.Add(-time.Duration(seconds * float64(time.Second)))
 }
 
-// step makes the spans of a superstep that has just ended. Of phases only the times are known: the spans, each of the
+// step makes the spans of a superstep that has ended. Of phases only the times are known: the spans, each of the
 // partition that took longest, are laid one after the other.
 func (j *journal) step(s *trace.Step) {
 	j.count++
 	if j.count > maxSupersteps {
 		return
 	}
-	end := j.now()
+	end := s.Ended
+	if end.IsZero() {
+		end = j.now() // of a cluster: it just has
+	}
 	begin := before(end, s.Seconds)
 	ctx, span := j.tracer.Start(j.job, fmt.Sprintf("superstep %d", s.Superstep), oteltrace.WithTimestamp(begin))
 	if !span.IsRecording() {

@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 )
 
-// spins is how often a waiting goroutine looks before it sleeps: some 20 to 50 microseconds, a few times the cost of
-// waking a sleeper, and about what the coordinator needs between two phases.
-const spins = 20_000
+// spins is how often a waiting goroutine looks before it sleeps: some 80 to 200 microseconds, more than the coordinator and
+// two small supersteps on one thread need between two phases. Waking a sleeper costs 50 microseconds, and far more where
+// other processes want the processor.
+const spins = 80_000
 
 // Team is a set of workers that run the same function together. Worker 0 is the goroutine that calls [Team.Run].
 // A Team serves one caller at a time; a nil *Team is a team of one.

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -92,17 +93,46 @@ func appendInt(dst []byte, key string, x int) []byte {
 	return strconv.AppendInt(append(dst, key...), int64(x), 10)
 }
 
-// appendFloat writes a number as json.Marshal does where it is neither tiny nor huge, and else lets it write it.
+// appendFloat writes a number as json.Marshal does.
 func appendFloat(dst []byte, key string, x float64) []byte {
 	dst = append(dst, key...)
-	if x == 0 || x >= 1e-6 && x < 1e21 {
+	if n := x * 1e9; n >= 0 && n < 1e15 {
+		if whole := uint64(n + 0.5); float64(whole)/1e9 == x && (whole == 0 || whole >= 1000) {
+			return appendNano(dst, whole)
+		}
+	}
+	switch abs := math.Abs(x); {
+	case math.IsInf(x, 0) || x != x:
+		return append(dst, '0') // no number: a clock that went mad
+	case x == 0 || abs >= 1e-6 && abs < 1e21:
 		return strconv.AppendFloat(dst, x, 'f', -1, 64)
 	}
-	text, err := json.Marshal(x)
-	if err != nil {
-		return append(dst, '0') // no number: a clock that went mad
+	dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
+	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' { // e-09 is e-9
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
 	}
-	return append(dst, text...)
+	return dst
+}
+
+// appendNano writes a number of billionths, below 10^15, as the shortest decimal: a number with so few digits has no
+// shorter one that reads back the same. Times are whole nanoseconds, and this takes a tenth of what strconv does.
+func appendNano(dst []byte, n uint64) []byte {
+	dst = strconv.AppendUint(dst, n/1e9, 10)
+	if n %= 1e9; n == 0 {
+		return dst
+	}
+	var digits [10]byte
+	digits[0] = '.'
+	for i := 9; i > 0; i-- {
+		digits[i] = '0' + byte(n%10)
+		n /= 10
+	}
+	end := len(digits)
+	for digits[end-1] == '0' {
+		end--
+	}
+	return append(dst, digits[:end]...)
 }
 
 // appendText writes a string between quotes; what has more than plain text in it is left to json.Marshal.

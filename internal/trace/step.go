@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // Phases are the names of a superstep's phases, in the order of Seconds.
 var Phases = [...]string{"expand", "traverse", "fold", "compute", "wait"}
 
@@ -22,6 +24,7 @@ type Step struct {
 	Busy                     float64 // seconds of work, summed over partitions
 	Busiest                  float64 // the most that one of them had
 	Predicted, Actual        float64 // seconds of the scheme that was chosen; 0 is not known
+	Ended                    time.Time
 }
 
 // Phase is the time that partitions spent in a phase: all together, and the one that took longest.
@@ -35,7 +38,7 @@ func (s *Step) Add(r *Record) {
 	if s.Partitions == 0 {
 		*s = Step{
 			Job: r.Job, Superstep: r.Superstep, Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason,
-			Predicted: r.Predicted[r.Scheme], Actual: r.Actual,
+			Predicted: r.Predicted[r.Scheme], Actual: r.Actual, Ended: r.Ended,
 		}
 	}
 	s.Active += r.Active

@@ -36,15 +36,19 @@ type Record struct {
 	Sums  []Sum   `json:"sums,omitempty"`
 	Times Seconds `json:"seconds"`
 	// Predicted is the model's guess of delivery in seconds, by scheme, and Actual what the one chosen took: the slowest
-	// partition's expand, traverse and fold. Both are the same in the records of all partitions.
+	// partition's expand, traverse and fold. Both are the same in the records of all partitions. Who gets a record may
+	// keep Predicted: it does not change any more.
 	Predicted map[string]float64 `json:"predicted,omitempty"`
 	Actual    float64            `json:"actual,omitempty"`
 	Reason    string             `json:"reason"`
 
-	// Of the process that has the partition: its resident memory in bytes after the superstep, measured every 20 ms at
-	// most, and the seconds that the garbage collector stopped it for since the last superstep's end.
+	// Of the process that has the partition: its resident memory in bytes after the superstep, measured twice a second at
+	// most, and the seconds that the garbage collector stopped it for since it was last asked, once a millisecond at most.
 	Memory  int64   `json:"memory,omitempty"`
 	GCPause float64 `json:"gc_pause"`
+
+	// Ended is when the superstep did, for who is told of it at once; records are told of some time later. Lines lack it.
+	Ended time.Time `json:"-"`
 }
 
 // Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the coordinator.
@@ -151,7 +155,7 @@ type Log struct {
 	Text   string    `json:"text"`
 }
 
-// Sink takes records. Record may be called by one goroutine at a time; r is only valid during the call.
+// Sink takes records. Record may be called by one goroutine at a time; r is only valid during the call, r.Predicted ever.
 type Sink interface{ Record(r *Record) error }
 
 // Journal takes all there is to know of runs. Its methods may be called by one goroutine at a time, but for Log.

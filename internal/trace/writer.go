@@ -45,23 +45,25 @@ func (w *Writer) write(line any) error {
 func (w *Writer) Record(r *Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.buffer = appendRecord(w.buffer[:0], r)
-	_, err := w.w.Write(w.buffer)
+	return w.line(appendRecord(w.buffer[:0], r))
+}
+
+func (w *Writer) line(line []byte) error {
+	w.buffer = line
+	_, err := w.w.Write(line)
 	return err
 }
 
 func (w *Writer) Begin(j *Job) error {
-	return w.write(struct {
-		head
-		*Job
-	}{head{Version, kindJob}, j})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.line(appendJob(w.buffer[:0], j))
 }
 
 func (w *Writer) End(e *End) error {
-	return w.write(struct {
-		head
-		*End
-	}{head{Version, kindEnd}, e})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.line(appendEnd(w.buffer[:0], e))
 }
 
 // Stage writes a stage that has ended; how far others are is of the moment.

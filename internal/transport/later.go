@@ -11,26 +11,36 @@ func Later(e Endpoint, past int) Endpoint {
 	return &later{e, past}
 }
 
+// later has no method of the endpoint's that it does not say itself: each carries a superstep, or might.
 type later struct {
-	Endpoint
+	end  Endpoint
 	past int
 }
 
-func (l *later) Send(f *Frame) error {
-	f.Superstep += l.past
-	return l.Endpoint.Send(f)
-}
+func (l *later) Flush(ctx context.Context) error { return l.end.Flush(ctx) }
+
+func (l *later) Release(f *Frame) { l.end.Release(f) }
+
+func (l *later) Poll(kind Kind) (*Frame, error) { return l.earlier(l.end.Poll(kind)) }
 
 func (l *later) Receive(ctx context.Context, kind Kind) (*Frame, error) {
-	f, err := l.Endpoint.Receive(ctx, kind)
-	if err == nil {
+	return l.earlier(l.end.Receive(ctx, kind))
+}
+
+func (l *later) earlier(f *Frame, err error) (*Frame, error) {
+	if f != nil {
 		f.Superstep -= l.past
 	}
 	return f, err
 }
 
+func (l *later) Send(f *Frame) error {
+	f.Superstep += l.past
+	return l.end.Send(f)
+}
+
 func (l *later) End(ctx context.Context, superstep int) (*Account, error) {
-	a, err := l.Endpoint.End(ctx, superstep+l.past)
+	a, err := l.end.End(ctx, superstep+l.past)
 	if err == nil {
 		a.Superstep = superstep
 	}

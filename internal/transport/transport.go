@@ -65,6 +65,8 @@ func (f *Frame) Size() int {
 type Endpoint interface {
 	// Send hands a frame to the partition it names. It does not wait for the receiver.
 	Send(f *Frame) error
+	// Poll returns a frame of an exchange that has come already, or nil.
+	Poll(kind Kind) (*Frame, error)
 	// Receive returns the next frame of an exchange, in whatever order partitions sent them.
 	Receive(ctx context.Context, kind Kind) (*Frame, error)
 	// Flush waits until the frames sent are written: as far as this side goes, they have left.
@@ -156,20 +158,19 @@ func (b *box) Send(f *Frame) error {
 	return nil
 }
 
-func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
-	f, err := b.next(ctx, kind)
-	if err == nil {
+func (b *box) Poll(kind Kind) (*Frame, error) {
+	b.mu.Lock()
+	f := b.frames[kind].take()
+	b.mu.Unlock()
+	if f != nil {
 		b.received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw))
 	}
-	return f, err
+	return f, nil
 }
 
-func (b *box) next(ctx context.Context, kind Kind) (*Frame, error) {
+func (b *box) Receive(ctx context.Context, kind Kind) (*Frame, error) {
 	for {
-		b.mu.Lock()
-		f := b.frames[kind].take()
-		b.mu.Unlock()
-		if f != nil {
+		if f, _ := b.Poll(kind); f != nil {
 			return f, nil
 		}
 		select {

@@ -21,12 +21,12 @@ func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 
 // steps records supersteps from one to another.
 func steps(to trace.Journal, job string, from, until, partitions int) {
-	r := trace.Record{Job: job, Predicted: map[string]float64{}}
+	r := trace.Record{Job: job}
 	for superstep := from; superstep < until; superstep++ {
 		wave := (1 + math.Sin(float64(superstep)/17)) / 2 // the share of vertices that send
 		senders := 1 + int(wave*wave*1e6)
 		push, pull := float64(senders)*2e-8, 2e-3+float64(1e6-senders)*4e-9
-		r.Superstep, r.Predicted["naive"], r.Predicted["pull"] = superstep, push, pull
+		r.Superstep, r.Predicted = superstep, map[string]float64{"naive": push, "pull": pull}
 		r.Scheme, r.Delivery, r.Actual = "naive", "push", push*1.1
 		if pull < push {
 			r.Scheme, r.Delivery, r.Actual = "pull", "pull", pull*1.2

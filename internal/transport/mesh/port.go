@@ -114,16 +114,36 @@ func (p *Port) written(to, encoded int) {
 	p.session.writing.Done()
 }
 
+// Poll returns a frame of an exchange that has come, or nil.
+func (p *Port) Poll(kind transport.Kind) (*transport.Frame, error) {
+	p.mu.Lock()
+	a := p.take(kind)
+	p.mu.Unlock()
+	if a == nil {
+		return nil, nil
+	}
+	return p.open(a)
+}
+
+// take takes a frame that has come, or nil. The caller holds the lock.
+func (p *Port) take(kind transport.Kind) *arrival {
+	box := p.boxes[kind]
+	if len(box) == 0 {
+		return nil
+	}
+	a := box[0]
+	p.boxes[kind] = slices.Delete(box, 0, 1)
+	p.waiting = false
+	p.credit(a)
+	p.taken = append(p.taken, a)
+	return a
+}
+
 // Receive returns the next frame of an exchange. It is the caller's until Release or End.
 func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Frame, error) {
 	for {
 		p.mu.Lock()
-		if box := p.boxes[kind]; len(box) > 0 {
-			a := box[0]
-			p.boxes[kind] = slices.Delete(box, 0, 1)
-			p.waiting = false
-			p.credit(a)
-			p.taken = append(p.taken, a)
+		if a := p.take(kind); a != nil {
 			p.mu.Unlock()
 			return p.open(a)
 		}

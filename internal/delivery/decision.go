@@ -1,0 +1,58 @@
+package delivery
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Decision is what Choose decided, and on what: all that Reason wants, and nothing that the next decision changes.
+type Decision struct {
+	Force     Choice
+	Chosen    Scheme
+	Predicted Costs
+
+	Vertices, Senders, SenderEdges, Unfinished, UnfinishedEdges int
+}
+
+// Decided returns the last decision, which was on a load.
+func (p *Policy) Decided(l *Load) Decision {
+	return Decision{p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges}
+}
+
+// Reason says in words why the decision was taken.
+func (d *Decision) Reason() string {
+	switch {
+	case d.Chosen == None:
+		return "nothing was sent to neighbours"
+	case d.Force == ChooseBeamer:
+		return fmt.Sprintf("Beamer's rule: senders have %d edges, unfinished vertices %d; %d senders of %d vertices",
+			d.SenderEdges, d.UnfinishedEdges, d.Senders, d.Vertices)
+	case d.Force != ChooseAuto:
+		return fmt.Sprintf("forced: %v", d.Force)
+	}
+	other := None
+	for s := Naive; s < schemes; s++ {
+		if s != d.Chosen && !math.IsInf(d.Predicted[s], 1) && (other == None || d.Predicted[s] < d.Predicted[other]) {
+			other = s
+		}
+	}
+	// Not by fmt: of a search of milliseconds that would be a percent.
+	text := append(make([]byte, 0, 160), d.Chosen.String()...)
+	text = micro(append(text, " predicted "...), d.Predicted[d.Chosen])
+	if other != None {
+		text = append(append(text, ", "...), other.String()...)
+		text = micro(append(text, ' '), d.Predicted[other])
+	}
+	for _, part := range []struct {
+		before string
+		n      int
+	}{{": ", d.Senders}, {" senders with ", d.SenderEdges}, {" edges, ", d.Unfinished}, {" unfinished with ", d.UnfinishedEdges}} {
+		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
+	}
+	return string(text)
+}
+
+func micro(text []byte, seconds float64) []byte {
+	return append(strconv.AppendFloat(text, seconds*1e6, 'f', 1, 64), " µs"...)
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// seen is a sink that counts the supersteps it was told of, each of two partitions, and refuses one.
+type seen struct {
+	t       *testing.T
+	records int
+	refuse  int
+}
+
+var errRefused = errors.New("the disk is full")
+
+func (s *seen) Record(r *trace.Record) error {
+	if superstep, partition := s.records/2, s.records%2; r.Superstep != superstep || r.Partition != partition || r.Active != superstep+partition || r.Job != "job" {
+		s.t.Errorf("found superstep %d, partition %d, %d active: expected %d and %d", r.Superstep, r.Partition, r.Active, superstep, partition)
+	}
+	for _, p := range r.Peers {
+		if p.Messages != r.Superstep {
+			s.t.Errorf("superstep %d: found %d messages to partition %d", r.Superstep, p.Messages, p.Partition)
+		}
+	}
+	if s.records++; r.Superstep == s.refuse {
+		return errRefused
+	}
+	return nil
+}
+
+// ran keeps a superstep of two partitions that took so long.
+func ran(k *keeper, superstep int, took time.Duration) error {
+	c := &coordinator{command: Command{Superstep: superstep}}
+	var reports []*Report
+	for p := range 2 {
+		reports = append(reports, &Report{Partition: p, Computed: superstep + p, Peers: []trace.Peer{{Partition: 1 - p, Messages: superstep}}})
+	}
+	return k.keep(c, reports, took, time.Now())
+}
+
+func TestRecordsAreMadeInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &seen{t: t, refuse: -1}
+		k := newKeeper(s, "job")
+		expect := func(supersteps int) {
+			t.Helper()
+			if s.records != 2*supersteps {
+				t.Errorf("found %d records, expected those of %d supersteps", s.records, supersteps)
+			}
+		}
+		next := 0
+		keep := func(took time.Duration) {
+			t.Helper()
+			if err := ran(k, next, took); err != nil {
+				t.Fatal(err)
+			}
+			next++
+		}
+		keep(time.Millisecond)
+		keep(time.Millisecond)
+		expect(0)
+		<-time.After(showAfter)
+		synctest.Wait()
+		expect(2) // though the third superstep takes its time
+		keep(showAfter)
+		expect(3)
+		for range keptRows {
+			keep(time.Microsecond)
+		}
+		expect(3 + keptRows/2)
+		if err := k.end(); err != nil {
+			t.Fatal(err)
+		}
+		expect(next)
+		if k.waiting {
+			t.Error("the timer is left")
+		}
+	})
+}
+
+func TestARecordThatIsRefusedEndsTheTelling(t *testing.T) {
+	s := &seen{t: t, refuse: 1}
+	k := newKeeper(s, "job")
+	for superstep := range 3 {
+		if err := ran(k, superstep, time.Microsecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.end(); !errors.Is(err, errRefused) || s.records != 3 {
+		t.Errorf("found %v after %d records", err, s.records)
+	}
+	s.records = 0 // another run
+	if err := errors.Join(ran(k, 0, showAfter), k.end()); err != nil || s.records != 2 {
+		t.Errorf("found %v after %d records of another run", err, s.records)
+	}
+	if err := ran(k, 1, showAfter); !errors.Is(err, errRefused) {
+		t.Errorf("found %v of a superstep that is told of at once", err)
+	}
+}
