@@ -45,7 +45,7 @@ result is checked, and a table says what each took and sent. docs/experiments.md
   superstep experiment all --output figures`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the name of one experiment, or all: %s", strings.Join(experimentNames(), ", "))
+				return usagef("expected the name of one experiment: %s", words(experimentNames()))
 			}
 			return nil
 		},

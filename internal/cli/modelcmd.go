@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,11 @@ import (
 type modelCommand struct {
 	app                        *app
 	scale, edgeFactor, threads int
+	roots                      int
 	grid, network, json        string
 	speed                      float64
 	check, published           bool
+	delivery                   *oneOf
 }
 
 func (a *app) model() *cobra.Command {
@@ -45,11 +48,13 @@ sent with the prediction. --published predicts the runs that the papers report.`
 	cmd.Flags().IntVar(&m.threads, "threads", 1, "`N` threads in each process")
 	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+words(model.NetworkNames())+", or bandwidth=B/S,latency=S")
 	cmd.Flags().Float64Var(&m.speed, "speed", 1, "threads that are `F` times as fast as this machine's")
+	m.delivery = wordFlag(cmd, "delivery", "how levels are delivered: each as ends first, or all in one way", "auto", "push", "pull")
 	cmd.Flags().BoolVar(&m.check, "check", false, "count what such a search sends here, and compare")
+	cmd.Flags().IntVar(&m.roots, "roots", 8, "with --check: search from `N` vertices, spread over all degrees")
 	cmd.Flags().BoolVar(&m.published, "published", false, "predict the published runs instead")
 	cmd.Flags().StringVar(&m.json, "json", "", "write the prediction as JSON to `FILE`, - for standard output")
 	_ = cmd.RegisterFlagCompletionFunc("network", firstOf(func(string) []string { return model.NetworkNames() }))
-	nothing(cmd, "scale", "edgefactor", "grid", "threads", "speed")
+	nothing(cmd, "scale", "edgefactor", "grid", "threads", "speed", "roots")
 	return cmd
 }
 
@@ -72,8 +77,10 @@ func (m *modelCommand) execute(ctx context.Context) error {
 		return usagef("--edgefactor: found %d, expected 1 to %d", m.edgeFactor, 1<<20)
 	case m.threads < 1 || m.threads > 1<<20:
 		return usagef("--threads: found %d, expected 1 to %d", m.threads, 1<<20)
-	case !(m.speed > 0):
-		return usagef("--speed: found %v, expected more than 0", m.speed)
+	case !(m.speed > 0) || math.IsInf(m.speed, 0):
+		return usagef("--speed: found %v, expected a number above 0", m.speed)
+	case m.roots < 1 || m.roots > 1<<20:
+		return usagef("--roots: found %d, expected 1 to %d", m.roots, 1<<20)
 	case m.check && m.published:
 		return usagef("--check and --published: one of them")
 	case m.check && (m.scale > mostCheck || grid.Partitions() > graph.MaxPartitions):
@@ -85,7 +92,7 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	if m.check {
 		progress := m.app.progress()
 		defer progress.done()
-		check, err := model.Check(ctx, m.scale, m.edgeFactor, model.Grid{Rows: grid.Rows, Columns: grid.Columns}, progress.stage)
+		check, err := model.Check(ctx, m.scale, m.edgeFactor, model.Grid{Rows: grid.Rows, Columns: grid.Columns}, m.roots, progress.stage)
 		progress.done()
 		if err != nil {
 			return fmt.Errorf("model: %w", err)
@@ -107,9 +114,10 @@ func (m *modelCommand) execute(ctx context.Context) error {
 		}
 		return m.app.writeJSON(m.json, beside)
 	}
+	schemes := map[string][]model.Scheme{"push": {model.Push}, "pull": {model.Pull}}[m.delivery.value]
 	p := model.Predict(model.NewSearch(m.scale, m.edgeFactor, 0), model.Machine{
 		Grid: model.Grid{Rows: grid.Rows, Columns: grid.Columns}, Threads: m.threads, Rates: rates, Network: network,
-	})
+	}, schemes...)
 	if err := p.Text(m.app.text(m.json)); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Exchange[M any] struct {
 	size     int          // of a message, in bytes
 	line     *int         // the first partition of the line that inLine is of
 	inLine   []bool       // by partition
-	peers    [2][]peer[M] // of expand and fold, and of those back; these and the next two are made when they are needed
+	peers    [2][]peer[M] // of expand and fold, and of those back; these and the next two are made when they are needed, by place
 	finished [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
@@ -63,6 +63,19 @@ type peer[M any] struct {
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
 	return x
+}
+
+// place is where the buffers of a partition are with which this one speaks, or of itself: in a grid that is not flat there
+// are few of them, and with thousands of partitions buffers for all would fill the memory.
+func (x *Exchange[M]) place(q int) int {
+	switch g := x.part.Grid; {
+	case g.Flat():
+		return q
+	case g.Column(q) == g.Column(x.part.Index):
+		return g.Row(q)
+	default:
+		return g.Rows + g.Column(q)
+	}
 }
 
 // Connect gives the exchange its transport, and the gate whose token the partition holds while it works: it is given
@@ -112,7 +125,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to := &peers[q]
+		to := &peers[x.place(q)]
 		e, count, presence := to.presence.Encode(f, s.Peers[q], x.force)
 		to.packed.N = count
 		if count > 0 {
@@ -150,7 +163,11 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 // buffers returns those of all partitions of one kind: a run uses few of the kinds, and many partitions make many.
 func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
 	if *peers == nil {
-		*peers = make([]peer[M], x.part.Of)
+		places := x.part.Of
+		if g := x.part.Grid; !g.Flat() {
+			places = g.Rows + g.Columns
+		}
+		*peers = make([]peer[M], places)
 	}
 	return *peers
 }
@@ -187,7 +204,7 @@ func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel
 
 func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *pregel.Inbox[M], superstep int, back bool) error {
 	kind, peers := x.folding(back)
-	to, group := &peers[q], s.Groups[q]
+	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
 	words := inbox.Has.Words[lo:hi]
 	e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)

@@ -36,13 +36,14 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *preg
 					continue
 				}
 				q := int(uint64(slots.ID(slot)) % uint64(p.Of))
-				peers[q].positions = append(peers[q].positions, slot-s.Groups[q].Start)
-				peers[q].messages = append(peers[q].messages, b.Msg[i][j])
+				to := &peers[x.place(q)]
+				to.positions = append(to.positions, slot-s.Groups[q].Start)
+				to.messages = append(to.messages, b.Msg[i][j])
 			}
 		}
 	}
 	sink(x.to, x.messages)
-	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.sendPairs(&peers[q], q, kind, superstep) }, func(in *transport.Frame) error {
+	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.sendPairs(&peers[x.place(q)], q, kind, superstep) }, func(in *transport.Frame) error {
 		list := s.Peers[in.From]
 		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {
@@ -97,16 +98,16 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 	g, column := p.Grid, p.Grid.Column(p.Index)
 	x.buffers(&x.sends)
 	for _, q := range p.Row {
-		x.sends[q].clear()
+		x.sends[x.place(q)].clear()
 	}
 	for row := range g.Rows {
-		to := &x.sends[g.At(row, column)]
+		to := &x.sends[x.place(g.At(row, column))]
 		to.clear()
 		for c := range g.Columns {
 			owner := g.At(row, c)
 			for _, o := range outboxes {
 				if g.At(row, column) == p.Index {
-					x.sends[owner].add(o.To[owner], o.Msg[owner])
+					x.sends[x.place(owner)].add(o.To[owner], o.Msg[owner])
 					continue
 				}
 				for _, local := range o.To[owner] {
@@ -116,7 +117,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			}
 		}
 	}
-	own := &x.sends[p.Index]
+	own := &x.sends[x.place(p.Index)]
 	err := x.trade(ctx, p.Column, transport.Sends, superstep, func(q int) error { return x.sendTo(q, transport.Sends, combine, superstep) }, func(in *transport.Frame) error {
 		if g.Columns == 1 {
 			to, messages, err := x.pairs(in, p.Owned)
@@ -135,7 +136,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 			if c == column && int(local) >= p.Owned {
 				return fmt.Errorf("from partition %d: a message to vertex %d of %d", in.From, local, p.Owned)
 			}
-			on := &x.sends[g.At(g.Row(p.Index), c)]
+			on := &x.sends[x.place(g.At(g.Row(p.Index), c))]
 			on.positions = append(on.positions, local)
 			on.messages = append(on.messages, messages[i])
 		}
@@ -157,7 +158,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], co
 
 // sendTo sends a partition the pairs that wait for it.
 func (x *Exchange[M]) sendTo(q int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
-	to := &x.sends[q]
+	to := &x.sends[x.place(q)]
 	if combine != nil {
 		x.keys = to.combine(combine, x.keys)
 	}

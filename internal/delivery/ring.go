@@ -19,7 +19,7 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 		kind, peers = transport.FinishedBack, x.buffers(&x.finished[1])
 	}
 	return x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to := &peers[q]
+		to := &peers[x.place(q)]
 		e, count, presence := to.presence.Encode(fresh, s.Peers[q], x.force)
 		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
 		return x.send(&to.frame, superstep)

@@ -193,8 +193,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 			j.vitals()
 			err = j.drive(ctx, j.runAlone, nil)
 		} else {
-			local := transport.NewLocal(len(j.runners))
-			crew := j.start(ctx, local.Endpoint, local.Close)
+			crew := j.start(j.meet(ctx))
 			defer crew.stop()
 			err = j.drive(ctx, crew.step, crew.audit)
 		}
@@ -209,6 +208,17 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 	o := j.coordinator.outcome
 	j.seconds = (time.Since(start) - j.telling).Seconds()
 	return &o, nil
+}
+
+// meet returns where the partitions meet in a run.
+func (j *Job[V, M]) meet(ctx context.Context) (_ context.Context, endpoint func(int) transport.Endpoint, broken func()) {
+	if j.options.Meet != nil {
+		endpoint, broken = j.options.Meet()
+	} else {
+		local := transport.NewLocal(len(j.runners))
+		endpoint, broken = local.Endpoint, local.Close
+	}
+	return ctx, endpoint, broken
 }
 
 // drive takes the coordinator and the partitions through the run, step by step.

@@ -7,6 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
 )
 
 // Options say how a program is run.
@@ -35,6 +36,9 @@ type Options struct {
 	Job string
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
+	// Meet, if not nil, is called when a Job begins a run, and returns the partitions' endpoints and what ends all waiting at
+	// them. By default they pass frames by reference.
+	Meet func() (endpoint func(partition int) transport.Endpoint, broken func())
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
 }

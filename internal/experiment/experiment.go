@@ -31,6 +31,7 @@ var All = []Experiment{
 	{"order", "vertices by falling degree, or as in the input", "Nakao20, 3.2", 18, order},
 	{"bcsr", "a start for each vertex, or for each vertex with edges", "Nakao20, 3.1, tables 1 to 3", 18, bcsrLists},
 	{"encoding", "who sent, as bits, as positions, or as is shorter", "Nakao20, 3.5.2, table 5", 18, encoding},
+	{"overlap", "columns on their way while others are made and edges are walked, or one after the other", "Ueno11, 4.2; Nakao20, 3.5.3, figure 9", 18, overlap},
 	{"windows", "messages at once, through windows, and by rendezvous, over a link with delay", "Nakao20, 5.4, figure 14; Matsuda", 18, windows},
 }
 

@@ -11,6 +11,7 @@ import (
 type lagged struct {
 	net.Conn
 	delay time.Duration
+	wire  *wire // nil: as fast as it goes
 	out   chan parcel
 	in    chan parcel
 	rest  parcel // that Read has not given out
@@ -25,12 +26,34 @@ type parcel struct {
 	err  error
 }
 
+// wire is what all connections that one worker made send on, so many bytes a second.
+type wire struct {
+	rate float64
+	mu   sync.Mutex
+	free time.Time // when what was given to it has left
+}
+
+// carry takes n bytes, and returns when the last has left.
+func (w *wire) carry(n int) time.Time {
+	now := time.Now()
+	if w == nil {
+		return now
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.free.Before(now) {
+		w.free = now
+	}
+	w.free = w.free.Add(time.Duration(float64(n) / w.rate * float64(time.Second)))
+	return w.free
+}
+
 // lagParcels is how many parcels may be under way: with those of a MTU still more than any window here.
 const lagParcels = 1 << 14
 
-// lag makes a connection lag. Two goroutines carry its bytes until it is closed or breaks.
-func lag(c net.Conn, delay time.Duration) net.Conn {
-	l := &lagged{Conn: c, delay: delay, out: make(chan parcel, lagParcels), in: make(chan parcel, lagParcels), done: make(chan struct{})}
+// lag makes a connection lag, and send on a wire. Two goroutines carry its bytes until it is closed or breaks.
+func lag(c net.Conn, delay time.Duration, w *wire) net.Conn {
+	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan parcel, lagParcels), in: make(chan parcel, lagParcels), done: make(chan struct{})}
 	go l.send()
 	go l.receive()
 	return l
@@ -70,11 +93,11 @@ func (l *lagged) send() {
 }
 
 func (l *lagged) receive() {
+	b := make([]byte, 64<<10)
 	for {
-		b := make([]byte, 64<<10)
 		n, err := l.Conn.Read(b)
 		select {
-		case l.in <- parcel{b[:n], time.Now().Add(l.delay), err}:
+		case l.in <- parcel{append([]byte(nil), b[:n]...), time.Now().Add(l.delay), err}:
 		case <-l.done:
 			return
 		}
@@ -90,7 +113,7 @@ func (l *lagged) Write(b []byte) (int, error) {
 		return 0, net.ErrClosed // also if there is room, of which select would make a choice
 	}
 	select {
-	case l.out <- parcel{data: append([]byte(nil), b...), due: time.Now().Add(l.delay)}:
+	case l.out <- parcel{data: append([]byte(nil), b...), due: l.wire.carry(len(b)).Add(l.delay)}:
 		return len(b), nil
 	case <-l.done:
 		return 0, net.ErrClosed

@@ -14,6 +14,25 @@ import (
 // switchLimit is how much slower than the best fixed choice the model's may be.
 const switchLimit = 1.05
 
+// arena is a grid on which choices compete: the last of them, fixed of them, always do the same.
+type arena struct {
+	name    string
+	grid    graph.Grid
+	choices []delivery.Choice
+	fixed   int
+}
+
+// arenas are one partition, where a pull is one of a whole block, and the grid of four, which has two.
+var arenas = []arena{
+	{"one partition", graph.Of(1), []delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChoosePull}, 2},
+	{
+		"a grid of 2x2",
+		graph.Grid{Rows: 2, Columns: 2},
+		[]delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChooseRing, delivery.ChooseWhole},
+		3,
+	},
+}
+
 // direction compares who chooses between push and pull: the model, Beamer's rule, and nobody, on graphs that want different
 // things: hubs and few levels, no hubs and few levels, as many levels as a road network, and one hub.
 func direction(ctx context.Context, b *bench) error {
@@ -21,18 +40,22 @@ func direction(ctx context.Context, b *bench) error {
 	side := uint64(math.Sqrt(float64(n)))
 	t := b.table(
 		"switch",
-		append(append([]Column{{"graph", Plain, "of 2^SCALE vertices"}, {"delivery", Plain, "who chooses"}}, secondsColumns...),
+		append(append([]Column{{"graph", Plain, "of 2^SCALE vertices"}, {"grid", Plain, "of partitions"}, {"delivery", Plain, "who chooses"}}, secondsColumns...),
 			tepsColumn,
 			Column{"supersteps", Plain, "of all roots"}, Column{"pushed", Plain, "supersteps"}, Column{"pulled", Plain, "supersteps"},
-			Column{"over_best", Ratio, "time over that of the better of push and pull, turn by turn, median"},
+			Column{"over_best", Ratio, "time over that of the best fixed choice, turn by turn, median"},
 			Column{"over_best_low", Ratio, "its first quartile"}, Column{"over_best_high", Ratio, "and its third"})...,
 	)
-	panel := figure.Panel{
-		Title: "time of a search over that of the better fixed choice",
-		X:     figure.Axis{}, Y: figure.Axis{Base: 2, Text: func(v float64) string { return fmt.Sprintf("%.4g", v) }},
-	}
-	for i, c := range directions {
-		panel.Series = append(panel.Series, figure.Series{Name: c.String(), Style: figure.Styles[i]})
+	var panels []figure.Panel
+	for _, a := range arenas {
+		panel := figure.Panel{
+			Title: "time of a search over that of the best fixed choice, " + a.name,
+			X:     figure.Axis{}, Y: figure.Axis{Base: 2, Text: func(v float64) string { return fmt.Sprintf("%.4g", v) }},
+		}
+		for i, c := range a.choices {
+			panel.Series = append(panel.Series, figure.Series{Name: c.String(), Style: figure.Styles[i]})
+		}
+		panels = append(panels, panel)
 	}
 	for i, g := range []struct {
 		name, text string
@@ -43,42 +66,44 @@ func direction(ctx context.Context, b *bench) error {
 		{"grid", fmt.Sprintf("grid:rows=%d,columns=%d", side, side), 2},
 		{"star", fmt.Sprintf("star:vertices=%d", n), 8},
 	} {
-		panel.X.Names = append(panel.X.Names, g.name)
-		ratios, err := b.directions(ctx, t, g.name, g.text, g.roots)
+		s, err := b.open(ctx, g.text, g.roots)
 		if err != nil {
 			return err
 		}
-		for k, ratio := range ratios {
-			panel.Series[k].Dots = append(panel.Series[k].Dots, figure.Point{X: float64(i), Y: ratio})
+		for k, a := range arenas {
+			ratios, err := b.directions(ctx, t, s, g.name, a)
+			if err != nil {
+				s.close()
+				return err
+			}
+			panels[k].X.Names = append(panels[k].X.Names, g.name)
+			for j, ratio := range ratios {
+				panels[k].Series[j].Dots = append(panels[k].Series[j].Dots, figure.Point{X: float64(i), Y: ratio})
+			}
+			verdict := "within"
+			if ratios[0] > switchLimit {
+				verdict = "beyond"
+			}
+			b.find("%s, %s: auto takes %.3f of the best fixed choice, %s the limit of %.2f; Beamer's rule %.3f", g.name, a.name, ratios[0], verdict, switchLimit, ratios[1])
 		}
-		verdict := "within"
-		if ratios[0] > switchLimit {
-			verdict = "beyond"
-		}
-		b.find("%s: auto takes %.3f of the better fixed choice, %s the limit of %.2f; Beamer's rule %.3f", g.name, ratios[0], verdict, switchLimit, ratios[1])
+		s.close()
 	}
-	b.panel(panel)
+	for _, p := range panels {
+		b.panel(p)
+	}
 	return nil
 }
 
-// directions are who chooses; the last two always do the same.
-var directions = []delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChoosePull}
-
-// directions measures one graph, and returns the ratios of each to the better fixed choice.
-func (b *bench) directions(ctx context.Context, t *Table, name, text string, roots int) ([]float64, error) {
-	s, err := b.open(ctx, text, roots)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	g, err := s.build(ctx, graph.Options{})
+// directions measures one graph in one arena, and returns the ratios of each choice to the best fixed one.
+func (b *bench) directions(ctx context.Context, t *Table, s *source, name string, a arena) ([]float64, error) {
+	g, err := s.build(ctx, graph.Options{Grid: a.grid})
 	if err != nil {
 		return nil, err
 	}
 	defer g.Close()
 	var ways []way
-	counts := make([]traffic, len(directions))
-	for i, c := range directions {
+	counts := make([]traffic, len(a.choices))
+	for i, c := range a.choices {
 		x, err := s.searcher(g, engine.Options{Delivery: c})
 		if err != nil {
 			return nil, err
@@ -95,22 +120,23 @@ func (b *bench) directions(ctx context.Context, t *Table, name, text string, roo
 		}
 		ways = append(ways, x.round)
 	}
-	times, err := b.alternate(ctx, "searching "+name, ways)
+	times, err := b.alternate(ctx, fmt.Sprintf("searching %s in %s", name, a.name), ways)
 	if err != nil {
 		return nil, err
 	}
-	push, _, _ := times[2].seconds()
-	pull, _, _ := times[3].seconds()
-	best := times[2]
-	if pull < push {
-		best = times[3]
+	best, least := rounds(nil), math.Inf(1)
+	for _, fixed := range times[len(times)-a.fixed:] {
+		if median, _, _ := fixed.seconds(); median < least {
+			best, least = fixed, median
+		}
 	}
-	ratios := make([]float64, len(directions))
-	for i, c := range directions {
+	ratios := make([]float64, len(a.choices))
+	for i, c := range a.choices {
 		median, low, high := times[i].seconds()
 		ratio, ratioLow, ratioHigh := times[i].over(best)
-		pushed, pulled := counts[i].records["push"], counts[i].records["pull"]
-		t.add(name, c.String(), median, low, high, times[i].teps(), counts[i].records["push"]+pulled+counts[i].records["none"], pushed, pulled, ratio, ratioLow, ratioHigh)
+		steps := func(direction string) int { return counts[i].records[direction] / a.grid.Partitions() }
+		pushed, pulled := steps("push"), steps("pull")
+		t.add(name, a.grid.String(), c.String(), median, low, high, times[i].teps(), steps("none")+pushed+pulled, pushed, pulled, ratio, ratioLow, ratioHigh)
 		ratios[i] = ratio
 	}
 	return ratios, nil

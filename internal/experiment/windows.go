@@ -131,7 +131,7 @@ func join(ctx context.Context, l link) (*pair, error) {
 				if err != nil {
 					return nil, err
 				}
-				return lag(c, lagOneWay), nil
+				return lag(c, lagOneWay, nil), nil
 			},
 		})
 		if err != nil {

@@ -57,7 +57,7 @@ func TestLaggedConnectionsLag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lag(plain, delay)
+	c := lag(plain, delay, nil)
 	data := bytes.Repeat([]byte("there and back "), 20000)
 	start := time.Now()
 	go func() {

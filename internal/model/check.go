@@ -39,9 +39,6 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// checked is how many searches a comparison makes; their roots are spread over all degrees.
-const checked = 8
-
 // counter adds up what partitions sent, by exchange.
 type counter map[string]Volume
 
@@ -54,8 +51,9 @@ func (c counter) Record(r *trace.Record) error {
 	return nil
 }
 
-// Check builds the graph of a SCALE, cut up for the grid, searches it with every scheme, and compares what was sent.
-func Check(ctx context.Context, scale, edgeFactor int, grid Grid, progress func(stage string, done, total int64)) (*Comparison, error) {
+// Check builds the graph of a SCALE, cut up for the grid, searches it with every scheme from so many roots, spread over all
+// degrees, and compares what was sent.
+func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, progress func(stage string, done, total int64)) (*Comparison, error) {
 	kronecker := generate.Kronecker{Scale: scale, EdgeFactor: edgeFactor, Seed1: 2, Seed2: 3}
 	in, err := generate.Input(ctx, kronecker, generate.Options{Progress: func(done, total int64) { progress("generating", done, total) }})
 	if err != nil {
@@ -73,8 +71,8 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, progress func(
 	searches := int64(0)
 	for scheme := range schemes {
 		sent, want := counter{}, Traffic{}
-		for i := range min(checked, g.Connected) {
-			root := i * g.Connected / checked
+		for i := range min(roots, g.Connected) {
+			root := (2*i + 1) * g.Connected / (2 * roots)
 			p := g.Parts[root%len(g.Parts)]
 			s := NewSearch(scale, edgeFactor, float64(p.OutDegrees[root/len(g.Parts)]))
 			for _, l := range s.Levels {
@@ -87,9 +85,9 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, progress func(
 				return nil, err
 			}
 			searches++
-			progress("searching", searches, int64(schemes)*checked)
+			progress("searching", searches, int64(schemes)*int64(roots))
 		}
-		c.Searches = min(checked, g.Connected)
+		c.Searches = min(roots, g.Connected)
 		ring := sent["ring"]
 		ring.Values = 0 // who is open, not messages
 		c.Rows = append(

@@ -141,22 +141,22 @@ func (m *Machine) times(s *Search, l *Level, scheme Scheme, traffic Traffic) Tim
 	workers := p * float64(m.Threads)
 	words := math.Exp2(float64(s.Scale)) / 64
 	var t Times
-	t.Expand = m.carry(traffic.Expand, r-1) + (traffic.Expand.Values*m.Rates.Value+words*(r-1)/64*m.Rates.Word)/workers
-	t.Fold = m.carry(traffic.Fold, c-1) + traffic.Fold.Values*m.Rates.Value/workers
+	t.Expand = m.carry(traffic.Expand) + (traffic.Expand.Values*m.Rates.Value+l.Likely*words*(r-1)/64*m.Rates.Word)/workers
+	t.Fold = m.carry(traffic.Fold) + traffic.Fold.Values*m.Rates.Value/workers
 	if scheme == Push {
 		// A vertex that sends has a row in every block of its column that it has an edge into.
 		t.Traverse = (l.Edges*m.Rates.Push + (l.Vertices+traffic.Expand.Values)*m.Rates.Row) / workers
 	} else {
 		// The sub-steps are under way while others are searched: the longer of the two counts.
-		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row + words*c*m.Rates.Word) / workers
-		t.Traverse = max(search, m.carry(traffic.Ring, subSteps*(c-1)))
+		search := (l.Looks*m.Rates.Probe + l.Open*m.Rates.Row + words*c*m.Rates.Word) * l.Likely / workers
+		t.Traverse = max(search, m.carry(traffic.Ring))
 	}
 	// Two trees of messages between any two supersteps, one up and one down.
-	t.Agree = 2 * math.Ceil(math.Log2(p)) * m.Network.Beta
+	t.Agree = l.Likely * 2 * math.Ceil(math.Log2(p)) * m.Network.Beta
 	return t
 }
 
-// carry is the time of a process's part of a volume, in so many messages one after the other.
-func (m *Machine) carry(v Volume, messages float64) float64 {
-	return v.Bytes/m.Grid.Partitions()*m.Network.Alpha + messages*m.Network.Beta
+// carry is the time of a process's part of a volume, its messages one after the other.
+func (m *Machine) carry(v Volume) float64 {
+	return (v.Bytes*m.Network.Alpha + v.Messages*m.Network.Beta) / m.Grid.Partitions()
 }

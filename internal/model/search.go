@@ -20,6 +20,8 @@ const (
 // expected values; edges are stored ones, duplicates and loops apart, counted at each end.
 type Level struct {
 	Vertices, Edges float64 // of the frontier
+	// Likely is the probability that the search gets here: below 1 where less than a few vertices are expected.
+	Likely float64
 	// Open and OpenEdges are of the vertices that have an edge and are not reached.
 	Open, OpenEdges float64
 	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a parent or has none.
@@ -67,6 +69,9 @@ type end struct {
 	vertices, there float64
 }
 
+// leastVertices is the frontier of the last level: less, and a search has hardly ever got so far.
+const leastVertices = 0.1
+
 // NewSearch predicts the search from a vertex with so many stored edges; 0 stands for the mean over the vertices that have
 // any, by which the roots of Graph500 are drawn.
 func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
@@ -81,20 +86,21 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 		rootEdges = s.Edges / s.Connected
 	}
 	root(classes, rootEdges)
-	level := Level{Vertices: 1, Edges: rootEdges, Open: s.Connected, OpenEdges: s.Edges}
-	for level.Vertices >= 0.5 {
+	level := Level{Vertices: 1, Edges: rootEdges, Likely: 1, Open: s.Connected - 1, OpenEdges: s.Edges - rootEdges}
+	for level.Vertices >= leastVertices {
 		next := Level{}
 		reached := make([]float64, len(classes))
 		for i := range classes {
 			c := &classes[i]
 			level.Looks += c.looks(classes)
-			open, edges := c.open(classes)
+			open, edges := c.open(classes, len(s.Levels) == 0)
 			next.Open += open - c.vertices*c.isolated
 			next.OpenEdges += edges
 			reached[i] = max(c.reached, 1-open/c.vertices)
 			level.classes = append(level.classes, c.share(classes, open))
 		}
 		next.Vertices, next.Edges = level.Open-next.Open, level.OpenEdges-next.OpenEdges
+		next.Likely = -math.Expm1(-next.Vertices)
 		s.Levels = append(s.Levels, level)
 		level = next
 		for i := range classes {
@@ -147,17 +153,21 @@ func root(classes []class, edges float64) {
 	}
 }
 
-// open returns how many of the class's vertices have no edge to one that is reached, and how many edges those have.
-func (c *class) open(classes []class) (vertices, edges float64) {
-	log, each := 0.0, 0.0
+// open returns how many of the class's vertices are not reached and have no edge to one that is, and how many edges those
+// have. At first one vertex alone is reached, of whichever class: the ways in which it may have the edge exclude each other.
+func (c *class) open(classes []class, first bool) (vertices, edges float64) {
+	log, each, root := 0.0, 0.0, c.reached
 	for _, e := range c.ends {
 		r := classes[e.class].reached
 		log += e.vertices * math.Log1p(-r*e.there)
+		root += e.vertices * r * e.there
 		if r < 1 {
 			each += e.vertices * e.there * (1 - r) / (1 - r*e.there)
 		}
 	}
-	vertices = c.vertices * math.Exp(log)
+	if vertices = c.vertices * math.Exp(log); first {
+		vertices = max(c.vertices*(1-root), 0)
+	}
 	return vertices, vertices * each
 }
 

@@ -76,7 +76,7 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 		listed += k.vertices * each
 		sent += k.frontier * each
 	}
-	t.Expand = columns(g.Partitions()*(r-1), listed, sent, 0)
+	t.Expand = l.columns(g.Partitions()*(r-1), listed, sent, 0)
 	ghosts, found := 0.0, 0.0
 	open := make([]float64, g.Columns)
 	for _, k := range l.classes {
@@ -90,12 +90,17 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 		}
 		found += k.open * (math.Exp(-k.hits/c) - math.Exp(-k.hits))
 	}
-	t.Fold = columns(g.Partitions()*(c-1), ghosts, found, idBytes)
+	t.Fold = l.columns(g.Partitions()*(c-1), ghosts, found, idBytes)
 	if scheme == Pull {
-		// A range is passed on C-1 times, after its owner and each block but the last looked for its open vertices.
+		// A range is passed on C-1 times, after its owner and each block but the last looked for its open vertices. Ranges
+		// are whole words: where an owner has fewer, some are empty.
+		words := math.Ceil(math.Exp2(float64(scale)) / g.Partitions() / 64)
+		ranges := min(words, subSteps)
 		for _, vertices := range open[:g.Columns-1] {
-			hop := columns(g.Partitions()*subSteps, math.Exp2(float64(scale)), vertices, 0)
-			hop.Bytes += hop.Messages * tokenBytes
+			hop := l.columns(g.Partitions()*ranges, g.Partitions()*words*64, vertices, 0)
+			empty := g.Partitions() * (subSteps - ranges) * l.Likely
+			hop.Messages += empty
+			hop.Bytes += empty*headerBytes + hop.Messages*tokenBytes
 			hop.Values = 0
 			t.Ring.add(hop)
 		}
@@ -120,19 +125,80 @@ func spread(edges, line float64) float64 {
 	return math.Expm1(-mean/line) / math.Expm1(-mean)
 }
 
-// columns is so many columns over lists of so many vertices in all, of which so many are present.
-func columns(messages, listed, present, size float64) Volume {
+// columns is so many columns over lists of so many vertices in all, of which so many are expected to be present.
+func (l *Level) columns(messages, listed, present, size float64) Volume {
 	if messages == 0 {
 		return Volume{}
 	}
-	v := Volume{Messages: messages, Values: present, Bytes: messages*headerBytes + present*size}
-	n, count := listed/messages, present/messages
-	switch {
-	case count >= n:
-	case 16*count >= n:
-		v.Bytes += messages * 8 * math.Ceil(n/64)
-	default:
-		v.Bytes += messages * (2*count + runBytes*min(count, math.Ceil(n/65536)))
+	// If the level exists, so many of a list are present.
+	n, mean := listed/messages, present/messages/l.Likely
+	return Volume{
+		Messages: messages * l.Likely, Values: present,
+		Bytes: messages*l.Likely*(headerBytes+presence(n, mean)) + present*size,
 	}
-	return v
+}
+
+// fewVertices is up to where the lengths of lists, and how many of them are present, are taken to vary from column to
+// column: of more the mean says enough.
+const fewVertices = 48
+
+// presence is the expected bytes by which a column says who is present: of a list of n on average so many. Lists of few, and
+// few of a list, are Poisson.
+func presence(n, mean float64) float64 {
+	if mean >= n {
+		return 0
+	}
+	if n >= fewVertices {
+		return present(n, n, mean)
+	}
+	sum := 0.0
+	poisson(n, func(length int, p float64) {
+		if length > 0 {
+			sum += p * present(n, float64(length), mean*float64(length)/n)
+		}
+	})
+	return sum
+}
+
+// present is presence for a list of a given length, the mean of which is n.
+func present(n, length, mean float64) float64 {
+	words := math.Ceil(length / 64)
+	if n >= fewVertices {
+		words = length/64 + 0.5 // lengths vary by more than a word
+		if math.Mod(length, 64) == 0 {
+			words = length / 64 // a range of the ring
+		}
+	}
+	encoded := func(count float64) float64 {
+		switch {
+		case count >= length:
+			return 0
+		case 16*count >= length:
+			return 8 * words
+		default:
+			runs := math.Ceil(length / 65536)
+			return 2*count + runBytes*runs*-math.Expm1(-count/runs)
+		}
+	}
+	if mean >= fewVertices {
+		return encoded(mean)
+	}
+	sum := 0.0
+	poisson(mean, func(count int, p float64) {
+		b := encoded(float64(count))
+		if count > 0 && 16*float64(count) < length {
+			b = 2*float64(count) + runBytes*min(float64(count), math.Ceil(length/65536))
+		}
+		sum += p * b
+	})
+	return sum
+}
+
+// poisson calls f with every number that a Poisson variable of some mean may well have, and its probability.
+func poisson(mean float64, f func(k int, p float64)) {
+	p := math.Exp(-mean)
+	for k := 0; float64(k) <= mean+6*math.Sqrt(mean)+6; k++ {
+		f(k, p)
+		p *= mean / float64(k+1)
+	}
 }
