@@ -23,6 +23,7 @@ func BFS(g Graph, source int, parent []int64) error {
 	if parent[source] != int64(source) {
 		return violation("source", "the parent of source %d is not itself", g.name(source))
 	}
+	g = g.passes(1)
 	level, broken := climb(g, source, parent)
 	if broken != nil {
 		return broken
@@ -61,6 +62,7 @@ func Levels(g Graph, source int, level []int64) error {
 			return violation("source", "vertex %d is at level %d, and the source is %d", g.name(v), l, g.name(source))
 		}
 	}
+	g = g.passes(1)
 	joined, err := g.scanLevels(level, func(_, _ uint64) bool { return true })
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64) (floa
 	if math.Abs(sum-1) > 1e-9+1e-15*n {
 		return 0, violation("sum", "the ranks of the %d vertices add up to %.17g, not 1", len(rank), sum)
 	}
-	next, err := g.iterate(damping, rank)
+	next, err := g.passes(2).iterate(damping, rank)
 	if err != nil {
 		return 0, err
 	}

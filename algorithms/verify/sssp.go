@@ -34,6 +34,7 @@ func SSSP(g Graph, source int, dist []float64) error {
 			return violation("range", "vertex %d is at distance %g", g.name(v), d)
 		}
 	}
+	g = g.passes(1)
 	anchored := newMarks(g.Vertices)
 	anchored.add(uint64(source))
 	if err := g.scan(func(a arcs) *Violation { return g.checkDistances(a, dist, anchored) }); err != nil {

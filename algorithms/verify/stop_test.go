@@ -25,3 +25,23 @@ func TestStop(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress: a check tells of every tuple as often as it looks at it.
+func TestProgress(t *testing.T) {
+	for name, check := range map[string]func(g Graph) error{
+		"BFS":      func(g Graph) error { return BFS(g, 0, []int64{0, 0, 0, 1, 3, never}) },
+		"PageRank": func(g Graph) error { return second(PageRank(g, 0.85, []float64{1, 0, 0, 0, 0, 0}, 2)) },
+		"WCC":      func(g Graph) error { return WCC(g, []uint64{1, 1, 1, 1, 1, 1}) },
+	} {
+		g := diamond(t, true)
+		var last, all int64
+		g.Progress = func(done, of int64) { last, all = done, of }
+		if err := check(g); err != nil || last != all || all%int64(g.Edges.Len()) != 0 || all == 0 {
+			t.Errorf("%s: told of %d of %d tuples, error %v", name, last, all, err)
+		}
+	}
+}
+
+func second(_ float64, err error) error {
+	return err
+}

@@ -32,6 +32,25 @@ type Graph struct {
 	Team *parallel.Team
 	// Stop, if not nil, is asked now and then; an error of it ends the check with that error.
 	Stop func() error
+	// Progress, if not nil, is told now and then, by several goroutines, how many tuples were looked at, of how many.
+	Progress func(done, all int64)
+
+	looked *atomic.Int64 // tuples, of all passes
+	all    int64
+}
+
+// passes returns the graph for a check that looks at every tuple so many times.
+func (g Graph) passes(n int) Graph {
+	g.looked, g.all = new(atomic.Int64), int64(n)*int64(g.Edges.Len())
+	return g
+}
+
+// tell counts tuples and now and then tells of them. A check that needs one more pass has it untold.
+func (g Graph) tell(block, tuples int) {
+	done := g.looked.Add(int64(tuples))
+	if g.Progress != nil && block%blockGrain == 0 {
+		g.Progress(min(done, g.all), g.all)
+	}
 }
 
 // Violation is the error of a result that is wrong. Any other error is about the arguments or the reading of tuples.
@@ -111,6 +130,7 @@ func (g Graph) read(i int, b *edges.Block) error {
 	if err := g.Edges.Read(i, b); err != nil {
 		return fmt.Errorf("read block %d of the edges: %w", i, err)
 	}
+	g.tell(i, b.N)
 	for j, u := range b.U[:b.N] {
 		if v := b.V[j]; u >= uint64(g.Vertices) || v >= uint64(g.Vertices) {
 			return fmt.Errorf("tuple %d joins %d and %d: the graph has %d vertices", i*edges.BlockSize+j, u, v, g.Vertices)

@@ -15,6 +15,7 @@ func WCC(g Graph, label []uint64) error {
 	if err := g.fits(len(label), "labels"); err != nil {
 		return err
 	}
+	g = g.passes(2)
 	g.Directed = true // one way is enough
 	err := g.scan(func(a arcs) *Violation {
 		for i, u := range a.from {

@@ -48,7 +48,7 @@ func (j *runJob) verified(ctx context.Context, o *engine.Outcome) error {
 	err := j.entry.certificate(&result{
 		Graph: verify.Graph{
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
-			Team: j.team, Stop: ctx.Err,
+			Team: j.team, Stop: ctx.Err, Progress: func(done, all int64) { j.progress.stage("verifying", done, all) },
 		},
 		graph: g, bound: j.bound, fetched: j.fetched, values: j.values, iterations: max(o.Supersteps-1, 0), converged: o.Converged,
 	})
