@@ -45,9 +45,11 @@ type message struct {
 	total uint64
 	have  uint64
 	held  uint64 // bytes of the window that it takes
+	ended bool   // its last chunk has come: an empty message has all its bytes before it has
 }
 
-func (p *message) whole() bool { return p.have == p.total }
+// whole reports whether it may be received.
+func (p *message) whole() bool { return p.ended }
 
 // Link returns the session's link.
 func (s *Session) Link() *Link { return s.link }
@@ -223,7 +225,7 @@ func (l *Link) placed(p *message, h *header) {
 	if i := slices.Index(b.messages, p); i >= 0 && i < b.waiting {
 		l.claim(p, h.superstep)
 	}
-	if p.whole() {
+	if p.ended = p.have == p.total; p.ended {
 		signal(b.wake)
 	}
 }

@@ -110,6 +110,20 @@ func TestMessagesOfOthersAreRefusedAndCounted(t *testing.T) {
 	}
 }
 
+// TestEmptyMessagesAreReceivedWhenTheyHaveCome: one that is received before its chunk is accounted for would leave its box, and
+// a part of the sender's window.
+func TestEmptyMessagesAreReceivedWhenTheyHaveCome(t *testing.T) {
+	l := &Link{boxes: map[address]*box{}}
+	h := &header{identity: identity{kind: kindMessage}}
+	_, m, err := l.place(nil, h)
+	if err != nil || m.whole() {
+		t.Fatalf("whole before it has come: %v", err)
+	}
+	if l.placed(m, h); !m.whole() || m.held == 0 {
+		t.Errorf("it has come, whole %t, taking %d bytes of the window", m.whole(), m.held)
+	}
+}
+
 // TestChunksOutOfPlaceAreCorrupt gives a link chunks that are not the next of their message.
 func TestChunksOutOfPlaceAreCorrupt(t *testing.T) {
 	l := &Link{boxes: map[address]*box{}}
