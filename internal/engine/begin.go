@@ -18,16 +18,11 @@ func (r *runner[V, M]) fill() {
 
 // reset takes all but the values back to before superstep 0.
 func (r *runner[V, M]) reset() {
-	r.team.For(len(r.finished), 1<<12, func(_, lo, hi int) {
-		clear(r.active[min(lo, len(r.active)):min(hi, len(r.active))])
-		clear(r.finished[lo:hi])
-		clear(r.read.Words[lo:hi])
-		clear(r.write.Words[lo:hi])
-	})
-	for _, f := range []*bitmap.Frontier{r.read, r.write} {
-		clear(f.Top)
-		f.All = false
-	}
+	clear(r.active)
+	clear(r.finished)
+	r.read.All, r.write.All = true, true
+	r.read.Clear()
+	r.write.Clear()
 	if r.inbox.Has != nil {
 		r.inbox.Has.Clear()
 	}

@@ -49,6 +49,8 @@ func TestRecordsAreMadeInTime(t *testing.T) {
 		k := newKeeper(s, "job")
 		expect := func(supersteps int) {
 			t.Helper()
+			k.mu.Lock()
+			defer k.mu.Unlock()
 			if s.records != 2*supersteps {
 				t.Errorf("found %d records, expected those of %d supersteps", s.records, supersteps)
 			}

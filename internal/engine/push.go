@@ -132,50 +132,7 @@ func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
 
 // pushWords pushes the messages of all senders present to the receivers in range.
 func (r *runner[V, M]) pushWords(t *thread[V, M], p *pregel.Push) {
-	n := 0
-	r.eachSenderWord(len(p.Bits), func(w int) {
-		t.ahead[n] = w
-		if n++; n == len(t.ahead) {
-			r.pushAhead(t, p, n, false)
-			n = 0
-		}
-	})
-	r.pushAhead(t, p, n, false)
-}
-
-// pushAhead pushes, or claims, the messages of the senders of the first n words of t.ahead.
-func (r *runner[V, M]) pushAhead(t *thread[V, M], p *pregel.Push, n int, claim bool) {
-	t.touched += touch(p, t.ahead[:n])
-	for _, w := range t.ahead[:n] {
-		if claim {
-			t.count.walked += r.claimer.Claim(p, w, &r.inbox)
-		} else {
-			t.count.walked += r.kernel.Push(p, w, &r.inbox)
-		}
-	}
-}
-
-// touch reads where the lists of some words begin. In a small frontier each list is a few cache misses, one after the
-// other; this way the processor waits for those of many lists at once. The sum is of no use, but keeps the reads.
-func touch(p *pregel.Push, words []int) (sum uint32) {
-	for _, w := range words {
-		sum += p.Rank[w] + uint32(p.Bits[w])
-	}
-	for _, w := range words {
-		sum += p.Starts[firstRow(p, w)]
-	}
-	for _, w := range words {
-		if at := p.Starts[firstRow(p, w)]; int(at) < len(p.Adj) {
-			sum += p.Adj[at]
-		}
-	}
-	return sum
-}
-
-// firstRow returns the row of the first sender of a word.
-func firstRow(p *pregel.Push, w int) uint32 {
-	senders := p.Present[w]
-	return p.Rank[w] + uint32(bits.OnesCount64(p.Bits[w]&((senders&-senders)-1)))
+	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.kernel.Push(p, w, &r.inbox) })
 }
 
 // cutRanges cuts the receivers into ranges with about as many of the edges to be pushed each (Nakao20, 3.4): where few
@@ -242,18 +199,11 @@ func (r *runner[V, M]) pushRounds(chunks []uint32) error {
 func (r *runner[V, M]) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
-		n := 0
 		for w := lo; w < hi; w++ {
-			if r.read.Words[w] == 0 {
-				continue
-			}
-			t.ahead[n] = w
-			if n++; n == len(t.ahead) {
-				r.pushAhead(t, &r.pushing, n, true)
-				n = 0
+			if r.read.Words[w] != 0 {
+				t.count.walked += r.claimer.Claim(&r.pushing, w, &r.inbox)
 			}
 		}
-		r.pushAhead(t, &r.pushing, n, true)
 		return true
 	})
 }

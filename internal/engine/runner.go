@@ -85,10 +85,8 @@ type thread[V, M any] struct {
 	bins     *pregel.Bins[M]
 	in, out  [64]M
 	push     pregel.Push // the worker's range of a push
-	ahead    [32]int     // words whose senders are pushed together
-	touched  uint32
-	pending  int // pairs in bins
-	messages []M // of a list program: those to the vertices of a word, from offsets
+	pending  int         // pairs in bins
+	messages []M         // of a list program: those to the vertices of a word, from offsets
 	offsets  [65]int
 	list     func(i int) []M
 	count    counts
