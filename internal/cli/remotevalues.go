@@ -30,28 +30,35 @@ func (j *clusterRun) fetch(ctx context.Context, job *control.Job) error {
 		return j.app.saveResult(ctx, j.wait.client.Result, job, j.output, j.wait.display)
 	}
 	var lines bytes.Buffer
-	j.wait.display.stage("fetching the result", 0, 0)
-	if _, err := j.wait.client.Result(ctx, job.Id, &lines); err != nil {
+	counted := &counting{w: &lines, total: int64(job.ResultBytes), name: fetching, show: j.wait.display}
+	if _, err := j.wait.client.Result(ctx, job.Id, counted); err != nil {
 		return err
 	}
 	if err := j.verifyHere(ctx, job, bytes.NewReader(lines.Bytes())); err != nil {
 		return err
 	}
 	saved := func(_ context.Context, _ string, w io.Writer) (int64, error) { return io.Copy(w, &lines) }
-	return j.app.saveResult(ctx, saved, job, j.output, j.wait.display)
+	return j.app.save(ctx, saved, job, j.output, "writing "+j.output, j.wait.display)
 }
 
 // fetcher writes the result of a job.
 type fetcher = func(ctx context.Context, id string, w io.Writer) (int64, error)
 
+const fetching = "fetching the result"
+
 // saveResult writes the result of a job to a file, which appears whole or not at all, or to standard output.
 func (a *app) saveResult(ctx context.Context, fetch fetcher, job *control.Job, output string, show stages) error {
+	return a.save(ctx, fetch, job, output, fetching, show)
+}
+
+// save is saveResult under a name for those who watch.
+func (a *app) save(ctx context.Context, fetch fetcher, job *control.Job, output, name string, show stages) error {
 	if output == "" {
 		return nil
 	}
 	var failed error
 	fill := func(w io.Writer) error {
-		c := &counting{w: w, total: int64(job.ResultBytes), name: "fetching the result", show: show}
+		c := &counting{w: w, total: int64(job.ResultBytes), name: name, show: show}
 		_, failed = fetch(ctx, job.Id, c)
 		return failed
 	}

@@ -291,7 +291,7 @@ func (x *Executor) Values(ctx context.Context, t worker.Task, v *control.Values,
 	if err != nil {
 		return err
 	}
-	return j.values(ctx, v.GetSorted(), emit)
+	return j.values(ctx, v.GetSorted(), t.Progress, emit)
 }
 
 // Cancel has nothing to do beyond what ends with the command's context.

@@ -25,9 +25,12 @@ const (
 	forLabels
 )
 
-// values emits a line "id value" for every vertex here. Values that are vertices are told by their input ids, which others
-// are asked for: all workers do it together then.
-func (j *job) values(ctx context.Context, sorted bool, emit func([]byte) error) (err error) {
+// gathering is the stage of a job whose result the master collects, for those who watch.
+const gathering = "gathering the result"
+
+// values emits a line "id value" for every vertex here, and tells of how many it has. Values that are vertices are told by
+// their input ids, which others are asked for: all workers do it together then.
+func (j *job) values(ctx context.Context, sorted bool, progress func(stage string, done, total int64), emit func([]byte) error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -47,18 +50,20 @@ func (j *job) values(ctx context.Context, sorted bool, emit func([]byte) error) 
 	if sorted {
 		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(g.Label(a), g.Label(b)) })
 	}
+	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
+	progress(gathering, 0, o.total)
 	if !j.share.Refers() {
-		return j.emitLines(ctx, ids, g.Label, emit)
+		return j.emitLines(ctx, ids, g.Label, o)
 	}
 	group, err := collective.NewGroup(j.session.Link(), nil, nil)
 	if err != nil {
 		return err
 	}
-	return group.Together(ctx, forValues, func(ctx context.Context) error { return j.tellTogether(ctx, group, ids, emit) })
+	return group.Together(ctx, forValues, func(ctx context.Context) error { return j.tellTogether(ctx, group, ids, o) })
 }
 
 // tellTogether emits the lines batch by batch: first it finds which vertices the values name, then who they are.
-func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, emit func([]byte) error) error {
+func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
 	call := collective.Call{Tag: forLabels, Bytes: batch}
 	most := binary.LittleEndian.AppendUint64(nil, uint64((len(ids)+batch-1)/batch))
 	if err := group.Allreduce(ctx, call, most, collective.MaxUint64); err != nil {
@@ -83,7 +88,7 @@ func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []p
 		err = j.emitLines(ctx, some, func(pregel.VertexID) uint64 {
 			next++
 			return labels[next-1]
-		}, emit)
+		}, o)
 		if err != nil {
 			return err
 		}
@@ -91,24 +96,42 @@ func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []p
 	return nil
 }
 
+// out is where the lines of vertices go, and how many have gone.
+type out struct {
+	emit        func([]byte) error
+	progress    func(stage string, done, total int64)
+	done, total int64
+}
+
+// put emits the lines of some vertices.
+func (o *out) put(ctx context.Context, lines []byte, vertices int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := o.emit(lines); err != nil {
+		return fmt.Errorf("values: %w", err)
+	}
+	o.done += int64(vertices)
+	o.progress(gathering, o.done, o.total)
+	return nil
+}
+
 // emitLines emits the lines of vertices here; label tells of the vertices that values name.
-func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(pregel.VertexID) uint64, emit func([]byte) error) error {
+func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(pregel.VertexID) uint64, o *out) error {
 	g := j.graph.Graph
 	var lines []byte
-	for _, id := range ids {
+	first := 0 // of the vertices in lines
+	for i, id := range ids {
 		lines = strconv.AppendUint(lines, g.Label(id), 10)
 		lines = append(lines, ' ')
 		lines = append(j.share.Append(lines, id, label), '\n')
 		if len(lines) < piece {
 			continue
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := o.put(ctx, lines, i+1-first); err != nil {
+			return err
 		}
-		if err := emit(lines); err != nil {
-			return fmt.Errorf("values: %w", err)
-		}
-		lines = lines[:0]
+		lines, first = lines[:0], i+1
 	}
-	return emit(lines)
+	return o.put(ctx, lines, len(ids)-first)
 }

@@ -741,7 +741,7 @@ func (*FromWorker_Log) isFromWorker_Body() {}
 
 func (*FromWorker_Progress) isFromWorker_Body() {}
 
-// Progress is how far a worker is with something long: a load. It is not kept.
+// Progress is how far a worker is with something long: a load, or a result, of which it counts vertices. It is not kept.
 type Progress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`

@@ -69,14 +69,18 @@ func (t *Teller) Event(id string, e *control.JobEvent) {
 			_ = j.to.Stage(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
 		}
 	case *control.JobEvent_Progress:
-		if j != nil && j.state == control.JobState_JOB_STATE_LOADING {
-			p := body.Progress
+		p := body.Progress
+		switch {
+		case j == nil:
+		case j.state == control.JobState_JOB_STATE_LOADING:
 			_ = j.to.Stage(&trace.Stage{Job: id, Stage: cmp.Or(j.stage, loading), Part: p.Stage, Done: int64(p.Done), Total: int64(p.Total)})
+		case j.state == control.JobState_JOB_STATE_WRITING:
+			_ = j.to.Stage(&trace.Stage{Job: id, Stage: writing, Done: int64(p.Done), Total: int64(p.Total)})
 		}
 	}
 }
 
-// The stages of jobs that have no others. How much of a result is written nobody knows before it is.
+// The stages of jobs that have no others. Writing is counted in vertices.
 const (
 	loading = "loading"
 	writing = "writing"

@@ -88,6 +88,7 @@ func TestTeller(t *testing.T) {
 				progress, // late
 				record, log,
 				turned(control.JobState_JOB_STATE_WRITING, &control.Job{}),
+				progress,
 				turned(control.JobState_JOB_STATE_DONE, &control.Job{WriteSeconds: .25, Converged: true, Supersteps: 5}),
 				record, log, // too late
 			},
@@ -96,7 +97,7 @@ func TestTeller(t *testing.T) {
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
 				"j1 4/2 pull pull active 0 messages 0 sent 0 bytes 15 total 3 wait 0 few 2 in 1.5",
-				"log hello", "writing  0 of 0", "stage writing 0.25", "end j1 converged after 5 in 3: ",
+				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 3: ",
 			},
 		},
 		"failed": {

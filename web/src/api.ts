@@ -169,6 +169,8 @@ export interface Stage {
   done?: number;
   total?: number;
   seconds?: number;
+  /** when the page saw it first, in milliseconds, and how much was done then */
+  seen?: { at: number; done: number };
 }
 
 export interface LogLine {

@@ -4,6 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { type Drawer, drawer } from "./schedule";
 import { colors, onTheme } from "./theme";
 
+/** Mark is a place on a canvas, as a style sheet has it. */
+export type Mark = Record<"left" | "top" | "width" | "height", string>;
+
 interface Props {
   label: string;
   height: number;
@@ -12,6 +15,8 @@ interface Props {
   /** draws anew when one of these changes */
   on: unknown[];
   /** the place under the pointer, from 0 to 1 each way */
+  /** a frame around what is pointed at, which is not drawn on the canvas: that would be drawn anew with every move */
+  mark?: Mark | undefined;
   onPoint?: (x: number, y: number) => void;
   onLeave?: () => void;
   onPress?: (x: number, y: number) => void;
@@ -53,18 +58,21 @@ export function Canvas(props: Props) {
     return [(e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height];
   };
   return (
-    <canvas
-      ref={canvas}
-      class="canvas"
-      style={{ height: `${props.height}px` }}
-      role="img"
-      aria-label={props.label}
-      tabIndex={props.onKey ? 0 : undefined}
-      onMouseMove={(e) => props.onPoint?.(...place(e))}
-      onMouseLeave={() => props.onLeave?.()}
-      onClick={(e) => props.onPress?.(...place(e))}
-      onKeyDown={(e) => props.onKey?.(e)}
-    />
+    <div class="pointed">
+      <canvas
+        ref={canvas}
+        class="canvas"
+        style={{ height: `${props.height}px` }}
+        role="img"
+        aria-label={props.label}
+        tabIndex={props.onKey ? 0 : undefined}
+        onMouseMove={(e) => props.onPoint?.(...place(e))}
+        onMouseLeave={() => props.onLeave?.()}
+        onClick={(e) => props.onPress?.(...place(e))}
+        onKeyDown={(e) => props.onKey?.(e)}
+      />
+      {props.mark && <i style={props.mark} />}
+    </div>
   );
 }
 

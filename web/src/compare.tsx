@@ -7,6 +7,7 @@ import { Fact } from "./decision";
 import * as format from "./format";
 import { useLive } from "./live";
 import { axis, Plot } from "./plot";
+import { Readout } from "./readout";
 import { go, link } from "./route";
 import { Table } from "./tables";
 import { colors } from "./theme";
@@ -78,9 +79,7 @@ export function Compare({ a, b }: { a: string; b: string }) {
             </figcaption>
             <Plot label="Frontier of both jobs" height={150} options={() => pair(format.count)} optionsKey="frontier" data={frontiers} {...plot} />
           </figure>
-          <p class="readout" aria-live="polite">
-            {row ? `Superstep ${row.superstep}: A ${said(row.a)}; B ${said(row.b)}` : "Point at a superstep to see both."}
-          </p>
+          <Readout text={row ? `Superstep ${row.superstep}: A ${said(row.a)}; B ${said(row.b)}` : "Point at a superstep to see both."} />
           <Table
             title="Supersteps of both"
             rows={() => both}

@@ -88,7 +88,7 @@ export function Stages({ of, running = true }: { of: (s: Stage) => boolean; runn
           <b>{current.part ? `${current.stage}: ${current.part}` : current.stage}</b>{" "}
           {current.total ? (
             <>
-              <progress max={current.total} value={current.done ?? 0} aria-label={current.stage} /> {format.percent(current.done ?? 0, current.total)}
+              <progress max={current.total} value={current.done ?? 0} aria-label={current.stage} /> {far(current)}
             </>
           ) : (
             "…"
@@ -106,6 +106,15 @@ export function Stages({ of, running = true }: { of: (s: Stage) => boolean; runn
       </ul>
     </section>
   );
+}
+
+/** far is how far a stage is, and after a second how fast it has been since the page sees it, and how long it takes at that rate. */
+function far({ done = 0, total = 0, seen }: Stage): string {
+  const text = `${format.percent(done, total)}: ${format.count(done)} of ${format.count(total)}`;
+  const took = seen ? (performance.now() - seen.at) / 1e3 : 0;
+  const rate = took >= 1 ? (done - seen!.done) / took : 0;
+  if (rate <= 0 || done >= total) return text;
+  return `${text}, ${format.count(Number(rate.toPrecision(3)))}/s, ${format.seconds(Math.ceil((total - done) / rate))} left`;
 }
 
 export function JobPage({ id }: { id: string }) {

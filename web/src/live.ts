@@ -85,6 +85,8 @@ class Live {
     on("stage", (c) => {
       const stage = c.data as Stage;
       const i = this.stages.findIndex((s) => s.stage === stage.stage && s.job === stage.job && !s.seconds);
+      const before = this.stages[i];
+      stage.seen = before?.seen && before.part === stage.part ? before.seen : { at: performance.now(), done: stage.done ?? 0 };
       this.stages = i < 0 ? [...this.stages.slice(1 - maxLog), stage] : this.stages.with(i, stage);
       this.tell();
     });

@@ -5,6 +5,7 @@ import { api, type Detail, type Lanes, type Pair, type Step, type Whole } from "
 import { Canvas, cells } from "./canvas";
 import * as format from "./format";
 import { left, right } from "./plot";
+import { Readout } from "./readout";
 import { PairTable, PartitionTable } from "./tables";
 import { Legend } from "./timeline";
 import { colors, type Phase, phases } from "./theme";
@@ -152,7 +153,8 @@ function Bars({ bars }: { bars: Bar[] }) {
       <Canvas
         label={`Time by phase of ${bars.length} partitions. Partition ${slowest.partition} worked longest, ${ratio.toFixed(2)} times the mean.`}
         height={height}
-        on={[shown, at]}
+        on={[shown]}
+        mark={pointed && { left: `${left - 2}px`, width: `calc(100% - ${left + right - 4}px)`, top: `${at! * line - 2}px`, height: `${Math.max(line, 3) + 2}px` }}
         onPoint={(_x, y) => setAt(Math.min(Math.floor((y * height) / line), shown.length - 1))}
         onLeave={() => setAt(undefined)}
         onKey={move}
@@ -176,29 +178,21 @@ function Bars({ bars }: { bars: Bar[] }) {
               g.fillStyle = c.faint;
               g.fillText(String(b.partition), left - 8, y + line / 2);
             }
-            if (i === at) {
-              g.strokeStyle = c.text;
-              g.lineWidth = 1.5;
-              g.strokeRect(left, y, width - left - right, Math.max(line - 1, 3));
-            }
           });
           const x = left + mean * scale;
           g.fillStyle = c.text;
           g.fillRect(x, 0, 1, height);
         }}
       />
-      <p class="readout" aria-live="polite">
-        Partition {text.partition}
-        {text.worker && ` of ${text.worker}`}: worked {format.seconds(text.busy)} (
-        {phases
-          .filter((p) => text.times[p] > 0)
-          .map((p) => `${p} ${format.seconds(text.times[p])}`)
-          .join(", ")}
-        ), {format.count(text.edges)} edges, {format.bytes(text.bytes)} sent. The line is the mean at work.
-      </p>
+      <Readout text={`Partition ${said(text)}. The line is the mean at work.`} />
     </>
   );
 }
+
+const said = (b: Bar): string => {
+  const times = phases.filter((p) => b.times[p] > 0).map((p) => `${p} ${format.seconds(b.times[p])}`);
+  return `${b.partition}${b.worker && ` of ${b.worker}`}: worked ${format.seconds(b.busy)} (${times.join(", ")}), ${format.count(b.edges)} edges, ${format.bytes(b.bytes)} sent`;
+};
 
 function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSelect: (superstep: number) => void }) {
   const [at, setAt] = useState<[number, number]>();
@@ -227,7 +221,11 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
       <Canvas
         label={`How busy ${lanes.partitions} partitions were in supersteps ${lanes.from} to ${steps.at(-1)?.superstep ?? lanes.from}`}
         height={height}
-        on={[lanes, at]}
+        on={[lanes]}
+        mark={at && {
+          left: `calc(${left - 2}px + ${at[0] / lanes.columns} * (100% - ${left + right}px))`, width: `calc(${1 / lanes.columns} * (100% - ${left + right}px) + 4px)`,
+          top: `${(at[1] * height) / lanes.partitions - 2}px`, height: `${height / lanes.partitions + 4}px`,
+        }}
         onPoint={(x, y) => setAt(where(x, y))}
         onLeave={() => setAt(undefined)}
         onPress={(x, y) => onSelect(superstep(where(x, y)[0]))}
@@ -245,19 +243,14 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
           g.fillStyle = c.faint;
           const each = Math.ceil(14 / (height / lanes.partitions));
           for (let r = 0; r < lanes.partitions; r += each) g.fillText(String(r), left - 8, ((r + 0.5) * height) / lanes.partitions);
-          if (at) {
-            g.strokeStyle = c.text;
-            g.lineWidth = 1.5;
-            g.strokeRect(left + (at[0] * box.width) / lanes.columns, (at[1] * height) / lanes.partitions, Math.max(box.width / lanes.columns, 3), Math.max(height / lanes.partitions, 3));
-          }
         }}
       />
       <Scale from="idle" to="busy" />
-      <p class="readout" aria-live="polite">
-        {at
+      <Readout
+        text={at
           ? `Partition ${at[1]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
           : "A light column: all wait. A light line beside dark ones: that partition has little to do."}
-      </p>
+      />
     </div>
   );
 }
@@ -307,7 +300,11 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
           <Canvas
             label={`Bytes from each of ${side * per} partitions to each other in ${of}; the most between two is ${format.bytes(most)}`}
             height={size}
-            on={[bytes, at]}
+            on={[bytes]}
+            mark={at && {
+              left: `calc(38px + ${at[0] / side} * min(100% - 44px, ${size - 22}px))`, width: `calc(${1 / side} * min(100% - 44px, ${size - 22}px) + 4px)`,
+              top: `${16 + (at[1] * (size - 22)) / side}px`, height: `${(size - 22) / side + 4}px`,
+            }}
             onPoint={(x, y) => setAt(where(x, y))}
             onLeave={() => setAt(undefined)}
             onKey={keys}
@@ -327,24 +324,19 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
               g.textAlign = "right";
               const each = Math.ceil(14 / (b.height / side));
               for (let i = 0; i < side; i += each) g.fillText(String(i * per), b.x - 6, b.y + ((i + 0.5) * b.height) / side);
-              if (at) {
-                g.strokeStyle = c.text;
-                g.lineWidth = 2;
-                g.strokeRect(b.x + (at[0] * b.width) / side, b.y + (at[1] * b.height) / side, Math.max(b.width / side, 3), Math.max(b.height / side, 3));
-              }
             }}
           />
           <Scale from="0 B" to={format.bytes(most)} />
         </div>
       )}
       <div class="beside">
-        <p class="readout" aria-live="polite">
-          {summed
+        <Readout
+          text={summed
             ? "There are too many partitions to tell of each pair: what each sent to all others is in the table of partitions above."
             : at
             ? `From ${group(at[1])} to ${group(at[0])}: ${format.bytes(bytes[at[1] * side + at[0]] ?? 0)}`
             : "Darker cells carry more, by the square root of the bytes. A dark line: a partition that sends much; a dark column: one that gets much."}
-        </p>
+        />
         <table>
           <caption>Columns by how they are written, in the whole run</caption>
           <thead>

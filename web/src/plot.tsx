@@ -44,18 +44,19 @@ export const axis = (values?: (v: number) => string): uPlot.Axis => {
   };
 };
 
-/** ground lays a faint colour behind columns. */
+/** ground lays a faint colour behind columns: a rectangle for as many in a row as have the same. */
 function ground(u: uPlot, tint: { x: number[]; delivery: string[] }, width: number) {
   const c = colors();
   u.ctx.save();
   u.ctx.globalAlpha = 0.12;
-  tint.x.forEach((x, i) => {
+  for (let i = 0, end = 0; i < tint.x.length; i = end) {
     const kind = tint.delivery[i];
-    if (kind !== "push" && kind !== "pull") return;
+    for (end = i + 1; end < tint.x.length && tint.delivery[end] === kind; ) end++;
+    if (kind !== "push" && kind !== "pull") continue;
     u.ctx.fillStyle = c[kind];
-    const from = u.valToPos(x - width / 2, "x", true);
-    u.ctx.fillRect(from, u.bbox.top, u.valToPos(x + width / 2, "x", true) - from, u.bbox.height);
-  });
+    const from = u.valToPos(tint.x[i]! - width / 2, "x", true);
+    u.ctx.fillRect(from, u.bbox.top, u.valToPos(tint.x[end - 1]! + width / 2, "x", true) - from, u.bbox.height);
+  }
   u.ctx.restore();
 }
 

@@ -1,16 +1,15 @@
-// Drawing is spread over frames: a frame that would take longer than a screen's 16 ms leaves the rest to the next.
+// Drawing is spread over frames, one canvas in each: what was drawn becomes pixels when the frame ends, which without a GPU takes
+// longer than to say what is to be drawn. All of them at once took more than a screen's 16 ms.
 
-const budget = 6; // milliseconds of drawing in a frame
 const waiting = new Map<object, () => void>();
 let asked = false;
 
 function frame() {
   asked = false;
-  const end = performance.now() + budget;
   for (const [key, draw] of waiting) {
     waiting.delete(key);
     draw();
-    if (performance.now() >= end) break;
+    break;
   }
   if (waiting.size > 0) ask();
 }
@@ -63,5 +62,32 @@ export function drawer(e: Element, draw: () => void): Drawer {
       near.delete(e);
       never(key);
     },
+  };
+}
+
+const calmly = 80; // milliseconds: nobody reads a text that changes with every frame
+
+/**
+ * calm passes values on that come with every frame, the first at once, then the newest now and then, the last always: to lay out
+ * and paint words takes more than half of a frame in which the pointer moves. now passes one on at once.
+ */
+export function calm<T>(pass: (value: T) => void): (value: T, now?: boolean) => void {
+  let newest: { value: T } | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const turn = () => {
+    timer = undefined;
+    if (!newest) return;
+    const { value } = newest;
+    newest = undefined;
+    timer = setTimeout(turn, calmly);
+    pass(value);
+  };
+  return (value, now = false) => {
+    newest = { value };
+    if (now) {
+      clearTimeout(timer);
+      timer = undefined;
+    }
+    if (timer === undefined) turn();
   };
 }

@@ -7,7 +7,7 @@ import { type Buckets, bucket, indexOf, schemesOf } from "./buckets";
 import { Decision } from "./decision";
 import * as format from "./format";
 import { axis, left, Plot, right } from "./plot";
-import { type Drawer, drawer } from "./schedule";
+import { calm, type Drawer, drawer } from "./schedule";
 import { StepTable } from "./tables";
 import { colorOf, colors, named, onTheme, phases, schemeColor } from "./theme";
 
@@ -25,6 +25,7 @@ interface Props {
 export function Timeline({ steps, version, running, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState<[number, number]>();
   const [hovered, setHovered] = useState<number>();
+  const hover = useMemo(() => calm(setHovered), []);
   const [more, setMore] = useState(false);
   const first = steps[0]?.superstep ?? 0;
   const last = steps.at(-1)?.superstep ?? 0;
@@ -63,12 +64,12 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
     const f = act[e.key];
     if (!f || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
-    setHovered(undefined);
+    hover(undefined, true);
     f();
   };
   const plot = {
     from, to, width: b.every, selected: selected === undefined ? undefined : (b.x[columnOf(b, selected)] ?? selected), onPick: pick,
-    onHover: (i: number | undefined) => setHovered(i === undefined ? undefined : b.first[i]),
+    onHover: (i: number | undefined) => hover(i === undefined ? undefined : b.first[i]),
     onZoom: (lo: number, hi: number) => Math.floor(hi) - Math.ceil(lo) >= 1 && setZoom([Math.max(first, Math.ceil(lo)), Math.min(last, Math.floor(hi))]),
   };
   return (
@@ -231,20 +232,21 @@ function frontier() {
  * hundreds of corners, or circles, take ten times as long.
  */
 const boxes =
-  (box: (x: number, y: number, width: number) => [x: number, y: number, w: number, h: number | undefined]) =>
+  (box: (x: number, y: number, width: number, foot: number) => [x: number, y: number, w: number, h: number]) =>
   (color: string): uPlot.Series.PathBuilder =>
   (u, series, from, to) => {
     const [xs, ys] = [u.data[0], u.data[series]!];
     const width = (u.bbox.width / ((u.scales["x"]!.max ?? 1) - (u.scales["x"]!.min ?? 0))) * (xs.length > 1 ? xs[1]! - xs[0]! : 1);
-    const foot = Math.round(u.bbox.top + u.bbox.height);
+    const bottom = Math.round(u.bbox.top + u.bbox.height);
     const g = u.ctx;
     g.save();
     g.fillStyle = color;
     for (let i = from; i <= to; i++) {
       const v = ys[i];
       if (v === null || v === undefined) continue;
-      const [x, y, w, h] = box(u.valToPos(xs[i]!, "x", true), Math.round(u.valToPos(v, "y", true)), width);
-      g.fillRect(x, y, w, h ?? foot - y);
+      const below = u.data[series + 1]?.[i]; // would be drawn over what is below it
+      const foot = below ? Math.round(u.valToPos(below, "y", true)) : bottom;
+      g.fillRect(...box(u.valToPos(xs[i]!, "x", true), Math.round(u.valToPos(v, "y", true)), width, foot));
     }
     g.restore();
     return null;
@@ -255,10 +257,10 @@ const dots = boxes((x, y) => {
   return [Math.round(x - size / 2), Math.round(y - size / 2), size, size];
 });
 
-const bars = boxes((x, y, width) => {
+const bars = boxes((x, y, width, foot) => {
   const lo = Math.round(x - width / 2);
   const gap = width > 6 ? Math.round(width * 0.08) : 0;
-  return [lo, y, Math.max(Math.round(x + width / 2) - lo - gap, 1), undefined];
+  return [lo, y, Math.max(Math.round(x + width / 2) - lo - gap, 1), foot - y];
 });
 const upward = { range: (_u: uPlot, _lo: number, hi: number): [number, number] => [0, hi > 0 ? hi * 1.05 : 1] };
 
@@ -359,21 +361,23 @@ function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to"
   g.fillRect(left, row - 0.5, width - left - right, 1);
   const unit = (width - left - right) / (p.to - p.from + 1);
   g.textAlign = "center";
-  p.b.first.forEach((first, i) => {
-    const next = p.b.first[i + 1] ?? p.to + 1;
-    const gap = unit * (next - first) > 6 ? 1 : 0;
-    const x = left + (first - p.from) * unit;
-    const w = (next - first) * unit - gap;
-    const kind = p.b.delivery[i]!;
+  const { first, delivery } = p.b;
+  for (let i = 0, end = 0; i < first.length; i = end) {
+    const kind = delivery[i]!;
+    const gap = unit * ((first[i + 1] ?? p.to + 1) - first[i]!) > 6 ? 1 : 0;
+    // Columns too narrow for a gap are drawn as one, as many in a row as are the same.
+    for (end = i + 1; gap === 0 && end < first.length && delivery[end] === kind; ) end++;
+    const x = left + (first[i]! - p.from) * unit;
+    const w = ((first[end] ?? p.to + 1) - first[i]!) * unit - gap;
     g.fillStyle = colorOf(kind);
     if (kind === "push") g.fillRect(x, 2, w, row - 4);
     else if (kind === "pull") g.fillRect(x, row + 2, w, row - 4);
     else g.fillRect(x, row - 2, w, 4);
-    if (w > 40 && kind !== "none") {
+    if (gap === 1 && w > 40 && kind !== "none") {
       g.fillStyle = "#fff";
       g.fillText(kind, x + w / 2, kind === "push" ? row / 2 : row * 1.5);
     }
-  });
+  }
   if (p.selected !== undefined) {
     const x = left + (p.selected - p.from + 0.5 - p.b.every / 2) * unit;
     g.strokeStyle = c.text;

@@ -1,0 +1,53 @@
+package testcluster
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/cluster"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// reluctant has a result that cannot be written until it is let go.
+type reluctant struct{}
+
+// letGo is closed when results of it can be written.
+var letGo = make(chan struct{})
+
+func (reluctant) Compute(v *pregel.Vertex[int64, int64], _ []int64) { v.VoteToHalt() }
+
+func (reluctant) Output(dst []byte, x int64) []byte {
+	select {
+	case <-letGo:
+	case <-time.After(patience):
+		panic("nobody saw that the result is gathered")
+	}
+	return strconv.AppendInt(dst, x, 10)
+}
+
+// TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have come.
+func TestAResultIsCountedAsItIsGathered(t *testing.T) {
+	c := Run(t, 2, 1, master.Options{}, cluster.NewProgram("reluctant", pregel.List(reluctant{})))
+	j := c.submitSpec(t, &control.JobSpec{Program: "reluctant", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=1000"}})
+	var once sync.Once
+	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
+		p := e.GetProgress()
+		if p.GetStage() != "gathering the result" || p.Total < 1000 {
+			return // not all workers have told
+		}
+		if p.Total != 1000 || p.Done > p.Total {
+			t.Errorf("found %d of %d vertices, expected 1000", p.Done, p.Total)
+		}
+		once.Do(func() { close(letGo) })
+	})
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
+	}
+	if n := len(c.result(t, j.Id)); n != 1000 {
+		t.Errorf("%d values", n)
+	}
+}
