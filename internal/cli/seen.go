@@ -179,7 +179,11 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	progress := a.progress()
 	defer progress.done()
 	for _, name := range files {
-		if err := replay(ctx, name, w.local, progress); err != nil {
+		var to trace.Journal = w.local
+		if len(files) > 1 {
+			to = ofFile{w.local, name + ": "}
+		}
+		if err := replay(ctx, name, to, progress); err != nil {
 			if !errors.Is(err, trace.ErrCut) {
 				return err
 			}
@@ -196,6 +200,46 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	defer w.close()
 	<-ctx.Done()
 	return nil
+}
+
+// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names.
+type ofFile struct {
+	to     trace.Journal
+	prefix string
+}
+
+func (f ofFile) Begin(j *trace.Job) error {
+	named := *j
+	named.Job = f.prefix + j.Job
+	return f.to.Begin(&named)
+}
+
+func (f ofFile) Record(r *trace.Record) error {
+	named := *r
+	named.Job = f.prefix + r.Job
+	return f.to.Record(&named)
+}
+
+func (f ofFile) End(e *trace.End) error {
+	named := *e
+	named.Job = f.prefix + e.Job
+	return f.to.End(&named)
+}
+
+func (f ofFile) Stage(s *trace.Stage) error {
+	named := *s
+	if s.Job != "" {
+		named.Job = f.prefix + s.Job
+	}
+	return f.to.Stage(&named)
+}
+
+func (f ofFile) Log(l *trace.Log) error {
+	named := *l
+	if l.Job != "" {
+		named.Job = f.prefix + l.Job
+	}
+	return f.to.Log(&named)
 }
 
 // replay reads a trace into a journal.

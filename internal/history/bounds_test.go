@@ -83,3 +83,43 @@ func TestDetailsAreLetGo(t *testing.T) {
 		t.Error("superstep 49 is not kept")
 	}
 }
+
+// TestPairsAreLetGoFirst keeps what partitions did of supersteps whose pairs are too many to keep.
+func TestPairsAreLetGoFirst(t *testing.T) {
+	s := NewStore()
+	s.mostRows, s.mostPairs = 2*40, 2*30
+	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 2}))
+	for superstep := range 50 {
+		for p := range 2 {
+			must(t, s.Record(&trace.Record{
+				Job: "j", Superstep: superstep, Partition: p, Active: 1, Times: trace.Seconds{Compute: 1, Total: 1},
+				Peers: []trace.Peer{{Partition: 1 - p, Bytes: 7}},
+			}))
+		}
+	}
+	for superstep, want := range map[int]string{9: "nothing", 10: "rows", 19: "rows", 20: "rows and pairs", 49: "rows and pairs"} {
+		d, err := s.Detail("1", superstep)
+		must(t, err)
+		found := "nothing"
+		switch {
+		case d == nil:
+		case len(d.Rows) == 2 && d.Pairs == nil && d.PairsGone:
+			found = "rows"
+		case len(d.Rows) == 2 && len(d.Pairs) == 2 && !d.PairsGone:
+			found = "rows and pairs"
+		}
+		if found != want {
+			t.Errorf("of superstep %d %s is kept, expected %s", superstep, found, want)
+		}
+	}
+	l, err := s.Lanes("1", 50)
+	must(t, err)
+	if l.Busy[9] != -1 || l.Busy[10] != 100 {
+		t.Errorf("the lanes begin with %v", l.Busy[:20])
+	}
+	whole, err := s.Whole("1")
+	must(t, err)
+	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[2]; sum != 2*50*7 || s.pairs != 60 || s.rows != 80 {
+		t.Errorf("%d bytes in all, %d pairs, %d rows", sum, s.pairs, s.rows)
+	}
+}

@@ -64,6 +64,8 @@ type Detail struct {
 	Step  *Step  `json:"step"`
 	Rows  []Row  `json:"rows"`
 	Pairs []Pair `json:"pairs"`
+	// PairsGone says that there were pairs, which are not kept any more.
+	PairsGone bool `json:"pairs_gone,omitempty"`
 }
 
 // Total is what a partition did in the whole run.

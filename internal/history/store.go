@@ -39,12 +39,14 @@ type Store struct {
 	log    []trace.Log
 	ring   ring
 
-	mostRows int    // maxRows
-	most     int    // maxBytes
-	bytes    int    // of the runs that have ended
-	details  []kept // oldest first
-	rows     int    // in details
-	pairs    int
+	mostRows  int    // maxRows
+	mostPairs int    // maxPairs
+	most      int    // maxBytes
+	bytes     int    // of the runs that have ended
+	details   []kept // oldest first
+	rows      int    // in details
+	pairs     int
+	bare      int // so many of details, the oldest, have no pairs left
 }
 
 // kept is a superstep that details are kept of.
@@ -58,7 +60,7 @@ type kept struct {
 func NewStore() *Store {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
-	return &Store{mostRows: maxRows, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+	return &Store{mostRows: maxRows, mostPairs: maxPairs, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
 // NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have the same.
@@ -197,7 +199,7 @@ func (s *Store) keep(j *job, d *Detail) {
 	s.details = append(s.details, k)
 	s.count(k, 1)
 	drop := 0
-	for s.rows > s.mostRows || s.pairs > maxPairs {
+	for s.rows > s.mostRows {
 		old := s.details[drop]
 		if drop++; old.job.details[old.superstep] == old.detail {
 			delete(old.job.details, old.superstep)
@@ -205,7 +207,25 @@ func (s *Store) keep(j *job, d *Detail) {
 		s.count(old, -1)
 	}
 	s.details = slices.Delete(s.details, 0, drop)
+	s.bare = max(0, s.bare-drop)
+	for ; s.pairs > s.mostPairs; s.bare++ {
+		s.strip(&s.details[s.bare])
+	}
 	s.ring.put("step", j.ID, d.Step)
+}
+
+// strip lets the pairs of a superstep go, of which there are far more than rows. Readers may have the Detail, so it is replaced.
+func (s *Store) strip(k *kept) {
+	n := len(k.detail.Pairs)
+	if n == 0 {
+		return
+	}
+	bare := &Detail{Step: k.detail.Step, Rows: k.detail.Rows, PairsGone: true}
+	if k.job.details[k.superstep] == k.detail {
+		k.job.details[k.superstep] = bare
+	}
+	k.detail = bare
+	s.pairs -= n
 }
 
 func (s *Store) count(k kept, sign int) {

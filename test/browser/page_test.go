@@ -263,6 +263,11 @@ func TestLive(t *testing.T) {
 	b.until(t, "five supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4"`)
 	steps(l, "long", 5, 30, 2)
 	b.until(t, "thirty", `document.querySelector("[role=slider]")?.ariaValueMax === "29"`)
+	must(t, l.Stage(&trace.Stage{Job: "long", Stage: "writing", Done: 1000, Total: 10_000}))
+	b.until(t, "how far it is", `document.querySelector(".stages")?.innerText.includes("10 %: 1000 of 10 k")`)
+	time.Sleep(time.Second) // a rate is shown after it
+	must(t, l.Stage(&trace.Stage{Job: "long", Stage: "writing", Done: 5000, Total: 10_000}))
+	b.until(t, "the time left", `/50 %: 5000 of 10 k, [\d.]+( k)?.s, \d+ s left/.test(document.querySelector(".stages").innerText)`)
 	must(t, l.Log(&trace.Log{Time: time.Now(), Level: "warn", Text: "mind the gap"}))
 	must(t, l.Begin(&trace.Job{Job: "second", Began: time.Now()}))
 	must(t, l.End(&trace.End{Job: "long", Outcome: trace.Failed, Error: "the disk is full"}))

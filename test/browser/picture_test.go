@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,9 +57,14 @@ func (b *tab) picture(t *testing.T, name string) {
 	must(t, os.WriteFile(filepath.Join(pictures, name+".png"), out.Bytes(), 0o644))
 }
 
-// reduce keeps the 256 colours that are seen most: the picture then takes a third.
+// reduce keeps 256 colours: the picture then takes a third. Colours that differ by little count as one, so that the many shades
+// at the edges of letters leave room for those of heat maps.
 func reduce(from image.Image) *image.Paletted {
-	count := map[color.RGBA]int{}
+	type shade struct {
+		count, most int
+		is          color.RGBA // that is seen most
+	}
+	count, shades := map[color.RGBA]int{}, map[color.RGBA]*shade{}
 	size := from.Bounds()
 	plain := image.NewRGBA(size)
 	draw.Draw(plain, size, from, size.Min, draw.Src)
@@ -67,14 +73,28 @@ func reduce(from image.Image) *image.Paletted {
 			count[plain.RGBAAt(x, y)]++
 		}
 	}
-	var all []color.RGBA
-	for c := range count {
-		all = append(all, c)
+	for c, n := range count {
+		about := color.RGBA{R: c.R >> 4, G: c.G >> 4, B: c.B >> 4}
+		s := shades[about]
+		if s == nil {
+			s = &shade{}
+			shades[about] = s
+		}
+		if s.count += n; n > s.most {
+			s.most, s.is = n, c
+		}
 	}
-	slices.SortFunc(all, func(a, b color.RGBA) int { return count[b] - count[a] })
+	all := slices.SortedFunc(maps.Values(shades), func(a, b *shade) int { return b.count - a.count })
 	var palette color.Palette
-	for _, c := range all[:min(len(all), 256)] {
-		palette = append(palette, c)
+	for _, s := range all[:min(len(all), 200)] {
+		palette = append(palette, s.is)
+	}
+	// The rest are the colours seen most of those that have none of their own.
+	own := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int { return count[b] - count[a] })
+	for _, c := range own {
+		if len(palette) < 256 && !slices.Contains(palette, color.Color(c)) {
+			palette = append(palette, c)
+		}
 	}
 	to := image.NewPaletted(size, palette)
 	near := map[color.RGBA]uint8{}

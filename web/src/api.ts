@@ -81,6 +81,7 @@ export interface Detail {
   step: Step;
   rows: Row[];
   pairs: Pair[] | null;
+  pairs_gone?: boolean;
 }
 
 export interface Total {

@@ -47,9 +47,9 @@ export function Compare({ a, b }: { a: string; b: string }) {
     from: both[0]?.superstep ?? 0, to: last, selected: shown, width: every,
     onHover: (i: number | undefined) => setShown(i === undefined ? undefined : times[0]![i]),
   };
-  const names: [string, string, "line"][] = [
+  const names: [string, string, "line" | "dash"][] = [
     [`A: ${jobA?.job ?? a}`, "pull", "line"],
-    [`B: ${jobB?.job ?? b}`, "push", "line"],
+    [`B: ${jobB?.job ?? b}`, "push", "dash"],
   ];
   const row = both.find((r) => r.superstep === shown);
   return (

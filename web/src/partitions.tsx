@@ -72,6 +72,7 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   );
   if (!whole || whole.totals.length === 0) return null;
   const several = whole.totals.length > 1;
+  const paired = detail?.pairs_gone ? undefined : detail;
   return (
     <>
       <section class="panel" aria-label="Partitions">
@@ -92,9 +93,9 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
       {several && (
         <section class="panel" aria-label="Bytes between partitions">
           <h2>
-            Bytes between partitions <small>{detail ? of : "the whole run"}</small>
+            Bytes between partitions <small>{paired ? of : `the whole run${detail?.pairs_gone ? `: those of superstep ${selected} are not kept` : ""}`}</small>
           </h2>
-          <PairMap whole={whole} pairs={detail?.pairs ?? undefined} of={detail ? of : "the whole run"} />
+          <PairMap whole={whole} pairs={paired?.pairs ?? undefined} of={paired ? of : "the whole run"} />
         </section>
       )}
     </>
@@ -176,7 +177,7 @@ function Bars({ bars }: { bars: Bar[] }) {
             }
             if (line >= 12 || i % Math.ceil(14 / line) === 0) {
               g.fillStyle = c.faint;
-              g.fillText(String(b.partition), left - 8, y + line / 2);
+              g.fillText(String(b.partition), left - 8, Math.max(y + line / 2, 6));
             }
           });
           const x = left + mean * scale;
@@ -242,7 +243,7 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
           g.textBaseline = "middle";
           g.fillStyle = c.faint;
           const each = Math.ceil(14 / (height / lanes.partitions));
-          for (let r = 0; r < lanes.partitions; r += each) g.fillText(String(r), left - 8, ((r + 0.5) * height) / lanes.partitions);
+          for (let r = 0; r < lanes.partitions; r += each) g.fillText(String(r), left - 8, Math.max(((r + 0.5) * height) / lanes.partitions, 6));
         }}
       />
       <Scale from="idle" to="busy" />
@@ -318,8 +319,9 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
               g.font = "11px system-ui, sans-serif";
               g.fillStyle = c.faint;
               g.textBaseline = "middle";
+              g.textAlign = "center";
+              g.fillText("to →", b.x + b.width / 2, 8);
               g.textAlign = "left";
-              g.fillText("to →", b.x, 8);
               g.fillText("from ↓", 0, 8);
               g.textAlign = "right";
               const each = Math.ceil(14 / (b.height / side));

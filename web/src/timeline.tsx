@@ -107,7 +107,7 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
             Why <small>predicted and actual time of delivery: the lowest prediction is chosen</small>
           </h3>
           <Legend
-            items={[...schemes.map((s) => [format.named(s), schemeColor(s), "line"] as Item), ["what it took", "text", "dot"]]}
+            items={[...schemes.map((s) => [format.named(s), schemeColor(s), s === "mirrored" ? "dash" : "line"] as Item), ["what it took", "text", "dot"]]}
           />
         </figcaption>
         <Plot label={`Predicted and actual time of delivery by superstep. ${describe(shown)}`} height={170} options={() => costs(schemes)} optionsKey={schemes.join()} data={data.costs} tint={b} {...plot} />
@@ -117,7 +117,7 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
           <h3>
             Frontier <small>vertices, on a logarithmic scale</small>
           </h3>
-          <Legend items={[["senders", "mark", "line"], ["vertices that ran", "faint", "line"]]} />
+          <Legend items={[["senders", "mark", "line"], ["vertices that ran", "faint", "dash"]]} />
         </figcaption>
         <Plot label="Size of the frontier by superstep" height={130} options={frontier} optionsKey="" data={data.frontier} {...plot} />
       </figure>
@@ -153,12 +153,15 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
 const describe = (s: Step): string =>
   `Superstep ${s.superstep}: ${format.verb(s.delivery)}, ${format.seconds(s.seconds.total)}, ${format.exact(s.senders)} senders. ${s.reason}`;
 
-const longest = (steps: Step[]): Step | undefined =>
-  steps.reduce<Step | undefined>((most, s) => (most && most.seconds.total >= s.seconds.total ? most : s), undefined);
+/** longest is what took longest of the supersteps in which there was something to choose, if there was in any. */
+function longest(steps: Step[]): Step | undefined {
+  const chosen = steps.filter((s) => s.predicted);
+  return (chosen.length > 0 ? chosen : steps).reduce<Step | undefined>((most, s) => (most && most.seconds.total >= s.seconds.total ? most : s), undefined);
+}
 
 const columnOf = (b: Buckets, superstep: number): number => Math.floor((superstep - (b.first[0] ?? 0)) / b.every);
 
-type Item = [name: string, color: string, shape: "line" | "box" | "dot"];
+type Item = [name: string, color: string, shape: "line" | "dash" | "box" | "dot"];
 
 export function Legend({ items }: { items: Item[] }) {
   return (
@@ -374,7 +377,7 @@ function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to"
     else if (kind === "pull") g.fillRect(x, row + 2, w, row - 4);
     else g.fillRect(x, row - 2, w, 4);
     if (gap === 1 && w > 40 && kind !== "none") {
-      g.fillStyle = "#fff";
+      g.fillStyle = c.panel;
       g.fillText(kind, x + w / 2, kind === "push" ? row / 2 : row * 1.5);
     }
   }
