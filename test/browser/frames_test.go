@@ -105,7 +105,6 @@ func TestFramesOfALongRun(t *testing.T) {
 	scene("scrolling", func() {
 		b.do(t, chromedp.Evaluate(`(async () => { for (let i = 0; i < 60; i++) { scrollBy(0, 40); await new Promise(requestAnimationFrame); } })()`, nil, wait))
 	})
-	b.picture(t, "long")
 	b.clean(t)
 }
 

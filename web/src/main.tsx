@@ -142,9 +142,9 @@ function Graphs() {
             <tbody>
               {graphs.map((g) => (
                 <tr key={g.name}>
-                  <td class="clip">{g.name}</td><td class="clip">{g.source ?? "-"}</td><td>{graphState(g)}</td><td class="n">{format.exact(g.vertices)}</td>
-                  <td class="n">{format.exact(g.arcs)}</td><td>{g.directed ? "directed" : "undirected"}</td><td>{g.grid ?? "-"}</td>
-                  <td class="n">{format.bytes(g.bytes)}</td><td class="n">{format.seconds(g.load_seconds)}</td>
+                  <td class="clip">{g.name}</td><td class="clip">{g.source ?? "-"}</td><td>{graphState(g)}</td><td class="n">{known(g, format.exact(g.vertices))}</td>
+                  <td class="n">{known(g, format.exact(g.arcs))}</td><td>{known(g, g.directed ? "directed" : "undirected")}</td><td>{g.grid ?? "-"}</td>
+                  <td class="n">{known(g, format.bytes(g.bytes))}</td><td class="n">{known(g, format.seconds(g.load_seconds))}</td>
                 </tr>
               ))}
             </tbody>
@@ -154,6 +154,9 @@ function Graphs() {
     </section>
   );
 }
+
+/** known is what is known of a graph once it is loaded. */
+const known = (g: Graph, text: string): string => (g.vertices > 0 || g.load_seconds > 0 ? text : "-");
 
 function graphState(g: Graph) {
   if (g.reason) return `${g.state}: ${g.reason}`;

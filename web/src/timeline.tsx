@@ -276,10 +276,13 @@ function stacked() {
   };
 }
 
+/** Bytes are counted in powers of two. */
+const doubling = Array.from({ length: 50 }, (_, k) => 2 ** k);
+
 function memory() {
   const c = colors();
   return {
-    axes: [axis(), axis(format.bytes)],
+    axes: [axis(), { ...axis(format.bytes), incrs: doubling }],
     scales: { y: upward },
     series: [{}, { stroke: c.mark, width: 2, fill: `${c.mark}22`, points: { show: false }, spanGaps: true }],
   };
