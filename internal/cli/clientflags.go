@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
@@ -71,8 +74,14 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	return c, nil
 }
 
-// call connects to the master and makes a call, whose error it words for people.
-func (f *clientFlags) call(ctx context.Context, do func(context.Context, control.ClusterClient) error) error {
+// tell connects to the master, makes a call, and writes the answer: as JSON, or as text words it. Errors are worded for people.
+func tell[Q, A any, M interface {
+	*A
+	proto.Message
+}](
+	ctx context.Context, a *app, f *clientFlags,
+	call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
+) error {
 	c, err := f.open(func(string) {})
 	if err != nil {
 		return err
@@ -80,5 +89,14 @@ func (f *clientFlags) call(ctx context.Context, do func(context.Context, control
 	defer c.Close()
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.Explain(ctx, do(bounded, c.Cluster()))
+	answer, err := call(c.Cluster(), bounded, connect.NewRequest(question))
+	switch {
+	case err != nil:
+		return c.Explain(ctx, err)
+	case f.json:
+		return printJSON(a.out, M(answer.Msg))
+	default:
+		_, err = io.WriteString(a.out, text(answer.Msg))
+		return err
+	}
 }

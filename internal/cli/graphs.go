@@ -159,16 +159,8 @@ func (a *app) listGraphs() *cobra.Command {
   superstep graphs list --json | jq -r '.graphs[].name'`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(a.out, r.Msg)
-				}
-				_, err = fmt.Fprint(a.out, control.GraphsText(r.Msg.Graphs))
-				return err
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, func(r *control.ListGraphsResponse) string {
+				return control.GraphsText(r.Graphs)
 			})
 		},
 	}
@@ -187,17 +179,7 @@ func (a *app) showGraph() *cobra.Command {
 		Args:              exactly(1, aGraph),
 		ValidArgsFunction: f.completeCatalog,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: args[0]}))
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(a.out, r.Msg)
-				}
-				_, err = fmt.Fprint(a.out, control.GraphText(r.Msg))
-				return err
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: args[0]}, control.GraphText)
 		},
 	}
 	f.define(cmd)
@@ -214,16 +196,8 @@ func (a *app) dropGraph() *cobra.Command {
 		Args:              exactly(1, aGraph),
 		ValidArgsFunction: f.completeCatalog,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.DropGraph(ctx, connect.NewRequest(&control.DropGraphRequest{Name: args[0]}))
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(a.out, r.Msg)
-				}
-				_, err = fmt.Fprintf(a.out, "graph %s is dropped\n", r.Msg.Name)
-				return err
+			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
+				return fmt.Sprintf("graph %s is dropped\n", g.Name)
 			})
 		},
 	}

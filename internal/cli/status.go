@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -20,17 +18,7 @@ func (a *app) status() *cobra.Command {
   superstep status --master 10.0.0.1:7700 --token-file token --json`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.Status(ctx, connect.NewRequest(&control.StatusRequest{}))
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(a.out, r.Msg)
-				}
-				_, err = fmt.Fprint(a.out, control.StatusText(r.Msg))
-				return err
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
 		},
 	}
 	f.define(cmd)
@@ -49,17 +37,7 @@ func (a *app) jobs() *cobra.Command {
   superstep jobs --all --json`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: ended}))
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(a.out, r.Msg)
-				}
-				_, err = fmt.Fprint(a.out, control.JobsText(r.Msg))
-				return err
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, &control.ListJobsRequest{Ended: ended}, control.JobsText)
 		},
 	}
 	f.define(cmd)
@@ -80,24 +58,7 @@ func (a *app) cancel() *cobra.Command {
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.call(cmd.Context(), func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: args[0], Reason: reason}))
-				if err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(a.out, r.Msg)
-				}
-				switch j := r.Msg; {
-				case j.State == control.JobState_JOB_STATE_CANCELLED:
-					_, err = fmt.Fprintf(a.out, "job %s is cancelled\n", j.Id)
-				case j.State.Ended():
-					_, err = fmt.Fprintf(a.out, "job %s had ended already: it is %s\n", j.Id, j.State.Word())
-				default:
-					_, err = fmt.Fprintf(a.out, "job %s is being cancelled\n", j.Id)
-				}
-				return err
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: args[0], Reason: reason}, cancelled)
 		},
 	}
 	f.define(cmd)
@@ -105,4 +66,16 @@ func (a *app) cancel() *cobra.Command {
 	f.defineJSON(cmd)
 	nothing(cmd, "reason")
 	return cmd
+}
+
+// cancelled says what became of a job that was to be cancelled.
+func cancelled(j *control.Job) string {
+	switch {
+	case j.State == control.JobState_JOB_STATE_CANCELLED:
+		return fmt.Sprintf("job %s is cancelled\n", j.Id)
+	case j.State.Ended():
+		return fmt.Sprintf("job %s had ended already: it is %s\n", j.Id, j.State.Word())
+	default:
+		return fmt.Sprintf("job %s is being cancelled\n", j.Id)
+	}
 }

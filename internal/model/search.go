@@ -32,11 +32,12 @@ type Level struct {
 
 // share is what a class adds to a level.
 type share struct {
-	vertices, edges float64 // in all, with an edge; edges of one of them
-	frontier        float64
-	open            float64 // not reached when the level begins
-	hits            float64 // edges that one of the open has into the frontier
-	all             float64 // edges that any vertex of the class has into the frontier
+	vertices, isolated float64 // in all; those without an edge
+	edges              float64 // of one that has any
+	frontier           float64
+	unreached          float64 // when the level begins, isolated ones included: of these the edges are Poisson, of the open not
+	hits               float64 // edges that one of the unreached has into the frontier
+	all                float64 // edges that any vertex of the class has into the frontier
 }
 
 // Search is a breadth-first search of a Kronecker graph, as expected: edges are drawn independently, and vertices fall into
@@ -112,13 +113,12 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 
 // share describes the class in a level after which so many of its vertices are open.
 func (c *class) share(classes []class, after float64) share {
-	connected := c.vertices * (1 - c.isolated)
 	s := share{
-		vertices: connected, edges: c.edges / (1 - c.isolated), frontier: c.vertices * (c.reached - c.before),
-		open: max(0, c.vertices*(1-c.reached)-c.vertices*c.isolated),
+		vertices: c.vertices, isolated: c.vertices * c.isolated, edges: c.edges / (1 - c.isolated),
+		frontier: c.vertices * (c.reached - c.before), unreached: c.vertices * (1 - c.reached),
 	}
-	if left := max(0, after-c.vertices*c.isolated); s.open > 0 && left < s.open {
-		s.hits = -math.Log(max(left/s.open, 1e-300))
+	if 0 < after && after < s.unreached {
+		s.hits = math.Log(s.unreached / after)
 	}
 	for _, e := range c.ends {
 		s.all += e.vertices * e.there * (classes[e.class].reached - classes[e.class].before)

@@ -73,22 +73,22 @@ func (l *Level) Traffic(scale int, g Grid, scheme Scheme) Traffic {
 	listed, sent := 0.0, 0.0
 	for _, k := range l.classes {
 		each := (r - 1) * spread(k.edges, r)
-		listed += k.vertices * each
+		listed += (k.vertices - k.isolated) * each
 		sent += k.frontier * each
 	}
 	t.Expand = l.columns(g.Partitions()*(r-1), listed, sent, 0)
 	ghosts, found := 0.0, 0.0
 	open := make([]float64, g.Columns)
 	for _, k := range l.classes {
-		ghosts += k.vertices * (c - 1) * spread(k.edges, c)
+		ghosts += (k.vertices - k.isolated) * (c - 1) * spread(k.edges, c)
 		if scheme == Push {
 			found += k.vertices * (c - 1) * -math.Expm1(-k.all/c)
 			continue
 		}
 		for hop := range open {
-			open[hop] += k.open * math.Exp(-k.hits*float64(hop+1)/c)
+			open[hop] += max(0, k.unreached*math.Exp(-k.hits*float64(hop+1)/c)-k.isolated)
 		}
-		found += k.open * (math.Exp(-k.hits/c) - math.Exp(-k.hits))
+		found += k.unreached * (math.Exp(-k.hits/c) - math.Exp(-k.hits))
 	}
 	t.Fold = l.columns(g.Partitions()*(c-1), ghosts, found, idBytes)
 	if scheme == Pull {
