@@ -360,3 +360,13 @@ func BenchmarkMeter(b *testing.B) {
 		_ = m.Record(r)
 	}
 }
+
+func TestSeconds(t *testing.T) {
+	for s, want := range map[float64]string{
+		0: "0 s", 2.5e-6: "2.5 µs", 9.994e-4: "999 µs", 9.996e-4: "1 ms", .0123: "12.3 ms", .9994: "999 ms", .9996: "1 s", 99.94: "99.9 s", 99.96: "100 s", 3600: "3600 s",
+	} {
+		if found := Seconds(s); found != want {
+			t.Errorf("%v s: found %s, expected %s", s, found, want)
+		}
+	}
+}

@@ -147,14 +147,14 @@ func (s *Summary) switching() string {
 
 // Seconds writes a time for people.
 func Seconds(s float64) string {
-	switch {
+	switch { // by what three digits make of it
 	case s <= 0:
 		return "0 s"
-	case s < 1e-3:
+	case s < .9995e-3:
 		return fmt.Sprintf("%.3g µs", s*1e6)
-	case s < 1:
+	case s < .9995:
 		return fmt.Sprintf("%.3g ms", s*1e3)
-	case s < 100:
+	case s < 99.95:
 		return fmt.Sprintf("%.3g s", s)
 	default:
 		return fmt.Sprintf("%.0f s", s)

@@ -16,8 +16,8 @@ export const exact = (x: number): string => x.toLocaleString("en");
 
 export function seconds(s: number): string {
   if (!Number.isFinite(s) || s <= 0) return s === 0 ? "0 s" : "-";
-  if (s < 1e-3) return `${three(s * 1e6)} µs`;
-  if (s < 1) return `${three(s * 1e3)} ms`;
+  if (s < 0.9995e-3) return `${three(s * 1e6)} µs`;
+  if (s < 0.9995) return `${three(s * 1e3)} ms`;
   if (s < 120) return `${three(s)} s`;
   return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
 }
