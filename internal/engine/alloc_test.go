@@ -38,8 +38,8 @@ func layered(layers, width int) shape {
 	return s
 }
 
-// allocated runs a program twice for some supersteps, and returns how much each of the second run allocated: in the first
-// buffers grow to what they need.
+// allocated runs a program for some supersteps four times, and returns the least that each of the later runs allocated: in the first
+// buffers grow to what they need, and so they do in a later one where a worker gets more than it ever had.
 func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting) []int {
 	t.Helper()
 	const supersteps = 16
@@ -55,16 +55,26 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 	j, err := engine.NewJob(g, p, teamed(t, way))
 	check(t, err)
 	defer j.Close()
-	for range 2 {
+	var least []int
+	for run := range 4 {
 		allocations = allocations[:0]
 		blockMany()
 		_, err := j.Run(t.Context())
 		check(t, err)
+		if len(allocations) != supersteps {
+			t.Fatalf("%v: %d supersteps", way, len(allocations))
+		}
+		switch run {
+		case 0:
+		case 1:
+			least = slices.Clone(allocations)
+		default:
+			for i, n := range allocations {
+				least[i] = min(least[i], n)
+			}
+		}
 	}
-	if len(allocations) != supersteps {
-		t.Fatalf("%v: %d supersteps", way, len(allocations))
-	}
-	return allocations[2:]
+	return least[2:]
 }
 
 // noAllocation fails if supersteps after the second allocate: any of them with one thread; most of them with several,
