@@ -148,7 +148,7 @@ func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
 		{"host", "worker w2 was lost: not heard of for", (*Cluster).Freeze},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			c := Run(t, 4, 1, master.Options{}, programs()...)
+			c := Run(t, 4, 1, master.Options{Lease: control.Lease}, programs()...)
 			var began time.Time
 			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
@@ -179,7 +179,7 @@ func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
 
 // TestGraphOfALostWorker finds that a graph of the catalog fails with a worker that held a share, and can be loaded again.
 func TestGraphOfALostWorker(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c := Run(t, 3, 1, master.Options{Lease: control.Lease}, programs()...)
 	c.load(t, "web", small(), 0, 0)
 	c.Kill("w1")
 	c.Until("the graph to fail", func() bool {

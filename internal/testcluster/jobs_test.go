@@ -18,8 +18,13 @@ var toyPrograms = []*control.Program{{Name: "toy", Fingerprint: "f"}}
 
 func startToy(t testing.TB, n int) (*Cluster, *toyWorkers) {
 	t.Helper()
+	return startToyLeased(t, n, patient)
+}
+
+func startToyLeased(t testing.TB, n int, lease time.Duration) (*Cluster, *toyWorkers) {
+	t.Helper()
 	toy := newToyWorkers()
-	return Start(t, n, master.Options{Engine: toyEngine{}, Programs: toyPrograms},
+	return Start(t, n, master.Options{Engine: toyEngine{}, Programs: toyPrograms, Lease: lease},
 		worker.Options{Executor: toy, About: &control.RegisterRequest{Protocol: control.Protocol, Programs: toyPrograms}}), toy
 }
 
@@ -187,7 +192,7 @@ func TestCancel(t *testing.T) {
 // TestWorkerDiesInAJob loses a worker in a superstep: the job fails with that as its cause, within 30 s, and the cluster
 // goes on with the others.
 func TestWorkerDiesInAJob(t *testing.T) {
-	c, _ := startToy(t, 3)
+	c, _ := startToyLeased(t, 3, control.Lease)
 	j := c.submit(t, "file", "at", "1", "what", "block")
 	began := time.Now()
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {

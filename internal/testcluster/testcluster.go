@@ -87,8 +87,14 @@ func Run(t testing.TB, n, threads int, m master.Options, programs ...cluster.Pro
 	return c
 }
 
+// patient is the lease of clusters whose tests do not say how long one is: so long that nobody is lost who is merely slow.
+const patient = 15 * time.Second
+
 func (c *Cluster) start(n int) {
 	c.T.Helper()
+	if c.Master.Lease == 0 {
+		c.Master.Lease = patient
+	}
 	c.StartMaster("127.0.0.1:0")
 	c.T.Cleanup(c.close)
 	for i := range n {

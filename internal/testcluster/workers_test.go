@@ -122,7 +122,7 @@ func TestListenOffLoopbackNeedsAToken(t *testing.T) {
 // TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the others stay. When it comes
 // back it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
-	c := Start(t, 2, master.Options{}, worker.Options{})
+	c := Start(t, 2, master.Options{Lease: control.Lease}, worker.Options{})
 	began := time.Now()
 	c.Freeze("w1")
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
