@@ -71,7 +71,7 @@ func (s *Step) Regret() float64 {
 }
 
 // disturbed is how many times its prediction a superstep takes at most for which the other schemes' predictions hold as they are.
-// On a machine of its own nearly all take less; noise takes more, and a model that is so wrong shows in Summary.Error.
+// Beyond it one cannot tell a wrong model from a machine that does other work; if it happens often, Summary.Error shows it.
 const disturbed = 2
 
 // gather makes a Step of the records of a superstep.
