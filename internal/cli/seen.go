@@ -128,6 +128,16 @@ func (w *sight) finish() error {
 	return w.file.Close()
 }
 
+// interrupted says of a run that was ended early what would have been said at its end.
+func (w *sight) interrupted(err error) {
+	if !errors.Is(err, context.Canceled) {
+		return
+	}
+	for _, line := range w.meter.Lines() {
+		w.app.notices().say(slog.LevelInfo, "superstep: until the interrupt, "+line)
+	}
+}
+
 // linger serves on until an interrupt, if that was asked for.
 func (w *sight) linger(ctx context.Context) {
 	if w.server == nil || !w.flags.linger || ctx.Err() != nil {
