@@ -34,8 +34,8 @@ func (s *Server) atHome(next http.Handler) http.Handler {
 		led := r.Method != http.MethodPost || r.Header.Get("Origin") != ""
 		if led && !health && !s.options.Token.Given() && !control.Local(r.Host) {
 			s.TurnAway()
-			http.Error(w, "without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)",
-				http.StatusForbidden)
+			control.Deny(w, http.StatusForbidden,
+				"without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -24,8 +25,12 @@ const (
 // NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2 without TLS, with bounds on what a caller can hold on to. Streams
 // are bounded by leases instead.
 func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		Deny(w, http.StatusForbidden, "the request is another site's")
+	}))
 	s := &http.Server{
-		Handler:           http.NewCrossOriginProtection().Handler(h),
+		Handler:           origins.Handler(h),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    64 << 10,
@@ -36,6 +41,14 @@ func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
+}
+
+// Deny refuses a request as the HTTP API does: JSON with why.
+func Deny(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": why})
 }
 
 // Dialer makes connections; the zero value of what takes one is TCP.

@@ -318,3 +318,28 @@ func TestEventsOfAMaster(t *testing.T) {
 	c.StopMaster()
 	until("bye")
 }
+
+// TestRefusalsOfAMasterAreJSON: what is refused before the API sees it is told as the API tells errors.
+func TestRefusalsOfAMasterAreJSON(t *testing.T) {
+	c := Run(t, 1, 1, paged(control.Token{}), programs()...)
+	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+c.Address+"/api/v1/jobs", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if r.Header.Set(header, value); header == "Host" {
+			r.Host = value
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said struct{ Error string }
+		err = json.NewDecoder(answer.Body).Decode(&said)
+		_ = answer.Body.Close()
+		if answer.StatusCode != 403 || err != nil || said.Error == "" || answer.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: status %d, %+v, %v", header, answer.StatusCode, said, err)
+		}
+	}
+}

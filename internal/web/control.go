@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"time"
 
 	"connectrpc.com/connect"
@@ -87,9 +88,35 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 	case errors.As(err, &large):
 		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("expected at most %d bytes", most)}
 	case err != nil:
-		return &refusal{http.StatusBadRequest, fmt.Sprintf("expected %s: %.200s", like, err)}
+		return &refusal{http.StatusBadRequest, unlike(err, like)}
 	}
 	return nil
+}
+
+// unlike says what is wrong with the JSON of a request: of a value of another kind its key, what it is, and what it should be.
+func unlike(err error, like string) string {
+	var kind *json.UnmarshalTypeError
+	if !errors.As(err, &kind) || kind.Field == "" {
+		if kind != nil {
+			return fmt.Sprintf("found JSON's %s, expected %s", kind.Value, like)
+		}
+		return fmt.Sprintf("expected %s: %.200s", like, err)
+	}
+	return fmt.Sprintf("%.100s: found %.50s, expected %s", kind.Field, kind.Value, wordOf(kind.Type))
+}
+
+// wordOf says what JSON a type is read from.
+func wordOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<(t.Bits()-1)<<1-1)
+	default:
+		return "an object"
+	}
 }
 
 func (s *Site) submit(w http.ResponseWriter, r *http.Request) {

@@ -4,7 +4,9 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -95,7 +97,8 @@ type Options struct {
 type Site struct {
 	source   Source
 	options  Options
-	mux      *http.ServeMux
+	mux      *http.ServeMux // of files and metrics
+	api      *http.ServeMux
 	sessions sessions
 	streams  chan struct{} // a token for each reader of events
 }
@@ -108,7 +111,7 @@ const writeTimeout = 30 * time.Second
 
 // New makes a Site.
 func New(source Source, o Options) *Site {
-	s := &Site{source: source, options: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
+	s := &Site{source: source, options: o, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
 	s.routes()
 	return s
 }
@@ -118,12 +121,12 @@ func (s *Site) routes() {
 	if s.options.Metrics != nil {
 		s.mux.Handle("GET "+metricsPath, s.options.Metrics)
 	}
-	s.mux.HandleFunc("GET /api/v1/openapi.json", s.describe)
-	s.mux.HandleFunc("POST /api/v1/session", s.enter)
-	s.mux.HandleFunc("DELETE /api/v1/session", s.leave)
-	s.mux.HandleFunc("GET /api/v1/events", s.events)
+	s.api.HandleFunc("GET /api/v1/openapi.json", s.describe)
+	s.api.HandleFunc("POST /api/v1/session", s.enter)
+	s.api.HandleFunc("DELETE /api/v1/session", s.leave)
+	s.api.HandleFunc("GET /api/v1/events", s.events)
 	get := func(path string, answer func(r *http.Request) (any, error)) {
-		s.mux.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
+		s.api.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := answer(r)
 			if err != nil {
 				fail(w, err)
@@ -133,11 +136,11 @@ func (s *Site) routes() {
 		})
 	}
 	if s.options.Control != nil {
-		s.mux.HandleFunc("POST /api/v1/graphs", s.loadGraph)
-		s.mux.HandleFunc("POST /api/v1/graphs/{graph}/drop", s.dropGraph)
-		s.mux.HandleFunc("POST /api/v1/jobs", s.submit)
-		s.mux.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
-		s.mux.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
+		s.api.HandleFunc("POST /api/v1/graphs", s.loadGraph)
+		s.api.HandleFunc("POST /api/v1/graphs/{graph}/drop", s.dropGraph)
+		s.api.HandleFunc("POST /api/v1/jobs", s.submit)
+		s.api.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
+		s.api.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
 	}
 	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
 	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })
@@ -150,7 +153,23 @@ func (s *Site) routes() {
 	get("jobs/{job}/steps/{superstep}", s.detail)
 	get("jobs/{job}/partitions", func(r *http.Request) (any, error) { return s.source.Whole(r.PathValue("job")) })
 	get("jobs/{job}/lanes", s.lanes)
-	get("{path...}", func(*http.Request) (any, error) { return nil, errNoPath })
+	s.api.HandleFunc(apiPrefix, s.elsewhere)
+}
+
+// elsewhere answers what no path and method of the API is for: a path that has other methods says which.
+func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPost} {
+		if _, pattern := s.api.Handler(&http.Request{Method: method, Host: r.Host, URL: r.URL}); pattern != apiPrefix {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		fail(w, errNoPath)
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	fail(w, &refusal{http.StatusMethodNotAllowed, fmt.Sprintf("found method %.20s, expected %s", r.Method, strings.Join(allowed, " or "))})
 }
 
 // ServeHTTP answers a request, if the guard lets it through.
@@ -164,6 +183,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+		s.api.ServeHTTP(w, r)
+		return
+	}
 	s.mux.ServeHTTP(w, r)
 }
 

@@ -221,6 +221,11 @@ func TestErrorsAreJSON(t *testing.T) {
 		{"GET", "/api/v1/jobs/1/steps/-1", 400, `found superstep "-1"`},
 		{"GET", "/api/v1/jobs/1/lanes?columns=1e9", 400, "columns: found"},
 		{"GET", "/api/v1/nothing", 404, "the API has no such path"},
+		{"GET", "/api/v1/jobs/1/cancel", 404, "the API has no such path"}, // of a master alone
+		{"POST", "/api/v1/jobs", 405, "found method POST, expected GET"},
+		{"PUT", "/api/v1/jobs/1/steps", 405, "found method PUT, expected GET"},
+		{"GET", "/api/v1/session", 405, "found method GET, expected DELETE or POST"},
+		{"DELETE", "/api/v2", 404, "the API has no such path"},
 		{"GET", "/nothing.js", 404, "there is no such file"},
 		{"GET", "/../../etc/passwd", 404, "there is no such file"},
 		{"GET", "/dist/app.js", 404, "there is no such file"},
@@ -235,8 +240,13 @@ func TestErrorsAreJSON(t *testing.T) {
 			t.Errorf("%s: status %d, %s, expected %d %s", c.path, w.Code, w.Body, c.status, c.want)
 		}
 	}
-	if w := ask(s, "POST", "/api/v1/jobs", nil); w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("POST to jobs: status %d", w.Code)
+	if w := ask(s, "DELETE", "/api/v1/session/", nil); w.Code != http.StatusNotFound || w.Header().Get("Allow") != "" {
+		t.Errorf("status %d, allowed %s", w.Code, w.Header().Get("Allow"))
+	}
+	_, led := led(t)
+	w := ask(led, "GET", "/api/v1/jobs/1/cancel", func(r *http.Request) { post("", nil)(r) })
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" || !strings.Contains(w.Body.String(), "found method GET, expected POST") {
+		t.Errorf("status %d %s, allowed %s", w.Code, w.Body, w.Header().Get("Allow"))
 	}
 }
 
