@@ -179,7 +179,7 @@ func (r *Report) checked() string {
 
 // Text writes the report for people: the first table, and what it shows.
 func (r *Report) Text(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s (%s)\n%s on %d processors, medians of %d rounds by turns, every %s checked\n\n",
+	fmt.Fprintf(w, "%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",
 		r.Name, r.Title, r.Paper, r.what(), r.CPUs, r.Repeat, r.checked())
 	if err := r.Tables[0].Text(w); err != nil {
 		return err
