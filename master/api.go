@@ -37,13 +37,29 @@ func (s *Server) able(m proto.Message) error {
 
 // SubmitJob puts a job into the queue.
 func (s *Server) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
-	if err := s.able(r.Msg); err != nil {
+	j, _, err := s.Submit(r.Msg)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.options.Engine.Check(s.laidOut(r.Msg.Spec)); err != nil {
-		return nil, connect.NewError(connect.CodeInvalidArgument, err)
+	return connect.NewResponse(j), nil
+}
+
+// Submit puts a job into the queue, unless an earlier call with the same key has: found says so.
+func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
+	if err := s.able(r); err != nil {
+		return nil, false, err
 	}
-	return s.job(func() (*job, error) { return s.cluster.submit(s.now(), r.Msg.Spec, r.Msg.Key) })
+	if err := s.options.Engine.Check(s.laidOut(r.Spec)); err != nil {
+		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
+	}
+	answer, err := s.job(func() (j *job, err error) {
+		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key)
+		return j, err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return answer.Msg, found, nil
 }
 
 // laidOut is a job's spec with the grid of the catalog's graph that it is for.

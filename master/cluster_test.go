@@ -157,7 +157,7 @@ func (s *script) do(verb string, words []string) error {
 			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
 		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
-		j, err := c.submit(now, spec, values(words)["key"])
+		j, _, err := c.submit(now, spec, values(words)["key"])
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)
 		}

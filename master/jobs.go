@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
@@ -48,17 +49,27 @@ func (j *job) workers() []string { return workersOf(j.placements) }
 // maxKey bounds the keys of submissions.
 const maxKey = 64
 
-// submit takes a job into the queue. A key that has made a job finds it again: the client did not hear the answer.
-func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (*job, error) {
-	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
-		return j, nil
-	}
+// submit takes a job into the queue. A key that has made the same job finds it again: the client did not hear the answer.
+func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (j *job, found bool, err error) {
 	if len(key) > maxKey {
-		return nil, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
+		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
 	if err := c.complete(spec); err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
+		if !proto.Equal(j.spec, spec) {
+			return nil, false, connect.NewError(connect.CodeAlreadyExists,
+				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key", key, j.id))
+		}
+		return j, true, nil
+	}
+	j, err = c.enqueue(now, spec, key)
+	return j, false, err
+}
+
+// enqueue takes a new job into the queue.
+func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
 	}

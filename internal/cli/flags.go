@@ -145,7 +145,7 @@ type runFlags struct {
 func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	threadsFlag(cmd, &f.threads)
 	f.defineGrid(cmd, shape)
-	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way",
+	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way; naive, mirrored are of flat grids, whole, ring of RxC",
 		"auto", "push", "naive", "mirrored", "pull", "whole", "ring", "beamer")
 	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
 	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
@@ -191,7 +191,11 @@ func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
 		}
 	}
 	if n := grid.Partitions(); n > graph.MaxPartitions {
-		return graph.Grid{}, usagef("found %d partitions, expected at most %d", n, graph.MaxPartitions)
+		flag := "workers"
+		if f.grid != "" {
+			flag = "grid"
+		}
+		return graph.Grid{}, usagef("--%s: found %d partitions, expected at most %d", flag, n, graph.MaxPartitions)
 	}
 	return grid, nil
 }

@@ -91,9 +91,6 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if g.roots < 1 {
 		return usagef("--roots: found %d, expected 1 or more", g.roots)
 	}
-	if g.sssp && g.run.delivery.value == "ring" {
-		return usagef("--delivery ring: for kernel 3 one message is not as good as all: expected pull, or no --sssp")
-	}
 	if g.onCluster() {
 		return g.executeOnCluster(ctx, generator.(generate.Kronecker))
 	}
@@ -109,7 +106,13 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := errors.Join(writable(g.run.json, g.run.trace), g.run.check()); err != nil {
 		return err
 	}
-	o := g.run.options(team)
+	config := graph500.Config{
+		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
+		Grid: grid, Team: team, Engine: g.run.options(team), Spoil: g.app.spoil,
+	}
+	if err := config.Check(ctx); err != nil {
+		return usageError{err}
+	}
 	progress := g.app.progress()
 	defer progress.done()
 	seen, err := g.run.start(g.app, team)
@@ -117,11 +120,9 @@ func (g *graph500Command) execute(ctx context.Context) error {
 		return err
 	}
 	defer seen.close()
-	o.Trace, progress.tell = seen, seen
-	report, err := graph500.Run(ctx, graph500.Config{
-		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Grid: grid, Team: team, Engine: o, Progress: progress.stage, Note: progress.note, Spoil: g.app.spoil,
-	})
+	config.Engine.Trace, progress.tell = seen, seen
+	config.Progress, config.Note = progress.stage, progress.note
+	report, err := graph500.Run(ctx, config)
 	progress.done()
 	err = errors.Join(err, seen.finish())
 	var broken *validate.Violation

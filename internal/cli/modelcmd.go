@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/model"
@@ -21,6 +22,7 @@ type modelCommand struct {
 	speed                      float64
 	check, published           bool
 	delivery                   *oneOf
+	flags                      *pflag.FlagSet
 }
 
 func (a *app) model() *cobra.Command {
@@ -42,6 +44,7 @@ sent with the prediction. --published predicts the runs that the papers report.`
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
+	m.flags = cmd.Flags()
 	cmd.Flags().IntVar(&m.scale, "scale", 26, "of a graph of 2^`S` vertices")
 	cmd.Flags().IntVar(&m.edgeFactor, "edgefactor", 16, "`N` edges for each vertex")
 	cmd.Flags().StringVar(&m.grid, "grid", "1x1", "a grid of `RxC` processes")
@@ -83,8 +86,13 @@ func (m *modelCommand) execute(ctx context.Context) error {
 		return usagef("--roots: found %d, expected 1 to %d", m.roots, 1<<20)
 	case m.check && m.published:
 		return usagef("--check and --published: one of them")
+	case grid.Partitions() > 1<<min(m.scale, 40):
+		return usagef("--grid: found %d processes, expected at most one for each of 2^%d vertices", grid.Partitions(), m.scale)
 	case m.check && (m.scale > mostCheck || grid.Partitions() > graph.MaxPartitions):
 		return usagef("--check: found SCALE %d on %d partitions, expected at most %d on %d", m.scale, grid.Partitions(), mostCheck, graph.MaxPartitions)
+	}
+	if err := m.fits(); err != nil {
+		return err
 	}
 	if err := writable(m.json); err != nil {
 		return err
@@ -122,4 +130,21 @@ func (m *modelCommand) execute(ctx context.Context) error {
 		return err
 	}
 	return m.app.writeJSON(m.json, p)
+}
+
+// fits refuses flags that would say nothing.
+func (m *modelCommand) fits() error {
+	switch {
+	case m.published:
+		if name, ok := changed(m.flags, []string{"scale", "edgefactor", "grid", "threads", "network", "delivery", "roots"}); ok {
+			return usagef("--%s: the published runs have their own: not with --published", name)
+		}
+	case m.check:
+		if name, ok := changed(m.flags, []string{"threads", "network", "speed", "delivery"}); ok {
+			return usagef("--%s is of times: --check counts messages and bytes, of every scheme", name)
+		}
+	case m.flags.Changed("roots"):
+		return usagef("--roots is of --check: a prediction is for a vertex with the mean number of edges")
+	}
+	return nil
 }

@@ -149,7 +149,11 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		stored: r.store.options(),
 	}
 	defer j.close()
-	if err := j.rehearse(ctx); err != nil {
+	program, err := e.New(values, nil)
+	if err == nil {
+		err = engine.Rehearse(ctx, program, r.run.options(team), grid)
+	}
+	if err != nil {
 		return usageError{err}
 	}
 	err = j.all(ctx)
@@ -241,28 +245,6 @@ func (j *runJob) all(ctx context.Context) error {
 	err = j.write(ctx)
 	p.WriteTime = time.Since(start).Seconds()
 	return err
-}
-
-// rehearse binds the program to a graph of one vertex: what cannot be bound so cannot be run, and is found out before
-// the real graph is opened.
-func (j *runJob) rehearse(ctx context.Context) error {
-	program, err := j.entry.New(j.values, nil)
-	if err != nil {
-		return err
-	}
-	none := edges.NewPacked(1, 0, program.Weights())
-	defer none.Close()
-	g, err := graph.Build(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: j.grid})
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	bound, err := program.Bind(g, j.run.options(j.team))
-	if err != nil {
-		return err
-	}
-	bound.Close()
-	return nil
 }
 
 // about says in the trace what runs on what.

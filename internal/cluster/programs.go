@@ -17,7 +17,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
@@ -95,37 +94,13 @@ func parsed[T any](word string, parse func(string) (T, error)) (value T, err err
 	return parse(word)
 }
 
-// rehearse binds a job's program to a graph of one vertex: what cannot be bound so cannot be run. Then it looks whether the
-// options fit the grid asked for, if one is, without a graph in it: one of 4,096 partitions takes seconds.
+// rehearse finds out before a job waits that its program cannot run, with the options, in the grid that is asked for, if
+// one is.
 func rehearse(program engine.Program, o engine.Options, rows, columns uint32) error {
-	none := edges.NewPacked(1, 0, program.Weights())
-	defer none.Close()
-	g, err := graph.Build(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
-	if err != nil {
+	if _, err := program.Codec(); err != nil {
 		return err
 	}
-	defer g.Close()
-	bound, err := program.Bind(g, o)
-	if err != nil {
-		return err
-	}
-	bound.Close()
-	if _, err = program.Codec(); err != nil {
-		return err
-	}
-	grid := graph.Grid{Rows: int(rows), Columns: int(columns)}
-	if n := grid.Partitions(); n < 1 || n > graph.MaxPartitions {
-		return nil // not asked for, or refused for that
-	}
-	share, err := program.Share(g, o)
-	if err != nil {
-		return err
-	}
-	defer share.Close()
-	f := share.Facts()
-	f.Partitions, f.Load.Partitions, f.Load.Grid = grid.Partitions(), grid.Partitions(), grid
-	_, err = program.Lead(o, []*engine.Facts{f})
-	return err
+	return engine.Rehearse(context.Background(), program, o, graph.Grid{Rows: int(rows), Columns: int(columns)})
 }
 
 // located is Find over what was located for a job.

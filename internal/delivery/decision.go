@@ -26,8 +26,7 @@ func (d *Decision) Reason() string {
 	case d.Chosen == None:
 		return "nothing was sent to neighbours"
 	case d.Force == ChooseBeamer:
-		return fmt.Sprintf("Beamer's rule: senders have %d edges, unfinished vertices %d; %d senders of %d vertices",
-			d.SenderEdges, d.UnfinishedEdges, d.Senders, d.Vertices)
+		return d.beamer()
 	case d.Force != ChooseAuto:
 		return fmt.Sprintf("forced: %v", d.Force)
 	}
@@ -44,13 +43,34 @@ func (d *Decision) Reason() string {
 		text = append(append(text, ", "...), other.String()...)
 		text = micro(append(text, ' '), d.Predicted[other])
 	}
+	senders := " senders with "
+	if d.Senders == 1 {
+		senders = " sender with "
+	}
 	for _, part := range []struct {
 		before string
 		n      int
-	}{{": ", d.Senders}, {" senders with ", d.SenderEdges}, {" edges, ", d.Unfinished}, {" unfinished with ", d.UnfinishedEdges}} {
+	}{{": ", d.Senders}, {senders, d.SenderEdges}, {" edges, ", d.Unfinished}, {" unfinished with ", d.UnfinishedEdges}} {
 		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
 	}
 	return string(text)
+}
+
+// beamer says which side of Beamer's rule the superstep is on.
+func (d *Decision) beamer() string {
+	few := d.Senders*beamerBeta < d.Vertices
+	switch many := d.SenderEdges*beamerAlpha > d.UnfinishedEdges; {
+	case d.Chosen.Direction() == "push" && !many:
+		return fmt.Sprintf("Beamer's rule pushes: senders have %d edges, at most 1/%d of the %d of unfinished vertices", d.SenderEdges, beamerAlpha, d.UnfinishedEdges)
+	case d.Chosen.Direction() == "push":
+		return fmt.Sprintf("Beamer's rule pushes again: %d senders are fewer than before, and than 1/%d of %d vertices", d.Senders, beamerBeta, d.Vertices)
+	case many:
+		return fmt.Sprintf("Beamer's rule pulls: senders have %d edges, over 1/%d of the %d of unfinished vertices", d.SenderEdges, beamerAlpha, d.UnfinishedEdges)
+	case few:
+		return fmt.Sprintf("Beamer's rule pulls still: %d senders are not fewer than before", d.Senders)
+	default:
+		return fmt.Sprintf("Beamer's rule pulls still: %d senders are 1/%d of %d vertices, or more", d.Senders, beamerBeta, d.Vertices)
+	}
 }
 
 func micro(text []byte, seconds float64) []byte {

@@ -219,14 +219,16 @@ func (p *Policy) best() Scheme {
 	return best
 }
 
+// beamerAlpha and beamerBeta are the rule's two numbers, as Beamer found them.
+const beamerAlpha, beamerBeta = 14, 24
+
 // beamer is the rule of Beamer 2012: pull once the senders' edges exceed 1/14 of those of the unfinished, push again
 // once the senders are fewer than 1/24 of the vertices and their number falls.
 func (p *Policy) beamer(l *Load) Scheme {
-	const alpha, beta = 14, 24
 	switch {
-	case !p.pulling && l.SenderEdges*alpha > l.UnfinishedEdges:
+	case !p.pulling && l.SenderEdges*beamerAlpha > l.UnfinishedEdges:
 		p.pulling = true
-	case p.pulling && l.Senders*beta < l.Vertices && l.Senders < p.before:
+	case p.pulling && l.Senders*beamerBeta < l.Vertices && l.Senders < p.before:
 		p.pulling = false
 	}
 	p.before = l.Senders

@@ -95,6 +95,45 @@ func (a ablation) run(t *testing.T, where string, source int) {
 	}
 }
 
+// switches are what the papers compare, one at a time; not all are had in a grid that is not flat.
+func switches() map[string]func(a *ablation) (anyGrid bool) {
+	all := map[string]func(a *ablation) bool{
+		"overlap off":   func(a *ablation) bool { a.o.Serial = true; return true },
+		"combine off":   func(a *ablation) bool { a.o.Uncombined = true; return true },
+		"input's order": func(a *ablation) bool { a.inputOrder = true; return true },
+		"deterministic": func(a *ablation) bool { a.o.Deterministic = true; return false },
+	}
+	for _, d := range []delivery.Choice{
+		delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseWhole, delivery.ChooseNaive, delivery.ChooseMirrored,
+	} {
+		all["delivery "+d.String()] = func(a *ablation) bool {
+			a.o.Delivery = d
+			return d != delivery.ChooseNaive && d != delivery.ChooseMirrored
+		}
+	}
+	for e := range delivery.Encoding(4) {
+		all["encoding "+e.String()] = func(a *ablation) bool { a.o.Encoding = e; return true }
+	}
+	return all
+}
+
+// TestEveryAblationInEveryGrid runs programs in every grid with every switch, the others as they are by default.
+func TestEveryAblationInEveryGrid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 13))
+	for i, grid := range ablationGrids() {
+		if raced && i%4 != 0 {
+			continue
+		}
+		for name, turn := range switches() {
+			a := newAblation(rng)
+			a.grid, a.parts, a.inputOrder, a.o = grid, grid.Partitions(), false, engine.Options{}
+			if turn(&a) || grid.Flat() {
+				a.run(t, fmt.Sprintf("%v, %s", grid, name), rng.IntN(a.n))
+			}
+		}
+	}
+}
+
 // TestAblationsAgainstTwins runs programs with random switches in every grid.
 func TestAblationsAgainstTwins(t *testing.T) {
 	rounds := uint64(120)

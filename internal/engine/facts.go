@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"reflect"
@@ -120,7 +121,10 @@ func forced[V, M any](m *methods[V, M], o Options, f *Facts) (delivery.Choice, e
 	case list && d != delivery.ChooseAuto && d != delivery.ChoosePush:
 		return 0, gridError(fmt.Sprintf("%s is pushed in a grid of %v: delivery %v cannot be had, but in a grid of %v", what, f.Load.Grid, d, use))
 	case d == delivery.ChooseRing && !f.Load.AnyOne:
-		return 0, fmt.Errorf("delivery ring wants a combiner of which any one message is enough, such as First or Sender, in a run that is not deterministic: not %s", what)
+		if o.Deterministic {
+			return 0, errors.New("delivery ring takes any one message, and a deterministic run always the same: use delivery pull")
+		}
+		return 0, fmt.Errorf("delivery ring takes any one message, which is not enough for %s: use delivery pull", what)
 	case list || o.Uncombined:
 		return delivery.ChoosePush, nil
 	}

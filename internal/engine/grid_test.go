@@ -27,8 +27,8 @@ func TestWhatGridsRefuse(t *testing.T) {
 	refused(t, g, ranks, engine.Options{Deterministic: true}, "combiner Sum[float64] cannot be had in a grid of 2x2: use a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseNaive}, "delivery naive cannot be had in a grid of 2x2: use push, or a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored}, "delivery mirrored cannot be had in a grid of 2x2")
-	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRing}, "any one message is enough", "not combiner Sum[float64]")
-	refused(t, g, algorithms.BFS{}, engine.Options{Delivery: delivery.ChooseRing, Deterministic: true}, "any one message is enough")
+	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRing}, "not enough for combiner Sum[float64]", "use delivery pull")
+	refused(t, g, algorithms.BFS{}, engine.Options{Delivery: delivery.ChooseRing, Deterministic: true}, "a deterministic run", "use delivery pull")
 	refused(t, g, pregel.List(listener{}), engine.Options{Delivery: delivery.ChoosePull}, "a list program is pushed in a grid of 2x2", "a grid of 4x1")
 	refused(t, g, pregel.Program[int, int64](looks{}), engine.Options{}, "program looks, vertex ", "superstep 0: Edges: ", "a grid of 4x1 keeps them together (--grid 4x1)")
 }

@@ -57,7 +57,7 @@ func (o Options) validate() error {
 		errs = append(errs, fmt.Errorf("a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps))
 	}
 	if o.Uncombined && !o.Delivery.Allows(delivery.Naive) {
-		errs = append(errs, fmt.Errorf("uncombined messages are pushed: not with delivery %v", o.Delivery))
+		errs = append(errs, fmt.Errorf("uncombined messages are pushed, one by one: delivery %v cannot be had, use push or auto", o.Delivery))
 	}
 	return errors.Join(errs...)
 }

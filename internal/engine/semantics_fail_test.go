@@ -303,8 +303,8 @@ func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	w := on(t, "0>1")
 	for text, o := range map[string]engine.Options{
-		"a limit of -1 supersteps: expected 0, for none, or more": {MaxSupersteps: -1},
-		"uncombined messages are pushed: not with delivery pull":  {Uncombined: true, Delivery: 4},
+		"a limit of -1 supersteps: expected 0, for none, or more":                                   {MaxSupersteps: -1},
+		"uncombined messages are pushed, one by one: delivery pull cannot be had, use push or auto": {Uncombined: true, Delivery: 4},
 	} {
 		_, err := engine.NewJob(w.load(t, 1, 0), pregel.Program[string, int64](script{}), o)
 		if err == nil || err.Error() != text {

@@ -74,6 +74,24 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	return r.report, err
 }
 
+// Check finds out before anything is generated that the kernels cannot run as they are to.
+func (c *Config) Check(ctx context.Context) error {
+	o := c.Engine
+	o.Trace, o.Team = nil, c.Team
+	bfs, err := engine.Erase(algorithms.BFS{})
+	if err == nil {
+		err = engine.Rehearse(ctx, bfs, o, c.Grid)
+	}
+	if err != nil || !c.SSSP {
+		return err
+	}
+	sssp, err := engine.Erase(algorithms.SSSPTree[float32]{})
+	if err == nil {
+		err = engine.Rehearse(ctx, sssp, o, c.Grid)
+	}
+	return err
+}
+
 func (r *run) close() {
 	if r.validator != nil {
 		r.validator.Close()

@@ -17,16 +17,19 @@ import (
 
 // Comparison is what searches sent on a grid, with all partitions in one process, and what was predicted.
 type Comparison struct {
-	Scale, EdgeFactor int
-	Grid              Grid
-	Searches          int
-	Rows              []Row
+	Scale      int   `json:"scale"`
+	EdgeFactor int   `json:"edge_factor"`
+	Grid       Grid  `json:"grid"`
+	Searches   int   `json:"searches"`
+	Rows       []Row `json:"rows"`
 }
 
 // Row compares one phase of one scheme, over all searches.
 type Row struct {
-	Scheme, Phase       string
-	Predicted, Measured Volume
+	Scheme    string `json:"scheme"`
+	Phase     string `json:"phase"`
+	Predicted Volume `json:"predicted"`
+	Measured  Volume `json:"measured"`
 }
 
 // Error is how far off the predicted bytes are, relative to those measured.
@@ -122,6 +125,10 @@ func (c *Comparison) Text(w io.Writer) error {
 	fmt.Fprintf(w, "SCALE %d, edge factor %d, a grid of %dx%d in one process: %d searches\n\n", c.Scale, c.EdgeFactor, c.Grid.Rows, c.Grid.Columns, c.Searches)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "scheme\tphase\tmessages\tvalues\tbytes\tpredicted\tvalues\tbytes\terror\t\n")
+	if c.Grid.Partitions() == 1 {
+		_, err := fmt.Fprintln(w, "One process sends nothing: a check wants a grid of two or more.")
+		return err
+	}
 	for _, r := range c.Rows {
 		if r.Measured.Messages == 0 && r.Predicted.Messages == 0 {
 			continue

@@ -9,18 +9,18 @@ import (
 
 // Rates are what a thread takes, in seconds.
 type Rates struct {
-	Push  float64 // to push along an edge
-	Probe float64 // to look at an edge in a pull
-	Row   float64 // to open a vertex's list
-	Word  float64 // to pass over 64 vertices
-	Value float64 // to pack and unpack a value
+	Push  float64 `json:"push"`  // to push along an edge
+	Probe float64 `json:"probe"` // to look at an edge in a pull
+	Row   float64 `json:"row"`   // to open a vertex's list
+	Word  float64 `json:"word"`  // to pass over 64 vertices
+	Value float64 `json:"value"` // to pack and unpack a value
 }
 
 // Network is what joins processes: T = Alpha n + Beta for a message of n bytes (Matsumoto15).
 type Network struct {
-	Name  string
-	Alpha float64 // seconds a byte, of one process, when all send
-	Beta  float64 // seconds a message
+	Name  string  `json:"name"`
+	Alpha float64 `json:"alpha"` // seconds a byte, of one process, when all send
+	Beta  float64 `json:"beta"`  // seconds a message
 }
 
 // networks are those of the published runs, and common ones: peak injection bandwidth of a node, and latency between two.
@@ -71,15 +71,18 @@ func ParseNetwork(text string) (Network, error) {
 
 // Machine is processes in a grid, with so many threads each.
 type Machine struct {
-	Grid    Grid
-	Threads int
-	Rates   Rates
-	Network Network
+	Grid    Grid    `json:"grid"`
+	Threads int     `json:"threads"`
+	Rates   Rates   `json:"rates"`
+	Network Network `json:"network"`
 }
 
 // Times are seconds of a level by phase, of the process that has an average share.
 type Times struct {
-	Expand, Traverse, Fold, Agree float64
+	Expand   float64 `json:"expand"`
+	Traverse float64 `json:"traverse"`
+	Fold     float64 `json:"fold"`
+	Agree    float64 `json:"agree"`
 }
 
 // Total adds them up.
@@ -87,22 +90,22 @@ func (t Times) Total() float64 { return t.Expand + t.Traverse + t.Fold + t.Agree
 
 // Prediction is a search on a machine.
 type Prediction struct {
-	Search  *Search
-	Machine Machine
-	Levels  []Step
-	Times   Times
-	Volume  Traffic
-	Seconds float64
+	Search  *Search `json:"search"`
+	Machine Machine `json:"machine"`
+	Levels  []Step  `json:"levels"`
+	Times   Times   `json:"times"`
+	Volume  Traffic `json:"volume"`
+	Seconds float64 `json:"seconds"`
 	// TEPS counts the input's tuples, loops aside: all in the component, by how close that is (Graph500).
-	TEPS float64
+	TEPS float64 `json:"teps"`
 }
 
 // Step is a level as the machine would deliver it.
 type Step struct {
 	Level
-	Scheme  Scheme
-	Traffic Traffic
-	Times   Times
+	Scheme  Scheme  `json:"scheme"`
+	Traffic Traffic `json:"traffic"`
+	Times   Times   `json:"times"`
 }
 
 // Predict predicts a search on a machine. Every level takes the scheme that ends first, among those allowed.

@@ -10,13 +10,13 @@ import (
 
 // Published is a run that others published, with what it takes to predict it.
 type Published struct {
-	Name    string // of the machine, and the paper
-	Scale   int
-	Grid    Grid
-	Threads int // of a process
-	Network string
-	Schemes []Scheme // those the code had
-	TEPS    float64
+	Name    string   `json:"name"` // of the machine, and the paper
+	Scale   int      `json:"scale"`
+	Grid    Grid     `json:"grid"`
+	Threads int      `json:"threads"` // of a process
+	Network string   `json:"network"`
+	Schemes []Scheme `json:"schemes"` // those the code had
+	TEPS    float64  `json:"teps"`
 }
 
 // Runs are the published runs that predictions are laid beside.
@@ -27,22 +27,24 @@ var Runs = []Published{
 
 // Comparisons are published runs beside predictions, and where replicated bits and two dimensions cross.
 type Comparisons struct {
-	Runs     []Compared
-	Crossing []Crossing
+	Runs     []Compared `json:"runs"`
+	Crossing []Crossing `json:"crossing"`
 }
 
 // Compared is a published run and what is predicted of our engine on such a machine, were its threads like those here.
 type Compared struct {
 	Published
-	Predicted, Seconds float64
+	Predicted float64 `json:"predicted"`
+	Seconds   float64 `json:"seconds"`
 }
 
 // Crossing is bytes that a node receives in a search at so many nodes, SCALE 26 for each (Ueno11): with everyone's frontier
 // replicated as bits, and in a grid, its bits expanded and pairs of vertex and parent folded.
 type Crossing struct {
-	Nodes              int
-	Grid               Grid
-	Replicated, Square float64
+	Nodes      int     `json:"nodes"`
+	Grid       Grid    `json:"grid"`
+	Replicated float64 `json:"replicated"`
+	Square     float64 `json:"square"`
 }
 
 // Beside predicts published runs with the rates of this machine's threads.
@@ -84,7 +86,7 @@ func ueno(scale int, g Grid) float64 {
 
 // Text writes both tables.
 func (c *Comparisons) Text(w io.Writer) error {
-	fmt.Fprint(w, "Published runs, and this engine's prediction for such a machine with threads like those measured here:\n\n")
+	fmt.Fprint(w, "Published runs, and this engine's prediction for such a machine with threads like those measured here, as a bound: in the\nmodel nobody waits for another.\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "run\tSCALE\tprocesses\tthreads\tpublished\tpredicted\tratio")
 	for _, r := range c.Runs {

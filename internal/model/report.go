@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"text/tabwriter"
 )
 
 // Text writes a prediction for people: the levels, and what each node sends and takes.
 func (p *Prediction) Text(w io.Writer) error {
 	s, m := p.Search, p.Machine
-	fmt.Fprintf(w, "SCALE %d, edge factor %d: %s vertices with an edge, %s stored edges\n", s.Scale, s.EdgeFactor, si(s.Connected), si(s.Edges/2))
+	fmt.Fprintf(w, "SCALE %d, edge factor %d: %svertices with an edge, %sstored edges\n", s.Scale, s.EdgeFactor, words(s.Connected), words(s.Edges/2))
 	fmt.Fprintf(w, "%.0f processes in a grid of %dx%d, %d threads each, over %s (%s/s, %ss a message)\n\n",
 		m.Grid.Partitions(), m.Grid.Rows, m.Grid.Columns, m.Threads, m.Network.Name, bytes(1/m.Network.Alpha), si(m.Network.Beta))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -18,7 +19,7 @@ func (p *Prediction) Text(w io.Writer) error {
 	fmt.Fprint(t, "\t\t\t\t\tB/node\tB/node\tB/node\ts\ts\ts\ts\t\n")
 	n := m.Grid.Partitions()
 	for i, l := range p.Levels {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", i, si(l.Vertices), si(l.Edges), si(l.Open), l.Scheme,
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", i, count(l.Vertices), count(l.Edges), count(l.Open), l.Scheme,
 			bytes(l.Traffic.Expand.Bytes/n), bytes(l.Traffic.Ring.Bytes/n), bytes(l.Traffic.Fold.Bytes/n),
 			si(l.Times.Expand), si(l.Times.Traverse), si(l.Times.Fold), si(l.Times.Agree))
 	}
@@ -50,5 +51,16 @@ func si(x float64) string {
 	}
 	return fmt.Sprint(x)
 }
+
+// count writes a number of things: of less than one as a fraction, not by a prefix.
+func count(x float64) string {
+	if x < 0.9995 {
+		return fmt.Sprintf("%.2f ", max(x, 0))
+	}
+	return si(x)
+}
+
+// words is count before a word.
+func words(x float64) string { return strings.TrimSpace(count(x)) + " " }
 
 func bytes(x float64) string { return si(x) + "B" }

@@ -19,13 +19,15 @@ const (
 // Level is one superstep of a search: the frontier that it begins with, and the vertices not reached when it begins. All are
 // expected values; edges are stored ones, duplicates and loops apart, counted at each end.
 type Level struct {
-	Vertices, Edges float64 // of the frontier
+	Vertices float64 `json:"vertices"` // of the frontier
+	Edges    float64 `json:"edges"`
 	// Likely is the probability that the search gets here: below 1 where less than a few vertices are expected.
-	Likely float64
+	Likely float64 `json:"likely"`
 	// Open and OpenEdges are of the vertices that have an edge and are not reached.
-	Open, OpenEdges float64
+	Open      float64 `json:"open"`
+	OpenEdges float64 `json:"open_edges"`
 	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a parent or has none.
-	Looks float64
+	Looks float64 `json:"looks"`
 
 	classes []share
 }
@@ -47,10 +49,11 @@ type share struct {
 //
 // whose other ends have each bit by the generator's probabilities.
 type Search struct {
-	Scale, EdgeFactor int
-	Connected         float64 // vertices with an edge
-	Edges             float64 // stored, at each end
-	Levels            []Level
+	Scale      int     `json:"scale"`
+	EdgeFactor int     `json:"edge_factor"`
+	Connected  float64 `json:"connected"` // vertices with an edge
+	Edges      float64 `json:"edges"`     // stored, at each end
+	Levels     []Level `json:"levels"`
 }
 
 // class is the vertices with the same number of ones.

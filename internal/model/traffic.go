@@ -23,8 +23,14 @@ const (
 
 func (s Scheme) String() string { return [...]string{"push", "pull"}[s] }
 
+// MarshalText is String, for JSON.
+func (s Scheme) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Grid is R x C partitions, one each process.
-type Grid struct{ Rows, Columns int }
+type Grid struct {
+	Rows    int `json:"rows"`
+	Columns int `json:"columns"`
+}
 
 // Partitions is how many there are.
 func (g Grid) Partitions() float64 { return float64(g.Rows) * float64(g.Columns) }
@@ -44,7 +50,9 @@ func (g Grid) as(scheme Scheme) Grid {
 
 // Volume is what an exchange sends, of all partitions together.
 type Volume struct {
-	Messages, Values, Bytes float64
+	Messages float64 `json:"messages"`
+	Values   float64 `json:"values"`
+	Bytes    float64 `json:"bytes"`
 }
 
 func (v *Volume) add(w Volume) {
@@ -54,7 +62,11 @@ func (v *Volume) add(w Volume) {
 }
 
 // Traffic is what a level sends by phase.
-type Traffic struct{ Expand, Ring, Fold Volume }
+type Traffic struct {
+	Expand Volume `json:"expand"`
+	Ring   Volume `json:"ring"`
+	Fold   Volume `json:"fold"`
+}
 
 // Total adds the phases up.
 func (t Traffic) Total() Volume {

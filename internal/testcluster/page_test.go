@@ -110,8 +110,24 @@ func TestPageOfAMaster(t *testing.T) {
 
 	// A job, from its submission to its result.
 	j := s.submit(`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true, "key": "once"}`)
-	if again := s.submit(`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true, "key": "once"}`); again.ID != j.ID {
+	var again history.Job
+	s.call("POST", "jobs", `{"key": "once", "program": "bfs", "graph": "catalog:web", "parameters": {"source": "0"}, "keep_result": true}`, 200, &again)
+	if again.ID != j.ID {
 		t.Errorf("the same call made jobs %s and %s", j.ID, again.ID)
+	}
+	for _, other := range []string{
+		`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "keep_result": true, "key": "once"}`,
+		`{"program": "wcc", "graph": "catalog:web", "key": "once"}`,
+	} {
+		var said struct{ Error string }
+		if s.call("POST", "jobs", other, 409, &said); said.Error != `key "once" is that of job `+j.ID+", which is another: a new job needs a new key" {
+			t.Errorf("another job with the key: %s", said.Error)
+		}
+	}
+	if _, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{
+		Spec: &control.JobSpec{Program: "wcc", Graph: "web"}, Key: "once",
+	})); connect.CodeOf(err) != connect.CodeAlreadyExists {
+		t.Errorf("by a call: %v", err)
 	}
 	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Converged })
 	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || len(j.Said) != 3 {

@@ -18,7 +18,7 @@ import (
 // Master is what a Cluster asks of a master: a master.Server, in its process.
 type Master interface {
 	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
-	SubmitJob(context.Context, *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error)
+	Submit(*control.SubmitJobRequest) (about *control.Job, found bool, err error)
 	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
 	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
 	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
@@ -95,16 +95,13 @@ func (c *Cluster) Workers() []Worker {
 const catalogPrefix = "catalog:"
 
 // Submit puts a job into the queue.
-func (c *Cluster) Submit(ctx context.Context, s *Submission) (string, error) {
+func (c *Cluster) Submit(s *Submission) (id string, found bool, err error) {
 	spec, err := s.spec()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	r, err := c.master.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Spec: spec, Key: s.Key}))
-	if err != nil {
-		return "", err
-	}
-	return r.Msg.Id, nil
+	j, found, err := c.master.Submit(&control.SubmitJobRequest{Spec: spec, Key: s.Key})
+	return j.GetId(), found, err
 }
 
 // spec is the job for the master. What makes no sense the master says, but for what only the command line knows.

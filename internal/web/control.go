@@ -18,8 +18,8 @@ import (
 
 // Control runs jobs and ends them, where that can be asked of the API: on a master. Its errors are those of calls to one.
 type Control interface {
-	// Submit puts a job into the queue and returns its id.
-	Submit(ctx context.Context, s *Submission) (id string, err error)
+	// Submit puts a job into the queue and returns its id; found, if an earlier call with the same key has done it.
+	Submit(s *Submission) (id string, found bool, err error)
 	// Cancel tells a job to end. One that has ended stays as it is.
 	Cancel(ctx context.Context, id, reason string) error
 	// LoadGraph puts a graph into the catalog, and need not wait until it is loaded; DropGraph takes one out.
@@ -49,7 +49,7 @@ type Submission struct {
 	KeepResult    bool   `json:"keep_result"`
 	// Graph500 asks for the benchmark, which has no program, parameters or graph.
 	Graph500 *Benchmark `json:"graph500"`
-	// Key names the call: one that is made again finds the job it made.
+	// Key names the call: one that is made again finds the job it made; another job with the same key is refused.
 	Key string `json:"key"`
 }
 
@@ -98,13 +98,17 @@ func (s *Site) submit(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	id, err := s.options.Control.Submit(r.Context(), &asked)
+	id, found, err := s.options.Control.Submit(&asked)
 	if err != nil {
 		fail(w, err)
 		return
 	}
 	w.Header().Set("Location", "/api/v1/jobs/"+url.PathEscape(id))
-	s.tell(w, r, http.StatusCreated, id)
+	status := http.StatusCreated
+	if found {
+		status = http.StatusOK
+	}
+	s.tell(w, r, status, id)
 }
 
 func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {

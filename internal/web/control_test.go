@@ -41,13 +41,13 @@ func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequ
 	}), nil
 }
 
-func (m *fakeMaster) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+func (m *fakeMaster) Submit(r *control.SubmitJobRequest) (*control.Job, bool, error) {
 	if m.err != nil {
-		return nil, m.err
+		return nil, false, m.err
 	}
-	m.specs = append(m.specs, r.Msg.Spec)
-	m.store.Queue(&trace.Job{Job: "m-1", Program: r.Msg.Spec.Program}, "waits for a worker")
-	return connect.NewResponse(&control.Job{Id: "m-1"}), nil
+	m.specs = append(m.specs, r.Spec)
+	m.store.Queue(&trace.Job{Job: "m-1", Program: r.Spec.Program}, "waits for a worker")
+	return &control.Job{Id: "m-1"}, false, nil
 }
 
 func (m *fakeMaster) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// Rehearse binds a program to a graph of one vertex: what cannot be bound so cannot be run. Then it looks whether the
+// options fit a grid, if that has partitions, without a graph in it: one of 4,096 partitions takes seconds.
+func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
+	none := edges.NewPacked(1, 0, program.Weights())
+	defer none.Close()
+	g, err := graph.Build(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	bound, err := program.Bind(g, o)
+	if err != nil {
+		return err
+	}
+	bound.Close()
+	if n := grid.Partitions(); n < 1 || n > graph.MaxPartitions {
+		return nil // none is given, or it is refused for that
+	}
+	share, err := program.Share(g, o)
+	if err != nil {
+		return err
+	}
+	defer share.Close()
+	f := share.Facts()
+	f.Partitions, f.Load.Partitions, f.Load.Grid = grid.Partitions(), grid.Partitions(), grid
+	_, err = program.Lead(o, []*Facts{f})
+	return err
+}
