@@ -241,7 +241,7 @@ func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
 		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(),
+		Progress: g.far.sum(), Arcs: g.report.Arcs,
 	}
 }
 

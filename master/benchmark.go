@@ -103,7 +103,9 @@ func (b *benchmark) build(ctx context.Context) error {
 		return err
 	}
 	b.result.Construction = slowest(reports, (*control.BenchmarkReport).GetSeconds)
-	b.set(func(a *control.Job) { a.Vertices, a.Edges = reports[0].Vertices, reports[0].Edges })
+	b.set(func(a *control.Job) {
+		a.Vertices, a.Edges, a.Arcs = reports[0].Vertices, reports[0].Edges, reports[0].Arcs
+	})
 	b.stage("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s", b.result.Generation, b.result.Construction))
 	reports, err = b.step(ctx, "roots", &control.BenchmarkStep{Step: &control.BenchmarkStep_Roots{Roots: &control.FindRoots{}}})
 	if err != nil {

@@ -181,7 +181,7 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
 				l.Source.Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
 		}
-		sum.Vertices, sum.Edges = share.Vertices, share.Edges
+		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes
 		sum.Seconds = max(sum.Seconds, share.Seconds)
 		sum.Directed, sum.Weighted = share.Directed, share.Weighted

@@ -119,7 +119,7 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 		g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, err.Error()
 	default:
 		g.state = control.GraphState_GRAPH_STATE_READY
-		g.report.Vertices, g.report.Edges = report.Vertices, report.Edges
+		g.report.Vertices, g.report.Edges, g.report.Arcs = report.Vertices, report.Edges, report.Arcs
 		g.report.Bytes, g.report.Seconds = report.Bytes, report.Seconds
 		g.report.Directed, g.report.Weighted = report.Directed, report.Weighted
 	}

@@ -30,7 +30,7 @@ func newRun(s *Server, j *job) *run {
 	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
 	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
-		r.about.Vertices, r.about.Edges, r.about.Directed = g.report.Vertices, g.report.Edges, g.report.Directed
+		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices, g.report.Edges, g.report.Arcs, g.report.Directed
 	}
 	return r
 }
@@ -55,7 +55,7 @@ func (r *run) figures() *control.Job {
 	return &control.Job{
 		Supersteps: a.Supersteps, Converged: a.Converged, Messages: a.Messages, MessagesSent: a.MessagesSent, BytesSent: a.BytesSent,
 		ResultBytes: a.ResultBytes, LoadSeconds: a.LoadSeconds, RunSeconds: a.RunSeconds, WriteSeconds: a.WriteSeconds,
-		Vertices: a.Vertices, Edges: a.Edges, Directed: a.Directed, PeakMemory: a.PeakMemory, Graph500: a.Graph500,
+		Vertices: a.Vertices, Edges: a.Edges, Arcs: a.Arcs, Directed: a.Directed, PeakMemory: a.PeakMemory, Graph500: a.Graph500,
 	}
 }
 
@@ -127,7 +127,7 @@ func (r *run) phases(ctx context.Context) error {
 			return err
 		}
 		r.set(func(a *control.Job) {
-			a.Vertices, a.Edges, a.Directed, a.LoadSeconds = report.Vertices, report.Edges, report.Directed, report.Seconds
+			a.Vertices, a.Edges, a.Arcs, a.Directed, a.LoadSeconds = report.Vertices, report.Edges, report.Arcs, report.Directed, report.Seconds
 		})
 	}
 	vertices, err := r.locate(ctx)

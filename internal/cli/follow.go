@@ -120,7 +120,7 @@ func (f *runFlags) tellJob(m *history.Meter) (tell *jobtrace.Teller, finish func
 	all := trace.Tee{m}
 	if f.trace != "" {
 		w := &lateFile{path: f.trace}
-		all = append(all, trace.NewWriter(w))
+		all = append(all, &jobtrace.Late{To: trace.NewWriter(w)})
 		finish = func() error { return cmp.Or(w.err, w.Close()) } // the teller drops errors; the file remembers them
 	}
 	return &jobtrace.Teller{New: func() trace.Journal { return all }}, finish

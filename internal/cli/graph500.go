@@ -124,6 +124,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	config.Progress, config.Note = progress.stage, progress.note
 	report, err := graph500.Run(ctx, config)
 	progress.done()
+	seen.interrupted(err)
 	err = errors.Join(err, seen.finish())
 	var broken *validate.Violation
 	if err != nil && !errors.As(err, &broken) {

@@ -84,6 +84,12 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	if jobs := get(t, url+"api/v1/jobs"); strings.Count(jobs, `"state":"converged"`) != 2 {
 		t.Errorf("found %s", jobs)
 	}
+	stages := get(t, url+"api/v1/stages")
+	for _, want := range []string{`"job":"t.jsonl","stage":"reading g.el"`, `"job":"cut.jsonl","stage":"reading g.el"`} {
+		if !strings.Contains(stages, want) {
+			t.Errorf("found %s, expected %s", stages, want)
+		}
+	}
 	if workers := get(t, url+"api/v1/workers"); workers != `{"items":[]}` {
 		t.Errorf("a saved trace has workers: %s", workers)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/superstep-go/superstep/internal/engine"
@@ -57,7 +58,12 @@ func (s *step) reach(at engine.Progress, limit int64) {
 func (a *app) progress() *progress {
 	p := &progress{logs: a.notices(), now: time.Now}
 	if f, ok := a.err.(*os.File); ok && !a.quiet && terminal(f) {
-		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithRefreshRate(150*time.Millisecond))
+		options := []mpb.ContainerOption{mpb.WithOutput(f), mpb.WithRefreshRate(150 * time.Millisecond)}
+		if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
+			// It does not say its size, as a serial line: nothing would fit into it.
+			options = append(options, mpb.WithOutput(struct{ io.Writer }{f}), mpb.WithWidth(80), mpb.WithAutoRefresh())
+		}
+		p.bars = mpb.New(options...)
 		p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
 	}
 	return p

@@ -158,6 +158,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	}
 	err = j.all(ctx)
 	progress.done()
+	seen.interrupted(err)
 	if err == nil {
 		report.PeakRSS = mem.PeakRSS()
 		err = r.finish(report, &seen.meter)

@@ -128,6 +128,16 @@ func (w *sight) finish() error {
 	return w.file.Close()
 }
 
+// interrupted says of a run that was ended early what would have been said at its end.
+func (w *sight) interrupted(err error) {
+	if !errors.Is(err, context.Canceled) {
+		return
+	}
+	for _, line := range w.meter.Lines() {
+		w.app.notices().say(slog.LevelInfo, "superstep: until the interrupt, "+line)
+	}
+}
+
 // linger serves on until an interrupt, if that was asked for.
 func (w *sight) linger(ctx context.Context) {
 	if w.server == nil || !w.flags.linger || ctx.Err() != nil {
@@ -181,7 +191,7 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	for _, name := range files {
 		var to trace.Journal = w.local
 		if len(files) > 1 {
-			to = ofFile{w.local, name + ": "}
+			to = ofFile{w.local, name}
 		}
 		if err := replay(ctx, name, to, progress); err != nil {
 			if !errors.Is(err, trace.ErrCut) {
@@ -202,34 +212,37 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	return nil
 }
 
-// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names.
+// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names. Stages of no
+// job are the file's.
 type ofFile struct {
-	to     trace.Journal
-	prefix string
+	to   trace.Journal
+	file string
 }
+
+func (f ofFile) named(job string) string { return f.file + ": " + job }
 
 func (f ofFile) Begin(j *trace.Job) error {
 	named := *j
-	named.Job = f.prefix + j.Job
+	named.Job = f.named(j.Job)
 	return f.to.Begin(&named)
 }
 
 func (f ofFile) Record(r *trace.Record) error {
 	named := *r
-	named.Job = f.prefix + r.Job
+	named.Job = f.named(r.Job)
 	return f.to.Record(&named)
 }
 
 func (f ofFile) End(e *trace.End) error {
 	named := *e
-	named.Job = f.prefix + e.Job
+	named.Job = f.named(e.Job)
 	return f.to.End(&named)
 }
 
 func (f ofFile) Stage(s *trace.Stage) error {
 	named := *s
-	if s.Job != "" {
-		named.Job = f.prefix + s.Job
+	if named.Job = f.file; s.Job != "" {
+		named.Job = f.named(s.Job)
 	}
 	return f.to.Stage(&named)
 }
@@ -237,7 +250,7 @@ func (f ofFile) Stage(s *trace.Stage) error {
 func (f ofFile) Log(l *trace.Log) error {
 	named := *l
 	if l.Job != "" {
-		named.Job = f.prefix + l.Job
+		named.Job = f.named(l.Job)
 	}
 	return f.to.Log(&named)
 }

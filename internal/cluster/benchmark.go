@@ -126,7 +126,7 @@ func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, er
 		return nil, err
 	}
 	g := b.share.Graph()
-	return &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples)}, nil
+	return &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}, nil
 }
 
 func (b *benchmark) findRoots(ctx context.Context) (*control.BenchmarkReport, error) {

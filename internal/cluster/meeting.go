@@ -81,7 +81,7 @@ func (x *Executor) Load(ctx context.Context, t worker.Task, l *control.Load) (*c
 		return nil, stopped
 	}
 	return &control.LoadReport{
-		Vertices: uint64(s.N), Edges: uint64(s.Tuples), Bytes: uint64(s.Bytes() + s.directory.Bytes()), Directed: s.Directed,
+		Vertices: uint64(s.N), Edges: uint64(s.Tuples), Arcs: s.Arcs, Bytes: uint64(s.Bytes() + s.directory.Bytes()), Directed: s.Directed,
 		Weighted: s.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 	}, nil
 }

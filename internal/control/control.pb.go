@@ -2023,6 +2023,7 @@ type LoadReport struct {
 	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Directed      bool                   `protobuf:"varint,5,opt,name=directed,proto3" json:"directed,omitempty"`
 	Weighted      bool                   `protobuf:"varint,6,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	Arcs          uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"` // of the whole graph, as stored
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2097,6 +2098,13 @@ func (x *LoadReport) GetWeighted() bool {
 		return x.Weighted
 	}
 	return false
+}
+
+func (x *LoadReport) GetArcs() uint64 {
+	if x != nil {
+		return x.Arcs
+	}
+	return 0
 }
 
 // RunOptions say how a program is run; empty fields are the defaults of the command line.
@@ -3541,6 +3549,7 @@ type BenchmarkReport struct {
 	ValidateSeconds  float64                `protobuf:"fixed64,7,opt,name=validate_seconds,json=validateSeconds,proto3" json:"validate_seconds,omitempty"`
 	Nedge            uint64                 `protobuf:"varint,8,opt,name=nedge,proto3" json:"nedge,omitempty"`
 	Violation        *Violation             `protobuf:"bytes,9,opt,name=violation,proto3" json:"violation,omitempty"` // the search is not valid
+	Arcs             uint64                 `protobuf:"varint,10,opt,name=arcs,proto3" json:"arcs,omitempty"`         // as stored
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -3636,6 +3645,13 @@ func (x *BenchmarkReport) GetViolation() *Violation {
 		return x.Violation
 	}
 	return nil
+}
+
+func (x *BenchmarkReport) GetArcs() uint64 {
+	if x != nil {
+		return x.Arcs
+	}
+	return 0
 }
 
 // Violation is a rule that a search's result breaks.
@@ -4483,6 +4499,7 @@ type Job struct {
 	Threads       uint32                 `protobuf:"varint,24,opt,name=threads,proto3" json:"threads,omitempty"`                         // of all workers
 	PeakMemory    uint64                 `protobuf:"varint,25,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the workers' processes, summed, in bytes
 	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                              // of a program that panicked; GetJob alone has it
+	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4698,6 +4715,13 @@ func (x *Job) GetStack() string {
 		return x.Stack
 	}
 	return ""
+}
+
+func (x *Job) GetArcs() uint64 {
+	if x != nil {
+		return x.Arcs
+	}
+	return 0
 }
 
 func (x *Job) GetGraph500() *Graph500Result {
@@ -5498,6 +5522,7 @@ type Graph struct {
 	Directed      bool                   `protobuf:"varint,12,opt,name=directed,proto3" json:"directed,omitempty"`
 	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
 	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load that is under way, over all workers
+	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5628,6 +5653,13 @@ func (x *Graph) GetProgress() *Progress {
 		return x.Progress
 	}
 	return nil
+}
+
+func (x *Graph) GetArcs() uint64 {
+	if x != nil {
+		return x.Arcs
+	}
+	return 0
 }
 
 type ListGraphsRequest struct {
@@ -6340,7 +6372,7 @@ const file_control_proto_rawDesc = "" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12?\n" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\xa6\x01\n" +
+	"placements\"\xba\x01\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -6348,7 +6380,8 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
-	"\bweighted\x18\x06 \x01(\bR\bweighted\"\xdf\x01\n" +
+	"\bweighted\x18\x06 \x01(\bR\bweighted\x12\x12\n" +
+	"\x04arcs\x18\a \x01(\x04R\x04arcs\"\xdf\x01\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -6472,7 +6505,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04root\x18\x02 \x01(\v2\x1c.superstep.control.v1.VertexR\x04root\x12:\n" +
 	"\aoptions\x18\x03 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\"\x1b\n" +
 	"\x05Judge\x12\x12\n" +
-	"\x04root\x18\x01 \x01(\x04R\x04root\"\xd4\x02\n" +
+	"\x04root\x18\x01 \x01(\x04R\x04root\"\xe8\x02\n" +
 	"\x0fBenchmarkReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bvertices\x18\x02 \x01(\x04R\bvertices\x12\x14\n" +
@@ -6482,7 +6515,9 @@ const file_control_proto_rawDesc = "" +
 	"\x11translate_seconds\x18\x06 \x01(\x01R\x10translateSeconds\x12)\n" +
 	"\x10validate_seconds\x18\a \x01(\x01R\x0fvalidateSeconds\x12\x14\n" +
 	"\x05nedge\x18\b \x01(\x04R\x05nedge\x12=\n" +
-	"\tviolation\x18\t \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\"G\n" +
+	"\tviolation\x18\t \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\x12\x12\n" +
+	"\x04arcs\x18\n" +
+	" \x01(\x04R\x04arcs\"G\n" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -6552,7 +6587,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xa1\a\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xb5\a\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -6585,7 +6620,8 @@ const file_control_proto_rawDesc = "" +
 	"\athreads\x18\x18 \x01(\rR\athreads\x12\x1f\n" +
 	"\vpeak_memory\x18\x19 \x01(\x04R\n" +
 	"peakMemory\x12\x14\n" +
-	"\x05stack\x18\x1a \x01(\tR\x05stack\x12@\n" +
+	"\x05stack\x18\x1a \x01(\tR\x05stack\x12\x12\n" +
+	"\x04arcs\x18\x1b \x01(\x04R\x04arcs\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"W\n" +
 	"\x10SubmitJobRequest\x121\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
@@ -6640,7 +6676,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xf4\x03\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\x88\x04\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -6658,7 +6694,8 @@ const file_control_proto_rawDesc = "" +
 	"\fload_seconds\x18\v \x01(\x01R\vloadSeconds\x12\x1a\n" +
 	"\bdirected\x18\f \x01(\bR\bdirected\x12\x1a\n" +
 	"\bweighted\x18\r \x01(\bR\bweighted\x12:\n" +
-	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\"\x13\n" +
+	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\x12\x12\n" +
+	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
 	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +

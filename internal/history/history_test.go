@@ -63,9 +63,32 @@ func TestStepSumsAndMeans(t *testing.T) {
 	if got.Regret() != 0 || got.Busy.Ratio() != 1.5 {
 		t.Errorf("regret %g, ratio %g", got.Regret(), got.Busy.Ratio())
 	}
-	got.Actual = 4.5
-	if got.Regret() != 1.5 {
-		t.Errorf("regret %g, expected 4.5 - 3", got.Regret())
+}
+
+func TestRegret(t *testing.T) {
+	predicted := map[string]float64{"naive": 4, "mirrored": 5, "pull": 3}
+	for _, c := range []struct {
+		scheme       string
+		actual, want float64
+	}{
+		{"pull", 3, 0},
+		{"pull", 3.5, 0},
+		{"pull", 5, 1},           // naive would have taken 4
+		{"pull", 6, 2},           // twice the prediction: still
+		{"pull", 60, 0},          // disturbed: naive would have taken 80
+		{"naive", 4, 1},          // forced
+		{"naive", 40, 10},        // forced and disturbed: pull would have taken 30
+		{"mirrored", 2, 0},       // better than predicted
+		{"not predicted", 10, 7}, // nothing to scale by
+	} {
+		s := Step{Scheme: c.scheme, Predicted: predicted, Actual: c.actual}
+		if got := s.Regret(); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s took %g: regret %g, expected %g", c.scheme, c.actual, got, c.want)
+		}
+	}
+	alone := Step{Scheme: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 9}
+	if got := alone.Regret(); got != 0 {
+		t.Errorf("regret %g without a choice", got)
 	}
 }
 

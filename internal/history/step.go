@@ -52,7 +52,8 @@ func (s Spread) Ratio() float64 {
 }
 
 // Regret is how many seconds would have been saved by the scheme that is predicted to be the fastest of those not chosen,
-// if that prediction is right; 0 where the choice was the best.
+// if that prediction is right; 0 where the choice was the best. Where delivery took more than disturbed times what was
+// predicted, the machine did other work, or the model is wrong about it: the other scheme is taken to be slower by the same factor.
 func (s *Step) Regret() float64 {
 	best, found := 0.0, false
 	for scheme, seconds := range s.Predicted {
@@ -63,8 +64,15 @@ func (s *Step) Regret() float64 {
 	if !found {
 		return 0
 	}
+	if guess := s.Predicted[s.Scheme]; guess > 0 && s.Actual > disturbed*guess {
+		best *= s.Actual / guess
+	}
 	return max(0, s.Actual-best)
 }
+
+// disturbed is how many times its prediction a superstep takes at most for which the other schemes' predictions hold as they are.
+// Beyond it one cannot tell a wrong model from a machine that does other work; if it happens often, Summary.Error shows it.
+const disturbed = 2
 
 // gather makes a Step of the records of a superstep.
 type gather struct {

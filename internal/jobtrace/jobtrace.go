@@ -126,11 +126,8 @@ func (j *job) turned(now *control.Job) {
 func begin(now *control.Job) *trace.Job {
 	b := &trace.Job{
 		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: now.Spec.Origin(),
-		Vertices: now.Vertices, Arcs: now.Edges, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
+		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
 		Delivery: now.Spec.GetOptions().GetDelivery(), Began: time.Now(),
-	}
-	if !now.Directed {
-		b.Arcs *= 2
 	}
 	if now.Rows > 0 {
 		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
@@ -145,7 +142,7 @@ func begin(now *control.Job) *trace.Job {
 }
 
 func end(now *control.Job) *trace.End {
-	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Outcome: trace.Limit}
+	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds, Outcome: trace.Limit}
 	switch {
 	case now.State == control.JobState_JOB_STATE_CANCELLED:
 		e.Outcome = trace.Cancelled
@@ -153,9 +150,6 @@ func end(now *control.Job) *trace.End {
 		e.Outcome = trace.Failed
 	case now.Converged:
 		e.Outcome = trace.Converged
-	}
-	if now.Started != nil && now.Ended != nil {
-		e.Seconds = max(0, now.Ended.AsTime().Sub(now.Started.AsTime()).Seconds())
 	}
 	return e
 }

@@ -89,7 +89,7 @@ func TestTeller(t *testing.T) {
 				record, log,
 				turned(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				progress,
-				turned(control.JobState_JOB_STATE_DONE, &control.Job{WriteSeconds: .25, Converged: true, Supersteps: 5}),
+				turned(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5}),
 				record, log, // too late
 			},
 			[]string{
@@ -97,7 +97,7 @@ func TestTeller(t *testing.T) {
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
 				"j1 4/2 pull pull active 0 messages 0 sent 0 bytes 15 total 3 wait 0 few 2 in 1.5",
-				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 3: ",
+				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 2: ",
 			},
 		},
 		"failed": {
@@ -105,14 +105,14 @@ func TestTeller(t *testing.T) {
 				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
 				turned(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"}),
 			},
-			[]string{begun, "end j1 failed after 0 in 3: no such file"},
+			[]string{begun, "end j1 failed after 0 in 0: no such file"},
 		},
 		"limit": {
 			[]*control.JobEvent{
 				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				turned(control.JobState_JOB_STATE_DONE, &control.Job{Supersteps: 7}),
+				turned(control.JobState_JOB_STATE_DONE, &control.Job{Supersteps: 7, RunSeconds: 1.5}),
 			},
-			[]string{begun, "end j1 limit after 7 in 3: "},
+			[]string{begun, "end j1 limit after 7 in 1.5: "},
 		},
 		"cancelled in the queue": {
 			[]*control.JobEvent{

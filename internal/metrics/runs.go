@@ -36,7 +36,7 @@ func (s *Set) NewRuns(names ...string) *Runs {
 			Name: "superstep_jobs_total", Help: "Jobs that have ended, by how: converged, limit, failed, cancelled.",
 		}, []string{"program", "outcome"}),
 		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "superstep_job_duration_seconds", Help: "How long jobs took, loading included on a cluster.", Buckets: exponential(1e-3, 14),
+			Name: "superstep_job_duration_seconds", Help: "How long the runs of jobs took, without loading and writing.", Buckets: exponential(1e-3, 14),
 		}),
 		supersteps: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "superstep_supersteps_total", Help: "Supersteps run, by the scheme of delivery that was chosen.",

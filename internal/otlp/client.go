@@ -118,8 +118,11 @@ func (c *client) once(ctx context.Context, body []byte) (again bool, wait time.D
 		r.Header.Set("Content-Encoding", "gzip")
 	}
 	answer, err := c.http.Do(r)
+	if ctx.Err() != nil {
+		return false, 0, fmt.Errorf("the collector at %s has not answered in time", r.URL.Host)
+	}
 	if err != nil {
-		return ctx.Err() == nil, 0, err
+		return true, 0, err
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))

@@ -130,7 +130,7 @@ func TestPageOfAMaster(t *testing.T) {
 		t.Errorf("by a call: %v", err)
 	}
 	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Converged })
-	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || len(j.Said) != 3 {
+	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || j.Arcs != 3480 || len(j.Said) != 3 {
 		t.Errorf("found %+v", j)
 	}
 	var steps struct{ Items []history.Step }

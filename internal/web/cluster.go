@@ -56,12 +56,8 @@ func (c *Cluster) status() *control.StatusResponse {
 func (c *Cluster) Graphs() []Graph {
 	var all []Graph
 	for _, g := range c.status().GetGraphs() {
-		arcs := g.Edges
-		if !g.Directed {
-			arcs *= 2
-		}
 		shown := Graph{
-			Name: g.Name, State: g.State.Word(), Reason: g.Reason, Vertices: g.Vertices, Arcs: arcs, Directed: g.Directed, Bytes: int64(g.Bytes),
+			Name: g.Name, State: g.State.Word(), Reason: g.Reason, Vertices: g.Vertices, Arcs: g.Arcs, Directed: g.Directed, Bytes: int64(g.Bytes),
 			Partitions: int(g.Rows * g.Columns), Grid: fmt.Sprintf("%dx%d", g.Rows, g.Columns), Seconds: g.LoadSeconds, Origin: g.Source.GetInput(),
 		}
 		if p := g.Progress; p != nil {

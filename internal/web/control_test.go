@@ -33,7 +33,7 @@ func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequ
 	return connect.NewResponse(&control.StatusResponse{
 		Graphs: []*control.Graph{
 			{
-				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1, Edges: 3, Source: &control.GraphSource{Input: "/web.el"},
+				Name: "web", State: control.GraphState_GRAPH_STATE_LOADING, Rows: 2, Columns: 1, Edges: 3, Arcs: 6, Source: &control.GraphSource{Input: "/web.el"},
 				Progress: &control.Progress{Stage: "sorting", Done: 1, Total: 2},
 			},
 		},

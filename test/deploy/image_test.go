@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,6 +50,19 @@ func buildCommand() ([]string, error) {
 		}
 	}
 	return nil, errors.New("the Containerfile does not build superstep without cgo")
+}
+
+// TestNoSecretsInTheContext: what the composition makes and git ignores is not sent to who builds the image.
+func TestNoSecretsInTheContext(t *testing.T) {
+	made, err := os.ReadFile(deployed + "/compose/.gitignore")
+	must(t, err)
+	ignored, err := os.ReadFile(deployed + "/../.dockerignore")
+	must(t, err)
+	for name := range strings.FieldsSeq(string(made)) {
+		if line := "deploy/compose/" + strings.TrimSuffix(name, "/"); !slices.Contains(strings.Split(string(ignored), "\n"), line) {
+			t.Errorf(".dockerignore does not have %s", line)
+		}
+	}
 }
 
 // TestContainerfile: the image is from scratch, and nobody runs in it.

@@ -73,7 +73,7 @@ func TestStrictness(t *testing.T) {
 }
 
 func TestKubernetes(t *testing.T) {
-	for _, folder := range []string{"base", "small"} {
+	for _, folder := range []string{"base", "small", "graphs"} {
 		t.Run(folder, func(t *testing.T) {
 			all := manifests(t, folder)
 			sets := of[*apps.StatefulSet](all)

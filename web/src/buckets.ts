@@ -11,6 +11,8 @@ export interface Buckets {
   first: number[];
   x: number[];
   delivery: string[];
+  /** the share of a column's supersteps that went the other way than most */
+  few: number[];
   total: number[];
   expand: number[];
   traverse: number[];
@@ -42,7 +44,7 @@ export function schemesOf(steps: Step[]): string[] {
 export function bucket(steps: Step[], from: number, to: number, most: number, schemes: string[]): Buckets {
   const every = Math.max(1, Math.ceil((to - from) / most));
   const b: Buckets = {
-    every, first: [], x: [], delivery: [], total: [], expand: [], traverse: [], fold: [], compute: [], wait: [], active: [], senders: [],
+    every, first: [], x: [], delivery: [], few: [], total: [], expand: [], traverse: [], fold: [], compute: [], wait: [], active: [], senders: [],
     edges: [], bytes: [], memory: [], pause: [], actual: [], predicted: schemes.map(() => []),
   };
   for (let i = from; i < to; i += every) {
@@ -83,6 +85,7 @@ export function bucket(steps: Step[], from: number, to: number, most: number, sc
     b.first.push(first.superstep);
     b.x.push((first.superstep + last.superstep) / 2);
     b.delivery.push(pushed === 0 && pulled === 0 ? "none" : pushed >= pulled ? "push" : "pull");
+    b.few.push(Math.min(pushed, pulled) / n);
     b.total.push(total / n);
     b.expand.push(expand / n);
     b.traverse.push(traverse / n);

@@ -123,7 +123,24 @@ function Choose({ name, jobs, value, pick }: { name: string; jobs: Job[]; value:
   );
 }
 
+/** unlike says in what two jobs differ that makes their times no measure of each other. */
+function unlike(a: Job, b: Job): string[] {
+  const grid = (j: Job) => j.grid ?? j.partitions?.toString();
+  const both: [string, string | undefined, string | undefined][] = [
+    ["programs", a.program, b.program],
+    ["graphs", a.graph, b.graph],
+    ["sizes of the graph", size(a), size(b)],
+    ["partitions", grid(a), grid(b)],
+  ];
+  const found = both.filter(([, x, y]) => x && y && x !== y).map(([name, x, y]) => ({ name, text: `${name} (${x} | ${y})` }));
+  // Of graphs that differ by name one knows that they differ.
+  return found.filter(({ name }) => name !== "sizes of the graph" || !found.some((f) => f.name === "graphs")).map((f) => f.text);
+}
+
+const size = (j: Job) => (j.vertices ? `${format.exact(j.vertices)} vertices, ${format.exact(j.arcs ?? 0)} arcs` : undefined);
+
 function Verdict({ a, b }: { a: Job; b: Job }) {
+  const differ = unlike(a, b);
   const faster = a.seconds <= b.seconds ? "A" : "B";
   const factor = Math.max(a.seconds, b.seconds) / Math.min(a.seconds, b.seconds);
   return (
@@ -131,6 +148,7 @@ function Verdict({ a, b }: { a: Job; b: Job }) {
       <p class="sentence">
         {factor < 1.01 || !Number.isFinite(factor) ? "Both took the same time." : <b>{`${faster} took less time: ${factor.toFixed(2)} times faster.`}</b>}
       </p>
+      {differ.length > 0 && <p class="differ">These runs are not alike. They differ in their {differ.join(", ")}.</p>}
       <dl class="facts">
         <Fact name="time" value={`${format.seconds(a.seconds)} | ${format.seconds(b.seconds)}`} />
         <Fact name="supersteps" value={`${a.supersteps} | ${b.supersteps}`} />

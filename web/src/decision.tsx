@@ -46,6 +46,7 @@ export function Decision({ step, pinned }: { step: Step; pinned: boolean }) {
           </div>
         )}
       </div>
+      {[...costs.map(([, s]) => s), step.actual ?? 0].some(over) && <p class="hint">A bar that fades out at the right is cut off: it is longer than there is room for.</p>}
       <dl class="facts">
         <Fact name="superstep" value={format.seconds(step.seconds.total)} />
         <Fact name="senders" value={format.count(step.senders)} />

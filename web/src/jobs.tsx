@@ -20,15 +20,15 @@ export function State({ state }: { state: string }) {
 }
 
 export function Jobs() {
-  const { jobs, stages, about } = useLive();
+  const { jobs, stages, about, loaded } = useLive();
   const newest = jobs.toReversed();
   return (
     <>
-      <Stages of={(s) => !s.job} />
+      <Stages of={(s) => !s.job || about.kind === "file"} named />
       {about.programs && <Submit programs={about.programs} />}
       <section class="panel">
         <h2>Jobs</h2>
-        {jobs.length === 0 && <p class="quiet">{stages.length > 0 ? "No job has begun yet." : "There are no jobs."}</p>}
+        {jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : stages.length > 0 ? "No job has begun yet." : "There are no jobs."}</p>}
         {jobs.length > 0 && (
           <div class="scroll">
             <table>
@@ -76,7 +76,7 @@ export function Jobs() {
 }
 
 /** Stages shows the work around the supersteps: what is under way, and what that which is done took. */
-export function Stages({ of, running = true }: { of: (s: Stage) => boolean; running?: boolean }) {
+export function Stages({ of, running = true, named = false }: { of: (s: Stage) => boolean; running?: boolean; named?: boolean }) {
   const { stages: all, link: state } = useLive();
   const stages = all.filter(of);
   if (stages.length === 0) return null;
@@ -100,7 +100,7 @@ export function Stages({ of, running = true }: { of: (s: Stage) => boolean; runn
           .filter((s) => s.seconds)
           .map((s, i) => (
             <li key={i}>
-              {s.stage} <b>{format.seconds(s.seconds!)}</b>
+              {named && s.job ? `${s.job}: ${s.stage}` : s.stage} <b>{format.seconds(s.seconds!)}</b>
             </li>
           ))}
       </ul>
@@ -126,13 +126,13 @@ export function JobPage({ id }: { id: string }) {
     return () => live.follow("");
   }, [id]);
   const job = live.jobs.find((j) => j.id === id);
-  if (!job) return <p class="quiet">{live.link === "opening" ? "…" : `There is no job ${id}.`}</p>;
+  if (!job) return <p class="quiet">{!live.loaded ? "Loading…" : `There is no job ${id}.`}</p>;
   const at = live.jobs.indexOf(job);
   const before = live.jobs[at - 1];
   const after = live.jobs[at + 1];
   return (
     <>
-      <Stages of={(s) => !s.job || s.job === job.job} running={job.state === "running"} />
+      <Stages of={(s) => !s.job || s.job === job.job || job.job.startsWith(`${s.job}: `)} running={job.state === "running"} />
       <section class="panel">
         <div class="row">
           <h2>
@@ -158,7 +158,7 @@ export function JobPage({ id }: { id: string }) {
       <Searches job={job} />
       <section class="panel" aria-label="Timeline">
         <h2>Timeline</h2>
-        <Timeline steps={live.job === id ? live.steps : []} version={live.version} running={job.state === "running"} selected={selected} onSelect={setSelected} />
+        <Timeline steps={live.job === id ? live.steps : []} loading={live.job !== id || !live.stepsRead} version={live.version} running={job.state === "running"} selected={selected} onSelect={setSelected} />
       </section>
       <Partitions job={id} steps={live.steps} version={live.version} running={job.state === "running" && live.link === "live"} selected={selected} onSelect={setSelected} />
     </>

@@ -21,10 +21,14 @@ class Live {
   stages: Stage[] = [];
   log: LogLine[] = [];
   link: Link = "opening";
+  /** the jobs have been read once: before that nothing is known, not even that there are none */
+  loaded = false;
   error = "";
   /** the job whose supersteps are followed */
   job = noJob;
   steps: Step[] = [];
+  /** they have been read once */
+  stepsRead = false;
   /** grows with every change of steps */
   version = 0;
 
@@ -54,6 +58,7 @@ class Live {
     if (job === this.job && this.source) return;
     this.job = job;
     this.steps = [];
+    this.stepsRead = false;
     this.version++;
     if (this.link === "ended") void this.load();
     else this.open();
@@ -96,7 +101,7 @@ class Live {
     });
     source.onopen = () => {
       if (source !== this.source) return;
-      this.link = "live";
+      this.link = this.loaded ? "live" : "opening"; // until there is something to see
       this.tell();
     };
     source.onerror = () => {
@@ -136,6 +141,7 @@ class Live {
     const job = this.job;
     await this.attempt(async () => {
       [this.about, this.jobs, this.stages, this.log] = await Promise.all([api.about(), api.jobs(), api.stages(), api.log()]);
+      this.loaded = true;
       if (this.link === "locked" || this.link === "opening") this.link = "live";
       if (job === noJob) return;
       const steps = await api.steps(job);
@@ -143,6 +149,7 @@ class Live {
       // What came by events while the answer was under way is newer.
       const newer = this.steps.filter((s) => s.superstep > (steps.at(-1)?.superstep ?? -1));
       this.steps = steps.concat(newer);
+      this.stepsRead = true;
       this.version++;
     });
   }

@@ -13,7 +13,7 @@ import { link, useRoute } from "./route";
 import { apply, setTheme, theme, type Theme } from "./theme";
 
 const linkWords: Record<Link, string> = {
-  opening: "opening…", live: "live", away: "not reachable, trying again", ended: "the run has ended", locked: "locked",
+  opening: "loading…", live: "live", away: "not reachable, trying again", ended: "the run has ended", locked: "locked",
 };
 
 function App() {
@@ -101,7 +101,7 @@ function Locked() {
   return (
     <form class="panel" onSubmit={submit}>
       <h2>A token is needed</h2>
-      <p>It is the first line of the file that superstep was given by --token-file.</p>
+      <p>It is the first line of the file that superstep was given: by --http-token-file, a master by --token-file.</p>
       <label>
         Token <input name="token" type="password" autocomplete="off" required />
       </label>{" "}
@@ -196,11 +196,11 @@ function Workers() {
 }
 
 function Log() {
-  const { log } = useLive();
+  const { log, loaded } = useLive();
   return (
     <section class="panel">
       <h2>Log</h2>
-      {log.length === 0 && <p class="quiet">Nothing was logged.</p>}
+      {log.length === 0 && <p class="quiet">{loaded ? "Nothing was logged." : "Loading…"}</p>}
       <ol class="log">
         {log.map((l, i) => (
           <li key={i} class={l.level}>

@@ -250,7 +250,7 @@ function LaneMap({ lanes, steps, onSelect }: { lanes: Lanes; steps: Step[]; onSe
       <Readout
         text={at
           ? `Partition ${at[1]}, superstep ${superstep(at[0])}${lanes.every > 1 ? ` to ${superstep(at[0]) + lanes.every - 1}` : ""}: ${value === -1 ? "not kept" : `worked ${value} % of the time`}`
-          : "A light column: all wait. A light line beside dark ones: that partition has little to do."}
+          : "A faint column: all wait. A faint line beside strong ones: that partition has little to do."}
       />
     </div>
   );
@@ -337,7 +337,7 @@ function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined
             ? "There are too many partitions to tell of each pair: what each sent to all others is in the table of partitions above."
             : at
             ? `From ${group(at[1])} to ${group(at[0])}: ${format.bytes(bytes[at[1] * side + at[0]] ?? 0)}`
-            : "Darker cells carry more, by the square root of the bytes. A dark line: a partition that sends much; a dark column: one that gets much."}
+            : "Stronger cells carry more, by the square root of the bytes. A strong line: a partition that sends much; a strong column: one that gets much."}
         />
         <table>
           <caption>Columns by how they are written, in the whole run</caption>

@@ -15,6 +15,8 @@ const mostColumns = 500;
 
 interface Props {
   steps: Step[];
+  /** they have not been read yet */
+  loading: boolean;
   version: number;
   running: boolean;
   /** the superstep looked at; if undefined, of a run under way the newest, else the one that took longest */
@@ -22,7 +24,7 @@ interface Props {
   onSelect: (superstep: number | undefined) => void;
 }
 
-export function Timeline({ steps, version, running, selected, onSelect }: Props) {
+export function Timeline({ steps, loading, version, running, selected, onSelect }: Props) {
   const [zoom, setZoom] = useState<[number, number]>();
   const [hovered, setHovered] = useState<number>();
   const hover = useMemo(() => calm(setHovered), []);
@@ -39,7 +41,7 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
   const data = useMemo(() => plots(b), [b]);
   const shownAt = hovered ?? selected;
   const shown = shownAt === undefined ? (running ? steps.at(-1) : longest(steps)) : steps[Math.min(indexOf(steps, shownAt), steps.length - 1)];
-  if (!shown) return <p class="quiet">No superstep has ended yet.</p>;
+  if (!shown) return <p class="quiet">{loading ? "Loading…" : "No superstep has ended yet."}</p>;
 
   const pick = (i: number) => b.first[i] !== undefined && onSelect(b.first[i]);
   const move = (by: number) => {
@@ -93,7 +95,7 @@ export function Timeline({ steps, version, running, selected, onSelect }: Props)
       </div>
       <p class="hint" id="timeline-keys">
         Arrow keys, or a click, choose a superstep; drag, or + and −, to zoom; Escape to let go.
-        {b.every > 1 && ` Each column is ${b.every} supersteps.`}
+        {b.every > 1 && ` Each column is ${b.every} supersteps; a low bar beside a high one: fewer of them.`}
         {zoom && (
           <button type="button" onClick={() => setZoom(undefined)}>
             Show all {last - first + 1}
@@ -367,7 +369,7 @@ function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to"
   g.fillRect(left, row - 0.5, width - left - right, 1);
   const unit = (width - left - right) / (p.to - p.from + 1);
   g.textAlign = "center";
-  const { first, delivery } = p.b;
+  const { first, delivery, few } = p.b;
   for (let i = 0, end = 0; i < first.length; i = end) {
     const kind = delivery[i]!;
     const gap = unit * ((first[i + 1] ?? p.to + 1) - first[i]!) > 6 ? 1 : 0;
@@ -384,6 +386,16 @@ function paint(canvas: HTMLCanvasElement, p: Pick<BandProps, "b" | "from" | "to"
       g.fillText(kind, x + w / 2, kind === "push" ? row / 2 : row * 1.5);
     }
   }
+  // The fewer of a column are seen too, be it one of many.
+  few.forEach((share, i) => {
+    if (share === 0) return;
+    const x = left + (first[i]! - p.from) * unit;
+    const w = Math.max(((first[i + 1] ?? p.to + 1) - first[i]!) * unit, 1);
+    const h = Math.max(share * (row - 4), 4);
+    g.fillStyle = delivery[i] === "push" ? c.pull : c.push;
+    if (delivery[i] === "push") g.fillRect(x, row + 2, w, h);
+    else g.fillRect(x, row - 2 - h, w, h);
+  });
   if (p.selected !== undefined) {
     const x = left + (p.selected - p.from + 0.5 - p.b.every / 2) * unit;
     g.strokeStyle = c.text;

@@ -1,0 +1,58 @@
+package jobtrace
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// begun writes down what a journal is told, and all of a job that begins.
+type begun struct{ teller }
+
+func (b begun) Begin(j *trace.Job) error {
+	return b.add("begin %s: %d vertices, %d arcs", j.Job, j.Vertices, j.Arcs)
+}
+
+// TestLate tells a file of jobs: the line that begins one has its graph.
+func TestLate(t *testing.T) {
+	loading := turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
+	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{Partitions: []*control.PartitionReport{{}}}}}
+	for name, c := range map[string]struct {
+		events []*control.JobEvent
+		want   []string
+	}{
+		"done": {
+			[]*control.JobEvent{
+				loading, turned(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 9, Edges: 8, Arcs: 15}), record,
+				turned(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
+			},
+			[]string{"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "end j1 limit after 0 in 2:"},
+		},
+		"failed": {
+			[]*control.JobEvent{loading, turned(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"})},
+			[]string{"begin j1: 0 vertices, 0 arcs", "end j1 failed after 0 in 0: no such file"},
+		},
+		"not heard of running": {
+			[]*control.JobEvent{loading, record},
+			[]string{"begin j1: 0 vertices, 0 arcs", "j1 0/0 none none"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			teller := &Teller{New: func() trace.Journal { return trace.Tee{&Late{To: begun{teller{&lines}}}} }}
+			for _, e := range c.events {
+				teller.Event("j1", e)
+			}
+			for i, l := range lines {
+				l, _, _ = strings.Cut(l, " active")
+				lines[i] = strings.TrimSpace(l)
+			}
+			if !slices.Equal(lines, c.want) {
+				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
