@@ -33,7 +33,7 @@ func bcsrLists(ctx context.Context, b *bench) error {
 		{"heads", Bytes, "first neighbours apart, beside that"},
 		{"csr_over_bcsr", Ratio, "neighbours included"},
 		{"way", Plain, "pass: all lists in order; lookup: all lists in random order"},
-		{"time_over_csr", Ratio, "of BCSR, turn by turn, median"},
+		{"time_over_csr", Ratio, "of BCSR, " + byTurns},
 	}, secondsColumns...)...)
 	s, err := b.open(ctx, fmt.Sprintf("kronecker:scale=%d", b.Scale), 1)
 	if err != nil {

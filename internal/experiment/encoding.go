@@ -36,7 +36,7 @@ func encoding(ctx context.Context, b *bench) error {
 		{"fold", Bytes, "too, with the parents"},
 		{"all", Bytes, "of them"},
 		{"over_auto", Ratio, "all, over what auto sends"},
-		{"time_over_auto", Ratio, "turn by turn, median"},
+		{"time_over_auto", Ratio, byTurns},
 	}, secondsColumns...)...)
 	steps := b.table(
 		"supersteps", Column{"layout", Plain, "as in the first table"}, Column{"encoding", Plain, "too"}, Column{"superstep", Plain, "of all searches"},

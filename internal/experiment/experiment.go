@@ -19,7 +19,7 @@ type Experiment struct {
 	Name  string
 	Title string // what is compared
 	Paper string // and where the papers do
-	Scale int    // of the largest graph, by default
+	Scale int    // of the largest graph, by default; 0 if there is no graph
 	run   func(ctx context.Context, b *bench) error
 }
 
@@ -32,7 +32,7 @@ var All = []Experiment{
 	{"bcsr", "a start for each vertex, or for each vertex with edges", "Nakao20, 3.1, tables 1 to 3", 18, bcsrLists},
 	{"encoding", "who sent, as bits, as positions, or as is shorter", "Nakao20, 3.5.2, table 5", 18, encoding},
 	{"overlap", "columns on their way while others are made and edges are walked, or one after the other", "Ueno11, 4.2; Nakao20, 3.5.3, figure 9", 18, overlap},
-	{"windows", "messages at once, through windows, and by rendezvous, over a link with delay", "Nakao20, 5.4, figure 14; Matsuda", 18, windows},
+	{"windows", "messages at once, through windows, and by rendezvous, over a link with delay", "Nakao20, 5.4, figure 14; Matsuda", 0, windows},
 }
 
 // Find returns the experiment of a name.
@@ -55,7 +55,7 @@ const (
 
 // Options say how large an experiment is.
 type Options struct {
-	// Scale is of the largest graph, 2^Scale vertices; 0 is the experiment's own.
+	// Scale is of the largest graph, 2^Scale vertices; 0 is the experiment's own. Where there is no graph it says nothing.
 	Scale int
 	// Repeat is how many rounds are timed, 5 if 0.
 	Repeat int
@@ -70,7 +70,7 @@ type Report struct {
 	Name    string   `json:"experiment"`
 	Title   string   `json:"title"`
 	Paper   string   `json:"paper"`
-	Scale   int      `json:"scale"`
+	Scale   int      `json:"scale,omitempty"` // 0 if there is no graph
 	Repeat  int      `json:"repeat"`
 	Threads int      `json:"threads"`
 	CPUs    int      `json:"cpus"`
@@ -88,14 +88,14 @@ type bench struct {
 
 // Run runs the experiment. Every result is checked: one that is wrong is an error.
 func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
-	if o.Scale == 0 {
-		o.Scale = e.Scale
-	}
 	if o.Repeat == 0 {
 		o.Repeat = 5
 	}
-	if o.Scale < LeastScale || o.Scale > MostScale {
+	if o.Scale != 0 && (o.Scale < LeastScale || o.Scale > MostScale) {
 		return nil, fmt.Errorf("SCALE %d: expected %d to %d", o.Scale, LeastScale, MostScale)
+	}
+	if o.Scale == 0 || e.Scale == 0 {
+		o.Scale = e.Scale
 	}
 	if o.Repeat < 1 || o.Repeat > MostRepeat {
 		return nil, fmt.Errorf("%d repetitions: expected 1 to %d", o.Repeat, MostRepeat)
@@ -107,11 +107,19 @@ func (e Experiment) Run(ctx context.Context, o Options) (*Report, error) {
 		Name: e.Name, Title: e.Title, Paper: e.Paper, Scale: o.Scale, Repeat: o.Repeat, Threads: o.Team.Size(), CPUs: runtime.NumCPU(),
 	}}
 	b.report.Figure.Title = e.Name + ": " + e.Title
-	b.report.Figure.Subtitle = fmt.Sprintf("%s · SCALE %d, %d threads, medians of %d", e.Paper, o.Scale, o.Team.Size(), o.Repeat)
+	b.report.Figure.Subtitle = fmt.Sprintf("%s · %s, medians of %d", e.Paper, b.report.what(), o.Repeat)
 	if err := e.run(ctx, b); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}
 	return b.report, nil
+}
+
+// what says on what and with what an experiment runs. One without a graph has no use for threads.
+func (r *Report) what() string {
+	if r.Scale == 0 {
+		return "no graph"
+	}
+	return fmt.Sprintf("SCALE %d, %d threads", r.Scale, r.Threads)
 }
 
 // table begins a table of the report.

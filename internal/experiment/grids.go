@@ -39,6 +39,8 @@ const (
 	gridsBase = 10
 	// gridsMost is where the processes are no more simulated: Ueno11's own end is 1,024.
 	gridsMost = 1024
+	// ueno11Crossing is where replicated bits outgrow a grid in Ueno11's figure 7.
+	ueno11Crossing = 512
 )
 
 // grids counts what searches send in the layouts of Ueno11 as machines grow, and times them on a machine of four.
@@ -46,7 +48,7 @@ func grids(ctx context.Context, b *bench) error {
 	t := b.table(
 		"grids", Column{"partitions", Plain, "one for a process, all simulated in this one"}, Column{"layout", Plain, "simple: 1 x P, a pair for each edge; replicated: P x 1, all of the frontier as bits; " +
 			"2d: R x C top-down, bits expanded, a pair for each edge folded (Ueno11); 2d-hybrid: R x C, push or ring, combined (Nakao20)"},
-		Column{"grid", Plain, "R x C"}, Column{"scale", Plain, "of the graph: the same share for every partition"},
+		Column{"grid", Plain, "R x C; where they differ 2d has more columns, as Ueno11 has, and 2d-hybrid more rows, as Nakao20 has"}, Column{"scale", Plain, "of the graph: the same share for every partition"},
 		Column{"frames", Plain, "from partition to partition, of a search"}, Column{"values", Plain, "in them, who is open on a ring included"},
 		Column{"expand", Bytes, "of columns, headers apart"}, Column{"ring", Bytes, "too"}, Column{"fold", Bytes, "too"},
 		Column{"each", Bytes, "of all, that a partition sends in a search, headers apart"},
@@ -59,7 +61,7 @@ func grids(ctx context.Context, b *bench) error {
 		panel.Series = append(panel.Series, figure.Series{Name: l.name, Style: figure.Styles[i]})
 		messages.Series = append(messages.Series, panel.Series[i])
 	}
-	crossing, formula, last := 0, 0, 0.0
+	crossing, formula, most, last := 0, 0, 0, 0.0
 	for log := 2; base+log <= b.Scale && 1<<log <= gridsMost; log++ {
 		found, err := b.countGrids(ctx, t, 1<<log, base+log)
 		if err != nil {
@@ -71,7 +73,7 @@ func grids(ctx context.Context, b *bench) error {
 			panel.Series[i].Line = append(panel.Series[i].Line, figure.Point{X: x, Y: f.paper})
 			messages.Series[i].Dots = append(messages.Series[i].Dots, figure.Point{X: x, Y: f.frames})
 		}
-		last = found[1].paper / found[2].paper
+		most, last = 1<<log, found[1].paper/found[2].paper
 		if crossing == 0 && found[1].bytes > found[2].bytes {
 			crossing = 1 << log
 		}
@@ -84,16 +86,20 @@ func grids(ctx context.Context, b *bench) error {
 	}
 	b.panel(panel)
 	b.panel(messages)
-	b.find("replicated bits outgrow top-down 2d %s as they are sent here, %s by the formulas, where they are %.2f of it at last; at 512 in Ueno11, figure 7",
-		at(crossing), at(formula), last)
+	b.find("replicated bits, as they are sent here, %s", outgrow(crossing, most))
+	b.find("by the papers' formulas they %s, where they are %.2f of it; in Ueno11, figure 7, they outgrow it at %d", outgrow(formula, most), last, ueno11Crossing)
+	if most < ueno11Crossing {
+		b.find("%d partitions are simulated from SCALE %d on", ueno11Crossing, gridsBase+bits.Len(ueno11Crossing)-1)
+	}
 	return b.timeGrids(ctx)
 }
 
-func at(partitions int) string {
+// outgrow says at how many partitions replicated bits outgrow 2d, 0 if they do not up to the most.
+func outgrow(partitions, most int) string {
 	if partitions == 0 {
-		return "beyond what was simulated"
+		return fmt.Sprintf("do not outgrow top-down 2d up to %d partitions", most)
 	}
-	return fmt.Sprintf("at %d partitions", partitions)
+	return fmt.Sprintf("outgrow top-down 2d at %d of up to %d partitions", partitions, most)
 }
 
 // cost is what a partition sends in a search: bytes, headers apart, here and by the papers' formulas.

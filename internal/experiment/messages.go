@@ -50,7 +50,7 @@ func messages(ctx context.Context, b *bench) error {
 		{"frames", Plain, "from partition to partition"},
 		{"values", Plain, "in them"},
 		{"bytes", Bytes, "of them"},
-		{"gain", Ratio, "naive's time over this, turn by turn, median"},
+		{"gain", Ratio, "naive's time over this, " + byTurns},
 	}, secondsColumns...)...)
 	steps := b.table(
 		"supersteps", Column{"program", Plain, "as in the first table"}, Column{"delivery", Plain, "too"}, Column{"superstep", Plain, "whose messages are delivered"},

@@ -21,7 +21,7 @@ func order(ctx context.Context, b *bench) error {
 		{"order", Plain, "of vertices: by falling degree, or the input's"},
 		{"delivery", Plain, "of all supersteps"},
 		{"edges", Plain, "looked at in a search"},
-		{"gain", Ratio, "time in the input's order over this, turn by turn, median"},
+		{"gain", Ratio, "time in the input's order over this, " + byTurns},
 	}, secondsColumns...), tepsColumn)...)
 	panel := figure.Panel{Title: "TEPS of a search", X: figure.Axis{Label: "SCALE"}, Y: figure.Axis{Base: 10, Text: TEPS.axis}}
 	for i := range orderScales {

@@ -42,7 +42,7 @@ func overlap(ctx context.Context, b *bench) error {
 		{"overlap", Plain, "on: all sent before any is waited for, a ring in four parts; off: one at a time, a ring in one part"},
 		{"frames", Plain, "of a search, from worker to worker"},
 		{"bytes", Bytes, "of them, headers apart"},
-		{"gain", Ratio, "time without overlap over this, turn by turn, median"},
+		{"gain", Ratio, "time without overlap over this, " + byTurns},
 	}, secondsColumns...)...)
 	s, err := b.open(ctx, fmt.Sprintf("kronecker:scale=%d", b.Scale), 2)
 	if err != nil {

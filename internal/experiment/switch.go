@@ -43,7 +43,7 @@ func direction(ctx context.Context, b *bench) error {
 		append(append([]Column{{"graph", Plain, "of 2^SCALE vertices"}, {"grid", Plain, "of partitions"}, {"delivery", Plain, "who chooses"}}, secondsColumns...),
 			tepsColumn,
 			Column{"supersteps", Plain, "of all roots"}, Column{"pushed", Plain, "supersteps"}, Column{"pulled", Plain, "supersteps"},
-			Column{"over_best", Ratio, "time over that of the best fixed choice, turn by turn, median"},
+			Column{"over_best", Ratio, "time over that of the best fixed choice, " + byTurns},
 			Column{"over_best_low", Ratio, "its first quartile"}, Column{"over_best_high", Ratio, "and its third"})...,
 	)
 	var panels []figure.Panel
@@ -63,7 +63,7 @@ func direction(ctx context.Context, b *bench) error {
 	}{
 		{"kronecker", fmt.Sprintf("kronecker:scale=%d", b.Scale), 8},
 		{"uniform", fmt.Sprintf("uniform:vertices=%d,degree=16", n), 8},
-		{"grid", fmt.Sprintf("grid:rows=%d,columns=%d", side, side), 2},
+		{"lattice", fmt.Sprintf("grid:rows=%d,columns=%d", side, side), 2},
 		{"star", fmt.Sprintf("star:vertices=%d", n), 8},
 	} {
 		s, err := b.open(ctx, g.text, g.roots)

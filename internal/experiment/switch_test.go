@@ -13,11 +13,11 @@ func TestFixedChoicesAreFixed(t *testing.T) {
 	table := r.Tables[0]
 	want := map[string]int{
 		// From a corner and from the middle of a side, and superstep 0.
-		"grid": 1 + 2*(side-1) + 1 + side/2 + side - 1,
+		"lattice": 1 + 2*(side-1) + 1 + side/2 + side - 1,
 		// From the hub, and from seven leaves.
 		"star": 2 + 7*3,
 	}
-	for _, graph := range []string{"kronecker", "uniform", "grid", "star"} {
+	for _, graph := range []string{"kronecker", "uniform", "lattice", "star"} {
 		for _, a := range arenas {
 			best := 0
 			for i, choice := range a.choices {

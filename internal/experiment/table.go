@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -36,6 +37,19 @@ var (
 	}
 	tepsColumn = Column{"teps", TEPS, "harmonic mean over the roots, median of the rounds"}
 )
+
+// byTurns ends what is said of a ratio of times: rounds of one turn are compared, in which the machine was equally busy.
+const byTurns = "turn by turn, median"
+
+// byTurns returns the columns that are such ratios.
+func (t *Table) byTurns() (names []string) {
+	for _, c := range t.Columns {
+		if strings.HasSuffix(c.Meaning, byTurns) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
 
 // Table is rows of strings, ints and float64s, a cell for each column.
 type Table struct {
@@ -155,14 +169,25 @@ func (t *Table) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// checked is what is checked, in every round.
+func (r *Report) checked() string {
+	if r.Scale == 0 {
+		return "message"
+	}
+	return "result"
+}
+
 // Text writes the report for people: the first table, and what it shows.
 func (r *Report) Text(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s (%s)\nSCALE %d, %d threads on %d processors, medians of %d rounds by turns, every result checked\n\n",
-		r.Name, r.Title, r.Paper, r.Scale, r.Threads, r.CPUs, r.Repeat)
+	fmt.Fprintf(w, "%s: %s (%s)\n%s, %d processors, medians of %d rounds by turns, every %s checked\n\n",
+		r.Name, r.Title, r.Paper, r.what(), r.CPUs, r.Repeat, r.checked())
 	if err := r.Tables[0].Text(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
+	if names := r.Tables[0].byTurns(); len(names) > 0 {
+		fmt.Fprintf(w, "%s: the median of the ratios of times within a turn, which is not the ratio of the medians in the table\n", strings.Join(names, ", "))
+	}
 	for _, f := range r.Findings {
 		fmt.Fprintln(w, f)
 	}

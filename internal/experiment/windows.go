@@ -53,7 +53,7 @@ func windows(ctx context.Context, b *bench) error {
 		{"messages", Plain, "in it"},
 		{"bandwidth", "B/s", "median"},
 		{"bound", "B/s", "that follows from the delay: a window, or a message of a rendezvous, each time there and back"},
-		{"over_eager", Ratio, "bandwidth, turn by turn, median"},
+		{"over_eager", Ratio, "bandwidth, " + byTurns},
 	}, secondsColumns...)...)
 	var pairs []*pair
 	defer func() {

@@ -46,18 +46,32 @@ var Styles = []Style{
 
 // Sizes of the figure, in pixels.
 const (
-	panelWidth, panelHeight = 560, 380
-	left, right             = 74, 118 // of a panel: for the axis, and for the names of the lines
-	top, bottom             = 40, 50
-	headHeight              = 58
-	labelDistance           = 15
-	titleRune, textRune     = 10, 7 // about the width of a letter, at the most
+	plotWidth, panelHeight = 368, 380
+	left, leastRight       = 86, 118 // beside a plot: for the axis, "100 MTEPS", and for the names of the lines, or more
+	top, bottom            = 40, 50
+	headHeight             = 58
+	labelDistance          = 15
+	nameIndent             = 25 // of a line's name, right of the plot
+	panelLine              = 17 // from line to line of a panel's title
+	// About the width of a letter, at the most: of the figure's title, a panel's, and other text.
+	titleRune, panelRune, textRune = 11, 9, 7
 )
 
 // Write draws the figure.
 func (f *Figure) Write(w io.Writer) error {
 	columns, rows := min(len(f.Panels), 2), (len(f.Panels)+1)/2
-	width, height := max(columns, 1)*panelWidth, headHeight+rows*panelHeight
+	right, lines := leastRight, 1
+	for i := range f.Panels {
+		right = max(right, f.Panels[i].right())
+	}
+	panelWidth := left + plotWidth + right
+	titles := make([][]string, len(f.Panels))
+	for i, p := range f.Panels {
+		titles[i] = wrap(p.Title, (panelWidth-left)/panelRune)
+		lines = max(lines, len(titles[i]))
+	}
+	above := (lines - 1) * panelLine
+	width, height := max(columns, 1)*panelWidth, headHeight+rows*(above+panelHeight)
 	width = max(width, left+titleRune*utf8.RuneCountInString(f.Title), left+textRune*utf8.RuneCountInString(f.Subtitle))
 	var s strings.Builder
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="#222">`+"\n", width, height, width, height)
@@ -65,13 +79,39 @@ func (f *Figure) Write(w io.Writer) error {
 	text(&s, left, 26, `font-size="17" font-weight="bold"`, f.Title)
 	text(&s, left, 46, `fill="#555"`, f.Subtitle)
 	for i := range f.Panels {
-		fmt.Fprintf(&s, `<g transform="translate(%d,%d)">`+"\n", i%2*panelWidth, headHeight+i/2*panelHeight)
+		fmt.Fprintf(&s, `<g transform="translate(%d,%d)">`+"\n", i%2*panelWidth, headHeight+above+i/2*(above+panelHeight))
+		for j, line := range titles[i] {
+			text(&s, left, float64(top-14-(len(titles[i])-1-j)*panelLine), `font-size="14" font-weight="bold"`, line)
+		}
 		f.Panels[i].draw(&s)
 		s.WriteString("</g>\n")
 	}
 	s.WriteString("</svg>\n")
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// right is the room that the names of the lines take beside the plot.
+func (p *Panel) right() int {
+	longest := 0
+	for _, s := range p.Series {
+		longest = max(longest, utf8.RuneCountInString(s.Name))
+	}
+	return nameIndent + longest*textRune
+}
+
+// wrap breaks a text between words into lines of so many letters, or of one word where that is longer.
+func wrap(s string, most int) []string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		last := len(lines) - 1
+		if last < 0 || utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) > most {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
+		}
+	}
+	return lines
 }
 
 // drawn is a panel with its scales.
@@ -92,9 +132,8 @@ func (p *Panel) draw(s *strings.Builder) {
 			xs, ys = append(xs, at.X), append(ys, at.Y)
 		}
 	}
-	d.x = p.X.scale(xs, left, panelWidth-right)
+	d.x = p.X.scale(xs, left, left+plotWidth)
 	d.y = p.Y.scale(ys, panelHeight-bottom, top)
-	text(s, left, top-14, `font-size="14" font-weight="bold"`, p.Title)
 	d.axes(s)
 	for _, l := range d.series {
 		d.line(s, l)
@@ -112,7 +151,7 @@ func (p *Panel) shown(points []Point) []Point {
 
 func (d *drawn) axes(s *strings.Builder) {
 	const grid = `stroke="#e4e4e4"`
-	x0, x1, y0, y1 := float64(left), float64(panelWidth-right), float64(panelHeight-bottom), float64(top)
+	x0, x1, y0, y1 := float64(left), float64(left+plotWidth), float64(panelHeight-bottom), float64(top)
 	for _, v := range d.x.ticks() {
 		line(s, grid, d.x.at(v), y0, d.x.at(v), y1)
 		text(s, d.x.at(v), y0+17, `text-anchor="middle"`, d.x.text(v))
@@ -171,7 +210,7 @@ func (d *drawn) names(s *strings.Builder) {
 		limit = names[i].y - labelDistance
 	}
 	for _, n := range names {
-		x := float64(panelWidth - right + 14)
+		x := float64(left + plotWidth + nameIndent - 11)
 		line(s, fmt.Sprintf(`stroke="%s" stroke-width="0.7" stroke-dasharray="2 2"`, n.series.Style.Colour), n.x+5, n.end, x-4, n.y)
 		mark(s, n.series.Style, x+3, n.y)
 		text(s, x+11, n.y+4, "", n.series.Name)

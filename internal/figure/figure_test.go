@@ -33,7 +33,7 @@ func TestPointsAreWhereTheAxesSay(t *testing.T) {
 		}
 	}
 	dots := regexp.MustCompile(`<circle cx="([0-9.]+)" cy="([0-9.]+)"`).FindAllStringSubmatch(s, -1)
-	width := float64(panelWidth - right - left)
+	width := float64(plotWidth)
 	want := [][2]string{
 		{fmt.Sprintf("%.1f", left+width/4), fmt.Sprintf("%.1f", float64(panelHeight-bottom))},
 		{fmt.Sprintf("%.1f", left+width*3/4), fmt.Sprintf("%.1f", float64(top))},
@@ -77,6 +77,47 @@ func TestTitlesHaveRoom(t *testing.T) {
 	f := Figure{Title: strings.Repeat("µ", 100), Panels: make([]Panel, 1)}
 	if s := drawing(t, f); !strings.Contains(s, fmt.Sprintf(`width="%d"`, left+100*titleRune)) {
 		t.Error(s[:200])
+	}
+}
+
+// TestTextStaysInside the figure, and a panel's in the panel: titles that are long, the widest mark of an axis, and names.
+func TestTextStaysInside(t *testing.T) {
+	const title = "time of a search over that of the best fixed choice, and of all others, in a grid of 2x2"
+	p := Panel{
+		Title: title, X: Axis{Names: []string{"one"}}, Y: Axis{Base: 10, Text: func(float64) string { return "100 MTEPS" }},
+		Series: []Series{{Name: "a name that is longer than most", Style: Styles[0], Dots: []Point{{0, 10}}}},
+	}
+	s := drawing(t, Figure{Title: "two", Panels: []Panel{p, p, p}})
+	panels := strings.Split(s, "<g ")[1:]
+	var width, column, x float64
+	if _, err := fmt.Sscanf(panels[1], `transform="translate(%f,`, &column); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(regexp.MustCompile(` width="[0-9]+"`).FindString(s), ` width="%f"`, &width); err != nil || width != 2*column {
+		t.Errorf("a figure of %g, panels of %g: %v", width, column, err)
+	}
+	for _, panel := range panels {
+		var lines []string
+		for _, m := range regexp.MustCompile(`<text x="([0-9.]+)" y="[-0-9.]+" ([^>]*)>([^<]*)<`).FindAllStringSubmatch(panel, -1) {
+			if _, err := fmt.Sscan(m[1], &x); err != nil {
+				t.Fatal(err)
+			}
+			rune := float64(textRune)
+			if strings.Contains(m[2], "bold") {
+				rune = panelRune
+				lines = append(lines, m[3])
+			}
+			from, to := x, x+rune*float64(len(m[3]))
+			if strings.Contains(m[2], `"end"`) {
+				from, to = x-8*float64(len(m[3])), x // capitals
+			}
+			if from < 0 || to > column {
+				t.Errorf("%q reaches from %g to %g of %g", m[3], from, to, column)
+			}
+		}
+		if len(lines) != 2 || strings.Join(lines, " ") != title {
+			t.Errorf("the title is %q", lines)
+		}
 	}
 }
 
