@@ -58,12 +58,11 @@ func (s *step) reach(at engine.Progress, limit int64) {
 func (a *app) progress() *progress {
 	p := &progress{logs: a.notices(), now: time.Now}
 	if f, ok := a.err.(*os.File); ok && !a.quiet && terminal(f) {
-		options := []mpb.ContainerOption{mpb.WithOutput(f), mpb.WithRefreshRate(150 * time.Millisecond)}
+		out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
 		if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
-			// It does not say its size, as a serial line: nothing would fit into it.
-			options = append(options, mpb.WithOutput(struct{ io.Writer }{f}), mpb.WithWidth(80), mpb.WithAutoRefresh())
+			out = struct{ io.Writer }{f} // it does not say its size, as a serial line: nothing would fit, so none is asked for
 		}
-		p.bars = mpb.New(options...)
+		p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
 		p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
 	}
 	return p

@@ -11,7 +11,7 @@ import (
 )
 
 // terminalPair returns the two ends of a pseudo-terminal.
-func terminalPair(t *testing.T) (display, program *os.File) {
+func terminalPair(t *testing.T, size unix.Winsize) (display, program *os.File) {
 	t.Helper()
 	display, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -29,16 +29,23 @@ func terminalPair(t *testing.T) (display, program *os.File) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+	if err := unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &size); err != nil {
 		t.Fatal(err)
 	}
 	return display, program
 }
 
-// TestProgressOnTerminal has many goroutines report while the display draws, and looks at what is left.
+// TestProgressOnTerminal has many goroutines report while the display draws, and looks at what is left; one terminal does not
+// say its size.
 func TestProgressOnTerminal(t *testing.T) {
+	for _, size := range []unix.Winsize{{Row: 24, Col: 80}, {}} {
+		t.Run(fmt.Sprintf("%dx%d", size.Col, size.Row), func(t *testing.T) { progressOn(t, size) })
+	}
+}
+
+func progressOn(t *testing.T, size unix.Winsize) {
 	t.Setenv("TERM", "xterm")
-	display, program := terminalPair(t)
+	display, program := terminalPair(t, size)
 	p := (&app{err: program}).progress()
 	seen := make(chan struct{})
 	all := make(chan string)

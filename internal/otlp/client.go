@@ -118,10 +118,10 @@ func (c *client) once(ctx context.Context, body []byte) (again bool, wait time.D
 		r.Header.Set("Content-Encoding", "gzip")
 	}
 	answer, err := c.http.Do(r)
-	if ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return false, 0, fmt.Errorf("the collector at %s has not answered in time", r.URL.Host)
-	}
-	if err != nil {
+	case err != nil:
 		return true, 0, err
 	}
 	defer answer.Body.Close()

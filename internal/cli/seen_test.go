@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// TestInterruptedRunsAreSummedUp: a run that is interrupted says where its time went, one that fails does not.
+func TestInterruptedRunsAreSummedUp(t *testing.T) {
+	for err, want := range map[error]string{context.Canceled: "superstep: until the interrupt, time: ", errors.New("the disk is full"): ""} {
+		var said strings.Builder
+		w := &sight{app: &app{err: &said}}
+		if e := errors.Join(
+			w.meter.Begin(&trace.Job{Job: "bfs", Partitions: 1}),
+			w.meter.Record(&trace.Record{Job: "bfs", Active: 1, Times: trace.Seconds{Compute: 1, Total: 1}}),
+			w.meter.End(&trace.End{Job: "bfs", Outcome: trace.Cancelled}),
+		); e != nil {
+			t.Fatal(e)
+		}
+		w.interrupted(err)
+		if !strings.HasPrefix(said.String(), want) || want == "" && said.Len() > 0 {
+			t.Errorf("%v: said %q, expected %q", err, said.String(), want)
+		}
+	}
+}
