@@ -25,18 +25,6 @@ const (
 	Whole    = delivery.ChooseWhole    // pulled, in a grid with both sides above 1 through whole blocks at once
 	Ring     = delivery.ChooseRing     // pulled, in such a grid block after block, for combiners that want any one message
 	Pull     = delivery.ChoosePull     // sent once to each partition, pulled by the receivers
-	Beamer   = delivery.ChooseBeamer   // as Beamer's rule has it
-)
-
-// Encoding says how a column tells which of its vertices sent.
-type Encoding = delivery.Encoding
-
-// How a column tells which of its vertices sent.
-const (
-	AutoEncoding   = delivery.Auto
-	AllEncoding    = delivery.All
-	BitmapEncoding = delivery.Bitmap
-	SparseEncoding = delivery.Sparse
 )
 
 // Options say how a program is run. The zero value runs it as fast as it goes, on all processors.
@@ -44,12 +32,6 @@ type Options struct {
 	// Threads is how many threads the run uses, of all partitions together; 0 is one for each processor.
 	Threads  int
 	Delivery Delivery
-	Encoding Encoding
-	// Uncombined sends pushed messages one by one.
-	Uncombined bool
-	// Serial sends and receives messages one after the other, and nothing while edges are walked, to compare with messages
-	// that are on their way meanwhile.
-	Serial bool
 	// Deterministic makes every value the same for any threads, partitions and delivery: First and Sender keep the least
 	// id, and floats are added in the order of ids.
 	Deterministic bool
@@ -108,7 +90,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		sink.writer = trace.NewWriter(o.Trace)
 	}
 	eo := engine.Options{
-		Team: team, Delivery: o.Delivery, Encoding: o.Encoding, Uncombined: o.Uncombined, Serial: o.Serial, Deterministic: o.Deterministic,
+		Team: team, Delivery: o.Delivery, Deterministic: o.Deterministic,
 		MaxSupersteps: o.MaxSupersteps, Progress: o.Progress, Log: o.Log,
 	}
 	switch {

@@ -29,11 +29,9 @@ func TestRunOptions(t *testing.T) {
 			{},
 			{Threads: 3},
 			{Delivery: superstep.Push},
-			{Delivery: superstep.Naive, Encoding: superstep.SparseEncoding},
-			{Delivery: superstep.Mirrored, Encoding: superstep.BitmapEncoding},
-			{Delivery: superstep.Pull, Encoding: superstep.AllEncoding},
-			{Delivery: superstep.Beamer},
-			{Uncombined: true},
+			{Delivery: superstep.Naive},
+			{Delivery: superstep.Mirrored},
+			{Delivery: superstep.Pull},
 			{Deterministic: true},
 		} {
 			res, err := superstep.Run(t.Context(), g, Levels{}, o)

@@ -132,9 +132,6 @@ type runFlags struct {
 	threads, workers int
 	grid             string
 	delivery         *oneOf
-	encoding         *oneOf
-	combine          *oneOf
-	overlap          *oneOf
 	deterministic    bool
 	maxSupersteps    int
 	json             string
@@ -146,10 +143,7 @@ func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	threadsFlag(cmd, &f.threads)
 	f.defineGrid(cmd, shape)
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way; naive, mirrored are of flat grids, whole, ring of RxC",
-		"auto", "push", "naive", "mirrored", "pull", "whole", "ring", "beamer")
-	f.encoding = wordFlag(cmd, "encoding", "how columns say which vertices sent", "auto", "all", "bitmap", "sparse")
-	f.combine = wordFlag(cmd, "combine", "combine messages before they are sent; off sends them one by one", "on", "off")
-	f.overlap = wordFlag(cmd, "overlap", "messages on their way while others are made and edges are walked; off: one after the other, to compare", "on", "off")
+		"auto", "push", "naive", "mirrored", "pull", "whole", "ring")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	f.seeFlags.define(cmd)
@@ -222,11 +216,7 @@ func (f *runFlags) team() (*parallel.Team, error) {
 
 func (f *runFlags) options(team *parallel.Team) engine.Options {
 	choice, _ := delivery.ParseChoice(f.delivery.value)
-	encoding, _ := delivery.ParseEncoding(f.encoding.value)
-	return engine.Options{
-		Team: team, Delivery: choice, Encoding: encoding, Uncombined: f.combine.value == "off",
-		Serial: f.overlap.value == "off", Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
-	}
+	return engine.Options{Team: team, Delivery: choice, Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps}
 }
 
 // weightsFor returns what weights a program wants to be loaded.

@@ -43,10 +43,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 			Scale: uint32(generator.Scale), EdgeFactor: uint32(generator.EdgeFactor), Seed1: generator.Seed1, Seed2: generator.Seed2,
 			Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
 		},
-		Options: &control.RunOptions{
-			Delivery: g.run.delivery.value, Encoding: g.run.encoding.value, Uncombined: g.run.combine.value == "off",
-			Serial: g.run.overlap.value == "off", Deterministic: g.run.deterministic, Trace: g.run.trace != "",
-		},
+		Options: &control.RunOptions{Delivery: g.run.delivery.value, Deterministic: g.run.deterministic, Trace: g.run.trace != ""},
 	}
 	var err error
 	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {

@@ -118,8 +118,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	spec := &control.JobSpec{
 		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.detach, Unsorted: !r.sorted,
 		Options: &control.RunOptions{
-			Delivery: r.run.delivery.value, Encoding: r.run.encoding.value, Uncombined: r.run.combine.value == "off",
-			Serial: r.run.overlap.value == "off", Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
+			Delivery: r.run.delivery.value, Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
 			Trace: r.run.trace != "",
 		},
 	}

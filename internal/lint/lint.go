@@ -28,12 +28,13 @@ var layers = map[string]int{
 	"internal/engine": 4, "internal/load": 4, "internal/netbench/ranks": 4, "internal/jobtrace": 4, "internal/metrics": 4, "internal/web": 4,
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,
-	"internal/model":             5, "internal/graph500": 5,
+	"internal/graph500":          5,
 	"master": 5, "worker": 5, // they meet in internal/control
-	"internal/cluster": 6, "internal/experiment": 6,
+	"internal/cluster": 6,
 	"internal/cli": 7, "internal/testcluster": 7,
 	"":              8, // the root package
 	"cmd/superstep": 9, "examples": 9, "test": 9, "pregel/pregeltest": 9,
+	"lab/experiment": 8, "lab/model": 8, "lab": 9,
 }
 
 // unsafeFiles are the only ones that may import unsafe.

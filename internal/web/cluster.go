@@ -105,12 +105,12 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 	spec := &control.JobSpec{
 		Program: s.Program, Parameters: s.Parameters, KeepResult: s.KeepResult,
 		Options: &control.RunOptions{
-			Delivery: s.Delivery, Encoding: s.Encoding, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Trace: true,
+			Delivery: s.Delivery, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Trace: true,
 		},
 	}
 	if b := s.Graph500; b != nil {
 		if s.Program+s.Graph+s.Format+s.Duplicates+s.SelfLoops != "" || len(s.Parameters) > 0 || s.Directed != nil || s.UnitWeights || s.KeepResult || s.MaxSupersteps > 0 {
-			return nil, invalid("graph500: it makes its own graph; leave out all but grid, delivery, encoding, deterministic and key")
+			return nil, invalid("graph500: it makes its own graph; leave out all but grid, delivery, deterministic and key")
 		}
 		spec.Program, spec.Graph500 = control.Graph500Program, &control.Graph500{
 			Scale: b.Scale, EdgeFactor: cmp.Or(b.EdgeFactor, 16), Roots: cmp.Or(b.Roots, 64), Seed1: cmp.Or(b.Seed1, 2), Seed2: cmp.Or(b.Seed2, 3),

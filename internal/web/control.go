@@ -44,7 +44,6 @@ type Submission struct {
 	Grid        string `json:"grid"` // RxC
 
 	Delivery      string `json:"delivery"`
-	Encoding      string `json:"encoding"`
 	Deterministic bool   `json:"deterministic"`
 	MaxSupersteps uint32 `json:"max_supersteps"`
 	KeepResult    bool   `json:"keep_result"`

@@ -69,15 +69,9 @@ type way struct {
 }
 
 func (w way) String() string {
-	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v, Encoding: %v", w.grid.Partitions(), w.o.Threads, w.o.Delivery, w.o.Encoding)
+	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v", w.grid.Partitions(), w.o.Threads, w.o.Delivery)
 	if !w.grid.Flat() {
 		s = fmt.Sprintf("a grid of %v, ", w.grid) + s
-	}
-	if w.o.Uncombined {
-		s += ", Uncombined: true"
-	}
-	if w.o.Serial {
-		s += ", Serial: true"
 	}
 	if w.o.Deterministic {
 		s += ", Deterministic: true"
@@ -87,30 +81,27 @@ func (w way) String() string {
 
 // ways returns all ways, the plainest first.
 func ways() []way {
-	encodings := []superstep.Encoding{superstep.AutoEncoding, superstep.AllEncoding, superstep.BitmapEncoding, superstep.SparseEncoding}
 	deliveries := []superstep.Delivery{superstep.Auto, superstep.Naive, superstep.Mirrored, superstep.Pull}
 	var all []way
 	for _, partitions := range []int{1, 2, 3, 7} {
 		grid := superstep.Grid{Rows: partitions, Columns: 1}
-		for i, delivery := range deliveries {
+		for _, delivery := range deliveries {
 			for _, threads := range []int{1, 3} {
 				if threads == 3 && delivery == superstep.Naive || threads == 1 && delivery == superstep.Mirrored {
 					continue // the other will do
 				}
-				o := superstep.Options{Threads: threads, Delivery: delivery, Encoding: encodings[(i+partitions+threads/2+3)%4], Serial: partitions == 3}
+				o := superstep.Options{Threads: threads, Delivery: delivery}
 				all = append(all, way{grid, o})
 			}
 		}
-		all = append(all,
-			way{grid, superstep.Options{Threads: 2, Delivery: superstep.Naive, Uncombined: true}},
-			way{grid, superstep.Options{Threads: 2, Deterministic: true}})
+		all = append(all, way{grid, superstep.Options{Threads: 2, Deterministic: true}})
 	}
 	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
 	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 		for j, delivery := range deliveries {
-			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery, Encoding: encodings[(2*i+j)%4], Serial: i == 1}})
+			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery}})
 		}
-		all = append(all, way{grid, superstep.Options{Threads: 2, Uncombined: true}}, way{grid, superstep.Options{Deterministic: true}})
+		all = append(all, way{grid, superstep.Options{Deterministic: true}})
 	}
 	return all
 }

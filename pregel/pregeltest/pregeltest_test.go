@@ -175,7 +175,7 @@ func (broken) ComputeBlock(b *pregel.Block[int, int])    { b.Halt |= b.Run }
 func TestMatrixFindsWhatDependsOnHowItRuns(t *testing.T) {
 	g := Graph(t, "0>3 1>3 2>3 4>3 5>3 3>3")
 	wantFailure(t, "pregeltest.parted: the value of vertex ", func(t testing.TB) { Matrix(t, g, parted{}) })
-	wantFailure(t, "0 with 1 partitions, Options{Threads: 1, Delivery: auto, Encoding: auto}, and\n1 with 2 partitions", func(t testing.TB) { Matrix(t, g, parted{}) })
+	wantFailure(t, "0 with 1 partitions, Options{Threads: 1, Delivery: auto}, and\n1 with 2 partitions", func(t testing.TB) { Matrix(t, g, parted{}) })
 	wantFailure(t, "pregeltest.hasty: the value of vertex 3 is", func(tb testing.TB) {
 		Matrix(tb, Graph(t, "0>3 1>3 2>3 4>3 5>3"), pregel.List(hasty{}))
 	})

@@ -21,6 +21,7 @@ const (
 	schemes
 )
 
+// String returns push or pull.
 func (s Scheme) String() string { return [...]string{"push", "pull"}[s] }
 
 // MarshalText is String, for JSON.

@@ -1,23 +1,21 @@
-package cli
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/experiment"
-	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/lab/experiment"
 )
 
-// experimentCommand is `superstep experiment`.
+// experimentCommand is `lab experiment`.
 type experimentCommand struct {
-	app                    *app
 	scale, repeat, threads int
 	csv, json, svg, output string
 }
@@ -25,8 +23,8 @@ type experimentCommand struct {
 // every is the name that stands for all experiments.
 const every = "all"
 
-func (a *app) experiment() *cobra.Command {
-	e := &experimentCommand{app: a}
+func experimentCmd() *cobra.Command {
+	e := &experimentCommand{}
 	var list strings.Builder
 	for _, x := range experiment.All {
 		graph := "no graph"
@@ -48,16 +46,15 @@ Ratios of times (gain, over_best and the like) are medians of the ratios within 
 other, and so not the ratios of the medians in the table.
 
 --output DIR writes every table of an experiment as NAME.csv and NAME-TABLE.csv, all of it as NAME.json, and the figure as NAME.svg.`,
-		Example: `  superstep experiment switch
-  superstep experiment messages --scale 20 --csv messages.csv --svg messages.svg
-  superstep experiment all --output figures`,
+		Example: `  go run ./lab experiment switch
+  go run ./lab experiment messages --scale 20 --csv messages.csv --svg messages.svg
+  go run ./lab experiment all --output figures`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the name of one experiment: %s", words(experimentNames()))
+				return usagef("expected the name of one experiment: %s", strings.Join(experimentNames(), ", "))
 			}
 			return nil
 		},
-		ValidArgsFunction: firstOf(func(string) []string { return experimentNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.execute(cmd.Context(), args[0], cmd.Flags().Changed("scale"))
 		},
@@ -65,12 +62,11 @@ other, and so not the ratios of the medians in the table.
 	cmd.Flags().SortFlags = false
 	cmd.Flags().IntVar(&e.scale, "scale", 0, "of graphs of up to 2^`S` vertices (default: the experiment's own)")
 	cmd.Flags().IntVar(&e.repeat, "repeat", 5, "time `N` rounds")
-	threadsFlag(cmd, &e.threads)
+	cmd.Flags().IntVar(&e.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads")
 	cmd.Flags().StringVar(&e.csv, "csv", "", "write the table as CSV to `FILE`, - for standard output")
 	cmd.Flags().StringVar(&e.json, "json", "", "write all tables as JSON to `FILE`, - for standard output")
 	cmd.Flags().StringVar(&e.svg, "svg", "", "draw the figure into `FILE`")
 	cmd.Flags().StringVar(&e.output, "output", "", "write tables and figures into the directory `DIR`")
-	nothing(cmd, "scale", "repeat")
 	return cmd
 }
 
@@ -101,10 +97,7 @@ func (e *experimentCommand) execute(ctx context.Context, name string, scaled boo
 	case e.svg == "-":
 		return usagef("--svg -: expected the name of a file")
 	}
-	if err := apart("", "--csv", e.csv, "--json", e.json, "--svg", e.svg); err != nil {
-		return err
-	}
-	if err := writable(e.csv, e.json, e.svg); err != nil {
+	if err := checkOutputs("--csv", e.csv, "--json", e.json, "--svg", e.svg); err != nil {
 		return err
 	}
 	if e.output != "" {
@@ -116,18 +109,16 @@ func (e *experimentCommand) execute(ctx context.Context, name string, scaled boo
 			return fmt.Errorf("cannot make %s: %w", e.output, err)
 		}
 	}
-	team, err := (&runFlags{threads: e.threads}).team()
+	team, err := newTeam(e.threads)
 	if err != nil {
 		return err
 	}
 	defer team.Close()
 	for i, x := range run {
 		if i > 0 {
-			fmt.Fprintln(e.app.out)
+			fmt.Fprintln(os.Stdout)
 		}
-		progress := e.app.progress()
-		report, err := x.Run(ctx, experiment.Options{Scale: e.scale, Repeat: e.repeat, Team: team, Progress: progress.stage})
-		progress.done()
+		report, err := x.Run(ctx, experiment.Options{Scale: e.scale, Repeat: e.repeat, Team: team, Progress: showStage()})
 		if err != nil {
 			return fmt.Errorf("experiment %w", err)
 		}
@@ -139,17 +130,10 @@ func (e *experimentCommand) execute(ctx context.Context, name string, scaled boo
 }
 
 func (e *experimentCommand) write(r *experiment.Report) error {
-	if err := r.Text(e.app.text(e.csv, e.json)); err != nil {
+	if err := r.Text(report(e.csv, e.json)); err != nil {
 		return err
 	}
-	if e.csv == "-" {
-		if err := r.Tables[0].CSV(e.app.out); err != nil {
-			return err
-		}
-	} else if err := writeTo(e.csv, r.Tables[0].CSV); err != nil {
-		return err
-	}
-	if err := errors.Join(writeTo(e.svg, r.Figure.Write), e.app.writeJSON(e.json, r)); err != nil || e.output == "" {
+	if err := errors.Join(writeTo(e.csv, r.Tables[0].CSV), writeTo(e.svg, r.Figure.Write), writeJSON(e.json, r)); err != nil || e.output == "" {
 		return err
 	}
 	for i, t := range r.Tables {
@@ -161,13 +145,5 @@ func (e *experimentCommand) write(r *experiment.Report) error {
 			return err
 		}
 	}
-	return errors.Join(writeTo(filepath.Join(e.output, r.Name+".svg"), r.Figure.Write), e.app.writeJSON(filepath.Join(e.output, r.Name+".json"), r))
-}
-
-// writeTo writes a file, if one is named.
-func writeTo(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	return graphio.WriteFile(path, 1, write)
+	return errors.Join(writeTo(filepath.Join(e.output, r.Name+".svg"), r.Figure.Write), writeJSON(filepath.Join(e.output, r.Name+".json"), r))
 }

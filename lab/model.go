@@ -1,32 +1,33 @@
-package cli
+package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/model"
+	"github.com/superstep-go/superstep/lab/model"
 )
 
-// modelCommand is `superstep model`.
+// modelCommand is `lab model`.
 type modelCommand struct {
-	app                        *app
 	scale, edgeFactor, threads int
 	roots                      int
 	grid, network, json        string
+	delivery                   string
 	speed                      float64
 	check, published           bool
-	delivery                   *oneOf
 	flags                      *pflag.FlagSet
 }
 
-func (a *app) model() *cobra.Command {
-	m := &modelCommand{app: a}
+func modelCmd() *cobra.Command {
+	m := &modelCommand{}
 	cmd := &cobra.Command{
 		Use:   "model --scale S --grid RxC",
 		Short: "Predict a Graph500 search on a machine that is not at hand",
@@ -36,11 +37,11 @@ the grid, and times from what the kernels take on this machine, measured now, an
 
 --check runs searches of a small SCALE in this process, as many partitions as the grid has, and compares every byte that is
 sent with the prediction. --published predicts the runs that the papers report.`,
-		Example: `  superstep model --scale 40 --grid 320x288 --network tofu-d --threads 48
-  superstep model --scale 30 --grid 8x8 --network bandwidth=12.5e9,latency=5e-6 --threads 16
-  superstep model --scale 16 --grid 8x4 --check
-  superstep model --published`,
-		Args: exactly(0, "no arguments"),
+		Example: `  go run ./lab model --scale 40 --grid 320x288 --network tofu-d --threads 48
+  go run ./lab model --scale 30 --grid 8x8 --network bandwidth=12.5e9,latency=5e-6 --threads 16
+  go run ./lab model --scale 16 --grid 8x4 --check
+  go run ./lab model --published`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
@@ -49,15 +50,13 @@ sent with the prediction. --published predicts the runs that the papers report.`
 	cmd.Flags().IntVar(&m.edgeFactor, "edgefactor", 16, "`N` edges for each vertex")
 	cmd.Flags().StringVar(&m.grid, "grid", "1x1", "a grid of `RxC` processes")
 	cmd.Flags().IntVar(&m.threads, "threads", 1, "`N` threads in each process")
-	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+words(model.NetworkNames())+", or bandwidth=B/S,latency=S")
+	cmd.Flags().StringVar(&m.network, "network", "ethernet-10g", "between them `NETWORK`, "+strings.Join(model.NetworkNames(), ", ")+", or bandwidth=B/S,latency=S")
 	cmd.Flags().Float64Var(&m.speed, "speed", 1, "threads that are `F` times as fast as this machine's")
-	m.delivery = wordFlag(cmd, "delivery", "how levels are delivered: each as ends first, or all in one way", "auto", "push", "pull")
+	cmd.Flags().StringVar(&m.delivery, "delivery", "auto", "how levels are delivered: each as ends first (auto), or all in one way (push, pull)")
 	cmd.Flags().BoolVar(&m.check, "check", false, "count what such a search sends here, and compare")
 	cmd.Flags().IntVar(&m.roots, "roots", 8, "with --check: search from `N` vertices, spread over all degrees")
 	cmd.Flags().BoolVar(&m.published, "published", false, "predict the published runs instead")
 	cmd.Flags().StringVar(&m.json, "json", "", "write the prediction as JSON to `FILE`, - for standard output")
-	_ = cmd.RegisterFlagCompletionFunc("network", firstOf(func(string) []string { return model.NetworkNames() }))
-	nothing(cmd, "scale", "edgefactor", "grid", "threads", "speed", "roots")
 	return cmd
 }
 
@@ -94,21 +93,18 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	if err := m.fits(); err != nil {
 		return err
 	}
-	if err := writable(m.json); err != nil {
+	if err := errors.Join(oneOf("delivery", m.delivery, "auto", "push", "pull"), checkOutputs("--json", m.json)); err != nil {
 		return err
 	}
 	if m.check {
-		progress := m.app.progress()
-		defer progress.done()
-		check, err := model.Check(ctx, m.scale, m.edgeFactor, model.Grid{Rows: grid.Rows, Columns: grid.Columns}, m.roots, progress.stage)
-		progress.done()
+		check, err := model.Check(ctx, m.scale, m.edgeFactor, model.Grid{Rows: grid.Rows, Columns: grid.Columns}, m.roots, showStage())
 		if err != nil {
 			return fmt.Errorf("model: %w", err)
 		}
-		if err := check.Text(m.app.text(m.json)); err != nil {
+		if err := check.Text(report(m.json)); err != nil {
 			return err
 		}
-		return m.app.writeJSON(m.json, check)
+		return writeJSON(m.json, check)
 	}
 	rates, err := model.Measure(ctx)
 	if err != nil {
@@ -117,30 +113,30 @@ func (m *modelCommand) execute(ctx context.Context) error {
 	rates = rates.Faster(m.speed)
 	if m.published {
 		beside := model.Beside(rates, slices.Values(model.Runs))
-		if err := beside.Text(m.app.text(m.json)); err != nil {
+		if err := beside.Text(report(m.json)); err != nil {
 			return err
 		}
-		return m.app.writeJSON(m.json, beside)
+		return writeJSON(m.json, beside)
 	}
-	schemes := map[string][]model.Scheme{"push": {model.Push}, "pull": {model.Pull}}[m.delivery.value]
+	schemes := map[string][]model.Scheme{"push": {model.Push}, "pull": {model.Pull}}[m.delivery]
 	p := model.Predict(model.NewSearch(m.scale, m.edgeFactor, 0), model.Machine{
 		Grid: model.Grid{Rows: grid.Rows, Columns: grid.Columns}, Threads: m.threads, Rates: rates, Network: network,
 	}, schemes...)
-	if err := p.Text(m.app.text(m.json)); err != nil {
+	if err := p.Text(report(m.json)); err != nil {
 		return err
 	}
-	return m.app.writeJSON(m.json, p)
+	return writeJSON(m.json, p)
 }
 
 // fits refuses flags that would say nothing.
 func (m *modelCommand) fits() error {
 	switch {
 	case m.published:
-		if name, ok := changed(m.flags, []string{"scale", "edgefactor", "grid", "threads", "network", "delivery", "roots"}); ok {
+		if name, ok := changed(m.flags, "scale", "edgefactor", "grid", "threads", "network", "delivery", "roots"); ok {
 			return usagef("--%s: the published runs have their own: not with --published", name)
 		}
 	case m.check:
-		if name, ok := changed(m.flags, []string{"threads", "network", "speed", "delivery"}); ok {
+		if name, ok := changed(m.flags, "threads", "network", "speed", "delivery"); ok {
 			return usagef("--%s is of times: --check counts messages and bytes, of every scheme", name)
 		}
 	case m.flags.Changed("roots"):

@@ -1,0 +1,162 @@
+// Command lab repeats the experiments of the papers on this engine, predicts searches on machines that are not at hand, and
+// runs programs with switches that only comparisons need. It is not part of the product: nothing imports it.
+//
+//	go run ./lab experiment switch
+//	go run ./lab model --scale 40 --grid 320x288
+//	go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run returns the exit status: 0 done, 1 failed, 2 a wrong command line.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{
+		Use:   "lab",
+		Short: "Experiments of the papers, predictions, and runs with switches for comparisons",
+		Example: `  go run ./lab experiment switch
+  go run ./lab model --scale 40 --grid 320x288
+  go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off`,
+		SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd())
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "lab: interrupted")
+	default:
+		fmt.Fprintln(os.Stderr, "lab:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}
+
+// usageError is an error of the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// noArguments refuses any argument.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, found %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// newTeam makes the threads that --threads asks for.
+func newTeam(threads int) (*parallel.Team, error) {
+	if threads < 1 || threads > 1<<12 {
+		return nil, usagef("--threads: found %d, expected 1 to %d", threads, 1<<12)
+	}
+	return parallel.NewTeam(threads, threads <= runtime.NumCPU()), nil
+}
+
+// report returns where the report for people goes: standard output, unless a file named - takes that.
+func report(paths ...string) io.Writer {
+	if slices.Contains(paths, "-") {
+		return os.Stderr
+	}
+	return os.Stdout
+}
+
+// writeTo writes a file, if one is named; - is standard output.
+func writeTo(path string, write func(io.Writer) error) error {
+	switch path {
+	case "":
+		return nil
+	case "-":
+		return write(os.Stdout)
+	}
+	return graphio.WriteFile(path, 1, write)
+}
+
+// writeJSON writes a value to a file, if one is named.
+func writeJSON(path string, value any) error {
+	return writeTo(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(value)
+	})
+}
+
+// checkOutputs refuses, before long work, files that cannot be written or are named twice. names are those of the flags, by
+// turns with the files.
+func checkOutputs(names ...string) error {
+	seen := map[string]string{}
+	for i := 0; i < len(names); i += 2 {
+		flag, path := names[i], names[i+1]
+		if path == "" {
+			continue
+		}
+		if other, ok := seen[path]; ok {
+			return usagef("%s and %s are both %s", other, flag, path)
+		}
+		if seen[path] = flag; path == "-" {
+			continue
+		}
+		if err := graphio.Writable(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneOf returns an error unless a flag's value is one of some words.
+func oneOf(flag, value string, words ...string) error {
+	if !slices.Contains(words, value) {
+		return usagef("--%s: found %q, expected one of %s", flag, value, strings.Join(words, ", "))
+	}
+	return nil
+}
+
+// changed returns the first of some flags that was given.
+func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
+	i := slices.IndexFunc(names, flags.Changed)
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
+}
+
+// showStage writes the name of each stage of long work to standard error, once.
+func showStage() func(stage string, done, total int64) {
+	last := ""
+	return func(stage string, _, _ int64) {
+		if stage != last {
+			last = stage
+			fmt.Fprintln(os.Stderr, "lab:", stage)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts run this binary as lab.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"lab": main})
+}
+
+// TestScripts runs the command line as a user does.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"fails": fails},
+	})
+}
+
+// fails STATUS TEXT ARG... runs lab, which must say just one line, and print nothing else. A text that ends in ... is the
+// beginning of the line.
+func fails(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var exit *exec.ExitError
+	if err := ts.Exec("lab", args[2:]...); !errors.As(err, &exit) || exit.ExitCode() != want {
+		ts.Fatalf("found %v, expected exit status %d", err, want)
+	}
+	line, stderr := "lab: "+args[1], ts.ReadFile("stderr")
+	begin, open := strings.CutSuffix(line, "...")
+	if stderr != line+"\n" && !(open && strings.HasPrefix(stderr, begin) && strings.Count(stderr, "\n") == 1) {
+		ts.Fatalf("found\n%s\nexpected\n%s", stderr, line)
+	}
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("found on standard output\n%s", out)
+	}
+}
