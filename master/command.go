@@ -105,6 +105,9 @@ func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
 	return nil
 }
 
+// reasonOf is an error as messages carry it. It is for errors of this process: its files and its programs may say anything.
+func reasonOf(err error) string { return control.Text(err.Error(), control.MaxText) }
+
 // workerError is what a worker says went wrong with a command.
 type workerError struct {
 	what, worker string
@@ -145,7 +148,7 @@ func (s *Server) load(ctx context.Context, g *graph) {
 func (s *Server) stopLoading(name string, team []*control.Placement, err error) {
 	for _, p := range team {
 		if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
-			s.tell(w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: err.Error()}}})
+			s.tell(w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 	case g.reason != "":
 		g.state = control.GraphState_GRAPH_STATE_FAILED
 	case err != nil:
-		g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, err.Error()
+		g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, reasonOf(err)
 	default:
 		g.state = control.GraphState_GRAPH_STATE_READY
 		g.report.Vertices, g.report.Edges, g.report.Arcs = report.Vertices, report.Edges, report.Arcs

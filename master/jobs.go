@@ -218,7 +218,7 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 	case j.stopping:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
 	case err != nil:
-		c.end(now, j, control.JobState_JOB_STATE_FAILED, err.Error())
+		c.end(now, j, control.JobState_JOB_STATE_FAILED, reasonOf(err))
 	default:
 		c.end(now, j, control.JobState_JOB_STATE_DONE, "")
 	}

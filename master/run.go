@@ -320,7 +320,7 @@ func (r *run) cleanUp(err error) {
 			var commands []*control.Command
 			var calls []*call
 			if err != nil {
-				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: err.Error()}}})
+				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
 			}
 			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 			if r.spec.Graph == "" {
@@ -330,9 +330,11 @@ func (r *run) cleanUp(err error) {
 				c.Job, c.Epoch = r.id, r.epoch
 				k := w.begin(ctx, c)
 				defer w.forget(c)
-				if w.lane.Send(toWorker(c)) == nil {
-					calls = append(calls, k)
+				if err := w.lane.Send(toWorker(c)); err != nil { // the worker frees it when it attaches anew
+					r.server.log.Warn("clean-up failed", "worker", p.Worker, "job", r.id, "error", err)
+					continue
 				}
+				calls = append(calls, k)
 			}
 			for _, k := range calls { // what takes longer is done all the same
 				if report, err := w.wait(ctx, k, func(*control.Report) error { return nil }); err == nil {

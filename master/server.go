@@ -300,10 +300,14 @@ func (s *Server) tell(w *session, c *control.Command) {
 	s.spawn(func() {
 		defer cancel()
 		defer w.forget(c)
+		var r *control.Report
+		var err error
 		if !sent {
-			_ = w.lane.Send(toWorker(c)) // if it cannot be sent the session ends
+			err = w.lane.Send(toWorker(c))
 		}
-		r, err := w.wait(ctx, k, func(*control.Report) error { return nil })
+		if err == nil {
+			r, err = w.wait(ctx, k, func(*control.Report) error { return nil })
+		}
 		if err == nil && r.Failure != nil {
 			err = errors.New(r.Failure.Message)
 		}

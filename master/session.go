@@ -43,6 +43,10 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 	k := s.begin(ctx, c)
 	defer s.forget(c)
 	if err := s.lane.Send(toWorker(c)); err != nil {
+		var codec *control.CodecError
+		if errors.As(err, &codec) {
+			return nil, fmt.Errorf("worker %s: a command that cannot be sent: %w", s.name, err)
+		}
 		s.end(errSessionBroke)
 	}
 	return s.wait(ctx, k, each)
@@ -155,11 +159,15 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	defer s.detach(w)
 	defer context.AfterFunc(w.ctx, func() { lane.End(context.Cause(w.ctx)) })()
 	if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}); err != nil {
-		return errSessionBroke
+		return fmt.Errorf("%w: %w", errSessionBroke, err)
 	}
 	for {
 		m := &control.FromWorker{}
 		if err := lane.Receive(m); err != nil {
+			var codec *control.CodecError
+			if errors.As(err, &codec) {
+				w.end(fmt.Errorf("%w: %w", errSessionBroke, err))
+			}
 			w.end(errSessionBroke)
 			return context.Cause(w.ctx)
 		}

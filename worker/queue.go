@@ -232,25 +232,31 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 	if c.GetSuperstep() == nil {
 		r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
 	}
+	r.Failure = failure(err)
+	var codec *control.CodecError
+	if err := q.report(ctx, r); errors.As(err, &codec) {
+		// The command is answered all the same: its job would wait for ever.
+		r = &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, Failure: failure(fmt.Errorf("the worker's answer cannot be sent: %w", err))}
+		if err := q.report(ctx, r); errors.As(err, &codec) {
+			q.lane.End(err)
+		}
+	}
+	// Other errors are of a session that is over, and nobody waits there.
+}
+
+// failure words an error for the master, nil if there is none.
+func failure(err error) *control.Failure {
 	var program *ProgramError
 	var lost *LostError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &program):
-		r.Failure = &control.Failure{Message: bounded(program.Text), Stack: bounded(program.Stack), Program: true}
+		return &control.Failure{Message: bounded(program.Text), Stack: bounded(program.Stack), Program: true}
 	case errors.As(err, &lost):
-		r.Failure = &control.Failure{Message: bounded(err.Error()), Lost: lost.Worker}
-	case err != nil:
-		r.Failure = &control.Failure{Message: bounded(err.Error())}
+		return &control.Failure{Message: bounded(err.Error()), Lost: lost.Worker}
 	}
-	_ = q.report(ctx, r) // it fails only when the session is over
+	return &control.Failure{Message: bounded(err.Error())}
 }
 
-// maxText bounds what an error may say, so that it fits into a message.
-const maxText = 64 << 10
-
-func bounded(s string) string {
-	if len(s) > maxText {
-		return s[:maxText] + "..."
-	}
-	return s
-}
+func bounded(s string) string { return control.Text(s, control.MaxText) }

@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,4 +99,42 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	if len(s.queue.jobs) != 0 {
 		t.Errorf("%d jobs are kept", len(s.queue.jobs))
 	}
+}
+
+// mute is an executor whose answers cannot be encoded.
+type mute struct{ nobody }
+
+func (mute) Benchmark(context.Context, Task, *control.BenchmarkStep) (*control.BenchmarkReport, error) {
+	return &control.BenchmarkReport{Violation: &control.Violation{Text: "\xff"}}, nil
+}
+
+func (mute) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
+	return nil, &LostError{Worker: "\xff", Err: errors.New("gone")}
+}
+
+// TestEveryCommandIsAnswered: an answer that cannot be encoded becomes one that says so.
+func TestEveryCommandIsAnswered(t *testing.T) {
+	w := &worker{Options: Options{Executor: mute{}}}
+	w.defaults()
+	near, far := net.Pipe()
+	lane := control.NewLane(far)
+	s := newSession(w, control.NewLane(near))
+	defer s.lane.Close()
+	for i, c := range []*control.Command{
+		{Body: &control.Command_Benchmark{Benchmark: &control.BenchmarkStep{}}}, {Body: &control.Command_Load{Load: &control.Load{}}},
+	} {
+		c.Id, c.Job, c.Epoch = uint64(i+1), "j", 1
+		s.queue.add(t.Context(), c)
+		m := &control.FromWorker{}
+		watch := time.AfterFunc(30*time.Second, func() { lane.Close() })
+		if err := lane.Receive(m); err != nil {
+			t.Fatal(err)
+		}
+		watch.Stop()
+		r := m.GetReport()
+		if r.GetId() != c.Id || r.GetJob() != "j" || !strings.Contains(r.GetFailure().GetMessage(), "the worker's answer cannot be sent: ") {
+			t.Errorf("found %v", r)
+		}
+	}
+	w.commands.Wait()
 }

@@ -155,16 +155,15 @@ func (s *session) report(ctx context.Context, r *control.Report) error {
 
 // log sends a line to those who watch a job, unless too many wait.
 func (s *session) log(job, line string) {
-	if len(line) > maxLine {
-		line = line[:maxLine] + "..."
-	}
-	s.offer(&control.FromWorker{Body: &control.FromWorker_Log{Log: &control.LogLine{Time: stamp(s.Now()), Job: job, Text: line}}})
+	m := &control.LogLine{Time: stamp(s.Now()), Job: job, Text: control.Text(line, maxLine)}
+	s.offer(&control.FromWorker{Body: &control.FromWorker_Log{Log: m}})
 }
 
 const maxLine = 4 << 10
 
 // progress tells those who watch a job how far it is, unless too much waits to be sent.
 func (s *session) progress(p *control.Progress) {
+	p.Stage = control.Text(p.Stage, maxLine)
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -79,11 +80,15 @@ func (a *app) main(args []string) int {
 	var program *engine.ProgramError
 	var bug *bugError
 	var job *jobError
+	var text *control.TextError
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		a.notices().say(slog.LevelError, "interrupted")
 	case errors.As(err, &usage):
 		a.notices().say(slog.LevelError, oneLine(usage))
+		return exitUsage
+	case errors.As(err, &text):
+		a.notices().say(slog.LevelError, oneLine(err))
 		return exitUsage
 	case errors.As(err, &program):
 		a.notices().crash(err.Error(), program.Stack)

@@ -212,3 +212,23 @@ func TestInterruptGraphsLoad(t *testing.T) {
 	}
 	must(t, exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.address).Run())
 }
+
+// TestNamesThatAreNoUTF8 are bad usage of a cluster, said at once.
+func TestNamesThatAreNoUTF8(t *testing.T) {
+	m := newFakeMaster(t)
+	bad := "\xff.el"
+	for _, args := range [][]string{
+		{"run", "wcc", "--graph", bad},
+		{"run", "wcc", "--graph", "g.el", "-p", "x=\xff"},
+		{"graphs", "load", "g", "--graph", bad},
+		{"watch", bad},
+		{"result", bad},
+		{"worker", "--site", bad},
+	} {
+		run := start(t, map[string]string{bad: ring, "g.el": ring}, "superstep", append(args, "--master", m.address)...)
+		text, code := run.rest()
+		if code != 2 || strings.Count(text, "\n") != 1 || !strings.Contains(text, `\xff`) || !strings.Contains(text, "expected UTF-8") {
+			t.Errorf("%q: exit status %d, said %q", args, code, text)
+		}
+	}
+}

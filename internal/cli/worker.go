@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -143,6 +144,9 @@ func (w *workerCommand) execute(ctx context.Context) error {
 func (w *workerCommand) check() error {
 	if w.name != "" && !control.ValidName(w.name) {
 		return usagef("--name: found %.150q, expected %s", w.name, control.NameRule)
+	}
+	if !utf8.ValidString(w.site) {
+		return usagef("--site: %w", &control.TextError{Text: w.site})
 	}
 	if w.advertise != "" && !isHost(w.advertise) {
 		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.advertise)

@@ -97,8 +97,9 @@ func (c *Client) loss(err error) error {
 // foreign words an error of a call that something else than a master answered; nil if it may have been one.
 func (c *Client) foreign(ctx context.Context, err error) error {
 	var e *connect.Error
+	var text *control.TextError
 	switch {
-	case c.met.Load() || !errors.As(err, &e) || connect.IsWireError(err) || unreached(err):
+	case c.met.Load() || !errors.As(err, &e) || errors.As(err, &text) || connect.IsWireError(err) || unreached(err):
 		return nil
 	case control.Foreign(err):
 		return control.Explain(c.Address, err)
@@ -122,7 +123,8 @@ func (e *LostError) Unwrap() error { return e.Cause }
 // passing reports whether an error may pass by itself: the connection's, or that of a master that is stopping.
 func passing(err error) bool {
 	var e *connect.Error
-	if !errors.As(err, &e) {
+	var text *control.TextError
+	if !errors.As(err, &e) || errors.As(err, &text) {
 		return false
 	}
 	switch e.Code() {

@@ -371,3 +371,36 @@ func TestNoMaster(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestTextsThatAreNoUTF8 are refused at once: no try after the first would be another.
+func TestTextsThatAreNoUTF8(t *testing.T) {
+	c, told := start(t, &fake{}, time.Hour)
+	bad := "/graphs/\xff.txt"
+	calls := map[string]func() error{
+		"a file": func() error {
+			_, err := c.Submit(t.Context(), &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: bad}})
+			return err
+		},
+		"a parameter": func() error {
+			_, err := c.Submit(t.Context(), &control.JobSpec{Program: "wcc", Parameters: map[string]string{"x": bad}})
+			return err
+		},
+		"a parameter's name": func() error {
+			_, err := c.Submit(t.Context(), &control.JobSpec{Program: "wcc", Parameters: map[string]string{bad: "x"}})
+			return err
+		},
+		"a job":    func() error { _, err := c.Job(t.Context(), bad); return err },
+		"a watch":  func() error { return c.Follow(t.Context(), bad, func(*control.JobEvent) error { return nil }) },
+		"a result": func() error { _, err := c.Result(t.Context(), bad, &bytes.Buffer{}); return err },
+		"a reason": func() error { _, err := c.Cancel(t.Context(), "j1", bad); return err },
+	}
+	for what, call := range calls {
+		var text *control.TextError
+		if err := call(); !errors.As(err, &text) || text.Text != bad || strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: found %v", what, err)
+		}
+	}
+	if told() != "" {
+		t.Errorf("told %q", told())
+	}
+}

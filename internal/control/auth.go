@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 )
 
 // Token is a secret that everyone in a cluster knows. The zero value is none: everyone may speak.
@@ -107,6 +108,11 @@ func (g *guard) check(h http.Header) error {
 func (g *guard) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if request.Spec().IsClient {
+			if m, ok := request.Any().(proto.Message); ok {
+				if err := checkTexts(m); err != nil {
+					return nil, connect.NewError(connect.CodeInvalidArgument, err)
+				}
+			}
 			g.token.sign(request.Header())
 		} else if err := g.check(request.Header()); err != nil {
 			return nil, err
@@ -119,8 +125,20 @@ func (g *guard) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
 		g.token.sign(conn.RequestHeader())
-		return conn
+		return &checkedConn{conn}
 	}
+}
+
+// checkedConn refuses to send what is no message.
+type checkedConn struct{ connect.StreamingClientConn }
+
+func (c *checkedConn) Send(message any) error {
+	if m, ok := message.(proto.Message); ok {
+		if err := checkTexts(m); err != nil {
+			return connect.NewError(connect.CodeInvalidArgument, err)
+		}
+	}
+	return c.StreamingClientConn.Send(message)
 }
 
 func (g *guard) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {

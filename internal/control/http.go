@@ -96,7 +96,10 @@ func (c *Connection) Close() { c.base.CloseIdleConnections() }
 // Explain words an error of a call for people: without the protocol's own words.
 func Explain(address string, err error) error {
 	var e *connect.Error
+	var text *TextError
 	switch {
+	case errors.As(err, &text):
+		return text
 	case !errors.As(err, &e):
 		return err
 	case RefusalOf(err) != Refusal_KIND_UNSPECIFIED || connect.IsWireError(err):

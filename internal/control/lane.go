@@ -2,6 +2,7 @@ package control
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -64,7 +65,8 @@ func newLane(conn net.Conn, in *bufio.Reader) *Lane {
 }
 
 // Send sends a message, which may be changed when it returns. While much waits to be sent it waits too, until the lane is
-// closed at the latest. That a message could not be sent, the one who receives learns as well.
+// closed at the latest. That a message could not be sent, the one who receives learns as well, unless it is a [CodecError]:
+// then nothing of it was sent, and the session goes on.
 func (l *Lane) Send(m proto.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,11 +110,11 @@ func (l *Lane) add(flags byte, m proto.Message) error {
 	at := len(l.pending)
 	data, err := proto.MarshalOptions{}.MarshalAppend(append(l.pending, flags, 0, 0, 0, 0), m)
 	if err != nil {
-		return err
+		return &CodecError{fmt.Errorf("a message that cannot be encoded: %w", cmp.Or(checkTexts(m), err))}
 	}
 	n := len(data) - at - prefixSize
 	if n > MaxMessage {
-		return fmt.Errorf("a message of %d bytes, of at most %d", n, MaxMessage)
+		return &CodecError{fmt.Errorf("a message of %d bytes, of at most %d", n, MaxMessage)}
 	}
 	binary.BigEndian.PutUint32(data[at+1:], uint32(n))
 	l.pending = data
@@ -149,7 +151,7 @@ func (l *Lane) Receive(m proto.Message) error {
 	}
 	n := int(binary.BigEndian.Uint32(prefix[1:]))
 	if flags := prefix[0]; flags != 0 && flags != flagEnd || n > MaxMessage {
-		return fmt.Errorf("the session was broken: found a message with flags %d of %d bytes", flags, n)
+		return &CodecError{fmt.Errorf("the session was broken: found a message with flags %d of %d bytes", flags, n)}
 	}
 	if cap(l.body) < n {
 		l.body = make([]byte, max(n, 1<<10))
@@ -161,7 +163,7 @@ func (l *Lane) Receive(m proto.Message) error {
 	if prefix[0] == flagEnd {
 		var r Refusal
 		if err := proto.Unmarshal(body, &r); err != nil {
-			return fmt.Errorf("the session was broken: %w", err)
+			return &CodecError{fmt.Errorf("the session was broken: %w", err)}
 		}
 		if r.Kind == Refusal_KIND_UNSPECIFIED {
 			return errors.New(r.Text)
@@ -169,7 +171,7 @@ func (l *Lane) Receive(m proto.Message) error {
 		return Wire(&RefusedError{Kind: r.Kind, Text: r.Text})
 	}
 	if err := proto.Unmarshal(body, m); err != nil {
-		return fmt.Errorf("the session was broken: %w", err)
+		return &CodecError{fmt.Errorf("the session was broken: %w", err)}
 	}
 	if cap(l.body) > 2*maxPending {
 		l.body = nil
@@ -179,7 +181,7 @@ func (l *Lane) Receive(m proto.Message) error {
 
 // End says why the session ends, and closes the lane.
 func (l *Lane) End(why error) {
-	r := &Refusal{Text: why.Error()}
+	r := &Refusal{Text: Text(why.Error(), MaxText)}
 	var refused *RefusedError
 	if errors.As(why, &refused) {
 		r.Kind = refused.Kind

@@ -39,7 +39,7 @@ func (j *journal) Begin(b *trace.Job) error {
 	j.steps.Begin(b)
 	j.count = 0
 	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began), oteltrace.WithAttributes(
-		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", b.Graph),
+		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", text(b.Graph)),
 		attribute.Int64("superstep.vertices", integer(b.Vertices)), attribute.Int64("superstep.arcs", integer(b.Arcs)),
 		attribute.Int("superstep.partitions", b.Partitions), attribute.Int("superstep.threads", b.Threads),
 		attribute.String("superstep.grid", b.Grid), attribute.String("superstep.delivery", b.Delivery)))
@@ -79,7 +79,7 @@ func (j *journal) End(e *trace.End) error {
 	j.span.SetAttributes(attribute.String("superstep.outcome", e.Outcome), attribute.Int("superstep.supersteps", e.Supersteps),
 		attribute.Int("superstep.supersteps_without_span", max(0, j.count-maxSupersteps)))
 	if e.Outcome == trace.Failed {
-		j.span.SetStatus(codes.Error, e.Error)
+		j.span.SetStatus(codes.Error, text(e.Error))
 	}
 	j.span.End(oteltrace.WithTimestamp(j.now()))
 	j.job, j.span = nil, nil
@@ -127,3 +127,6 @@ func (j *journal) step(s *trace.Step) {
 	}
 	span.End(oteltrace.WithTimestamp(end))
 }
+
+// text is a text as spans carry it: a file's name or a panic's may be anything.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -330,3 +330,16 @@ func TestRunDoesNotWait(t *testing.T) {
 		t.Error("closing takes for ever")
 	}
 }
+
+// TestSpansOfWhatIsNoText: a graph's name and an error that are not UTF-8 do not lose the spans.
+func TestSpansOfWhatIsNoText(t *testing.T) {
+	c := newCollector(t)
+	e := newExporter(t, Options{})
+	j := e.Journal()
+	_ = j.Begin(&trace.Job{Job: "bfs", Program: "bfs", Graph: "\xff.el", Partitions: 1, Vertices: 10, Began: time.Now()})
+	_ = j.End(&trace.End{Job: "bfs", Outcome: trace.Failed, Error: "no \xff"})
+	e.Close()
+	if len(c.spans) != 1 || c.spans[0].Status.Message != "no \ufffd" || !strings.Contains(valueOf(c.spans[0], "superstep.graph"), "\ufffd.el") {
+		t.Errorf("found %v", c.spans)
+	}
+}

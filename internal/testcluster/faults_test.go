@@ -74,6 +74,26 @@ func TestProgramsThatPanic(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
+// TestPanicsThatAreNoText: whatever a panic says, on a worker or on the master, its job fails and is shown.
+func TestPanicsThatAreNoText(t *testing.T) {
+	c := Run(t, 2, 1, master.Options{}, programs()...)
+	for method, want := range map[string]string{
+		"compute bytes": "superstep 2: no such \ufffd thing", "compute long": "\u20ac...",
+		"coordinate bytes": "superstep 2: no such \ufffd thing", "coordinate long": "\u20ac...",
+		"output bytes": ": no such \ufffd thing", "output long": "\u20ac...",
+	} {
+		j := c.submitSpec(t, &control.JobSpec{
+			Program: "broken", Parameters: map[string]string{"at": "7", "method": method}, Source: small(), KeepResult: true,
+		})
+		j, _ = c.watch(t, j.Id, nil)
+		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasSuffix(j.Reason, want) || len(j.Reason) > control.MaxText {
+			t.Errorf("%s: found %s, %.200q; expected %q", method, j.State.Word(), j.Reason, want)
+		}
+	}
+	c.works(t, 2)
+	c.holdsOnly(t, 0)
+}
+
 func TestJobsThatCannotRun(t *testing.T) {
 	c := Run(t, 2, 1, master.Options{}, programs()...)
 	for _, x := range []struct {

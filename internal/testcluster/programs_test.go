@@ -3,6 +3,7 @@ package testcluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
@@ -136,14 +137,27 @@ func (p broken) Validate() error {
 }
 
 func (p broken) Coordinate(c *pregel.Coordinator) {
-	if p.Method == "coordinate" && c.Superstep == 2 {
+	if c.Superstep == 2 {
+		p.fail("coordinate")
+	}
+}
+
+// fail panics if it is to be in this method: also with bytes that are no text, and with a text whose cut is in a character.
+func (p broken) fail(method string) {
+	switch p.Method {
+	case method:
 		panic("no such thing")
+	case method + " bytes":
+		panic("no such \xff\xfe thing")
+	case method + " long":
+		panic(strings.Repeat("\u20ac", 30_000))
 	}
 }
 
 func (p broken) Compute(v *pregel.Vertex[int64, int64], _ int64) {
-	if p.Method == "compute" && v.ID() == p.At && v.Superstep() == 2 {
-		panic("no such thing")
+	if v.ID() == p.At && v.Superstep() == 2 {
+		v.Logf("\xff is no text")
+		p.fail("compute")
 	}
 	if v.Superstep() < 4 {
 		v.SendToAllNeighbors(1)
@@ -153,9 +167,7 @@ func (p broken) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 }
 
 func (p broken) Output(dst []byte, x int64) []byte {
-	if p.Method == "output" {
-		panic("no such thing")
-	}
+	p.fail("output")
 	return fmt.Append(dst, x)
 }
 

@@ -1,0 +1,58 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
+)
+
+// MaxText bounds what an error may say, so that it fits into a message.
+const MaxText = 64 << 10
+
+// Text returns s as a message can carry it: as valid UTF-8 of at most so many bytes, 3 or more, cut between characters.
+func Text(s string, most int) string {
+	const more = "..."
+	s = strings.ToValidUTF8(s[:min(len(s), most+utf8.UTFMax)], "\uFFFD") // the rest is cut off anyway
+	if len(s) <= most {
+		return s
+	}
+	end := most - len(more)
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + more
+}
+
+// TextError is that a text is no UTF-8, which no message can carry.
+type TextError struct{ Text string }
+
+func (e *TextError) Error() string {
+	return fmt.Sprintf("found %.80q, expected UTF-8: a cluster is told nothing else", e.Text)
+}
+
+// checkTexts returns a [TextError] if a message has a text that it cannot carry.
+func checkTexts(m proto.Message) error {
+	return protorange.Range(m.ProtoReflect(), func(p protopath.Values) error {
+		last := p.Index(-1)
+		texts := []any{last.Value.Interface()}
+		if last.Step.Kind() == protopath.MapIndexStep {
+			texts = append(texts, last.Step.MapIndex().Interface())
+		}
+		for _, t := range texts {
+			if s, ok := t.(string); ok && !utf8.ValidString(s) {
+				return &TextError{s}
+			}
+		}
+		return nil
+	})
+}
+
+// CodecError is that a message cannot be encoded, or what came is none. A connection on which it was to be sent goes on.
+type CodecError struct{ Err error }
+
+func (e *CodecError) Error() string { return e.Err.Error() }
+func (e *CodecError) Unwrap() error { return e.Err }
