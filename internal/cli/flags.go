@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -43,6 +42,24 @@ func (f *inputFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how many `BYTES` a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
 	nothing(cmd, "max-expand")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// words returns the flags as a command line has them.
+func (f *inputFlags) words() []string {
+	var all []string
+	if f.format != "" {
+		all = append(all, "--format "+f.format)
+	}
+	if f.directed {
+		all = append(all, "--directed")
+	}
+	if f.undirected {
+		all = append(all, "--undirected")
+	}
+	if f.maxExpand != "" {
+		all = append(all, "--max-expand "+quoted(f.maxExpand))
+	}
+	return all
 }
 
 func (f *inputFlags) request(name string, team *parallel.Team, p stages) (load.Request, error) {
@@ -85,7 +102,7 @@ func isGraph(name string) error {
 		return nil
 	}
 	if _, params, ok := strings.Cut(name, ":"); ok && strings.Contains(params, "=") {
-		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := graphio.Present(name, ""); errors.Is(err, fs.ErrNotExist) {
 			_, err = generate.Parse(name)
 			return usagef("there is no file %s, and %w", name, err)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +60,7 @@ func (a *app) info() *cobra.Command {
 			text := a.text(json)
 			account(text, in)
 			survey(text, s)
-			suggest(text, args[0], in, s)
+			suggest(text, args[0], &input, s)
 			return a.writeJSON(json, s)
 		},
 	}
@@ -91,26 +92,28 @@ func survey(w io.Writer, s *graph.Survey) {
 	fmt.Fprintln(w)
 }
 
-// suggest prints commands that run on the graph.
-func suggest(w io.Writer, name string, in *edges.Input, s *graph.Survey) {
+// suggest prints commands that run on the graph, read as it was read here.
+func suggest(w io.Writer, name string, input *inputFlags, s *graph.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
 		return
 	}
-	fmt.Fprintf(w, "run         superstep run bfs --graph %s -p source=%d\n", quoted(name), s.Largest)
+	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input.words()...), " ")
+	fmt.Fprintf(w, "run         superstep run bfs %s -p source=%d\n", graph, s.Largest)
 	algorithm := "pagerank"
 	if s.Weighted {
 		algorithm = fmt.Sprintf("sssp -p source=%d", s.Largest)
 	}
-	fmt.Fprintf(w, "            superstep run %s --graph %s --output result.txt\n", algorithm, quoted(name))
+	fmt.Fprintf(w, "            superstep run %s %s --output result.txt\n", algorithm, graph)
 }
 
 // quoted quotes a word for a shell if it must be.
 func quoted(s string) string {
-	for _, c := range s {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9') && c != '.' && c != '/' && c != '_' && c != '-' && c != ':' && c != '=' && c != ',' {
-			return "'" + s + "'"
-		}
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("./_-:=,", c)
 	}
-	return s
+	if s != "" && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

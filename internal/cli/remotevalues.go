@@ -105,7 +105,7 @@ func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) erro
 	if generate.IsGenerator(j.source.GetInput()) {
 		return nil
 	}
-	if _, err := os.Stat(j.source.GetInput()); err != nil {
+	if err := graphio.Present(j.source.GetInput(), graphio.Format(j.source.GetFormat())); err != nil {
 		return fmt.Errorf("--verify reads the graph here too: %w", err)
 	}
 	return nil

@@ -43,13 +43,17 @@ func (s *JobSpec) Origin() string {
 const maxName = 128
 
 // NameRule words what ValidName asks for.
-var NameRule = fmt.Sprintf("up to %d letters, digits, - _ . and :", maxName)
+var NameRule = fmt.Sprintf("up to %d letters, digits, - _ . and :, of which the first is a letter, a digit or _", maxName)
 
 // CatalogPrefix is what tells the name of a graph of the cluster from a file's.
 const CatalogPrefix = "catalog:"
 
-// ValidName reports whether a name of a worker or a graph can be shown anywhere as it is.
+// ValidName reports whether a name of a worker or a graph can be shown anywhere as it is, and be taken for nothing else: not
+// for a flag (-x) nor for a directory (..).
 func ValidName(name string) bool {
+	if name != "" && strings.IndexByte("-.:", name[0]) >= 0 {
+		return false
+	}
 	for _, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !letter && c != '-' && c != '_' && c != '.' && c != ':' {

@@ -39,6 +39,9 @@ func (p *parser) line(line []byte) *fault {
 		}
 		p.ids = append(p.ids, id)
 	}
+	if ids := p.ids[len(p.ids)-min(n, 2):]; p.lower && ids[0] < ids[1] {
+		return &fault{found: fmt.Sprintf("the entry %d %d above the diagonal", ids[0], ids[1]), expected: lowerTriangle}
+	}
 	if n == 3 {
 		w, f := weight(fields[2], p.single)
 		if f != nil {
@@ -130,8 +133,24 @@ func weight(text []byte, single bool) (float64, *fault) {
 		return 0, &fault{found: "the weight " + quote(text), expected: "a number"}
 	case err != nil:
 		return 0, &fault{found: "the weight " + quote(text), expected: fmt.Sprintf("a number that fits %d bits", size)}
+	case w == 0 && !isZero(text):
+		return 0, &fault{found: "the weight " + quote(text) + ", which would be 0", expected: fmt.Sprintf("a number that fits %d bits", size)}
 	case math.IsNaN(w) || math.IsInf(w, 0):
 		return 0, &fault{found: "the weight " + quote(text), expected: "a finite number"}
 	}
 	return w, nil
+}
+
+// isZero reports whether the text of a number, decimal or hexadecimal, has no digit before its exponent but 0.
+func isZero(text []byte) bool {
+	hex := bytes.ContainsAny(text, "xX")
+	for _, c := range text {
+		switch {
+		case c == 'p' || c == 'P' || !hex && (c == 'e' || c == 'E'):
+			return true
+		case c >= '1' && c <= '9' || hex && (c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'):
+			return false
+		}
+	}
+	return true
 }

@@ -10,6 +10,7 @@ import (
 const (
 	idRange  = "expected a whole number from 0 to 18446744073709551614"
 	pairText = `expected 2: "u v" (a list with weights is of format wel)`
+	lowerText = `expected those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
 	tripText = `expected 3: "u v w", two ids and a weight`
 )
 
@@ -44,6 +45,9 @@ func TestListErrors(t *testing.T) {
 		{"a.wel", "1 2 nan\n", `a.wel:1: found the weight "nan", expected a finite number`},
 		{"a.wel", "1 2 -Inf\n", `a.wel:1: found the weight "-Inf", expected a finite number`},
 		{"a.wel", "1 2 +infinity\n", `a.wel:1: found the weight "+infinity", expected a finite number`},
+		{"a.wel", "1 2 0\n1 2 1e-400\n", `a.wel:2: found the weight "1e-400", which would be 0, expected a number that fits 64 bits`},
+		{"a.wel", "1 2 -0x1p-2000\n", `a.wel:1: found the weight "-0x1p-2000", which would be 0, expected a number that fits 64 bits`},
+		{"a.wel", "1 2 0x0ap-2000\n", `a.wel:1: found the weight "0x0ap-2000", which would be 0, expected a number that fits 64 bits`},
 		{"a.wel", "1 2 1e999\n", `a.wel:1: found the weight "1e999", expected a number that fits 64 bits`},
 	}
 	for _, test := range tests {
@@ -59,6 +63,9 @@ func TestListErrors(t *testing.T) {
 	path := put(t, "s.wel", "1 2 1e39\n")
 	_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float32})
 	wantError(t, err, path, `s.wel:1: found the weight "1e39", expected a number that fits 32 bits`)
+	path = put(t, "s.wel", "1 2 1e-50\n")
+	_, err = read(path, pieceSize, ReadOptions{Weights: edges.Float32})
+	wantError(t, err, path, `s.wel:1: found the weight "1e-50", which would be 0, expected a number that fits 32 bits`)
 	path = put(t, "forced.txt", "1 2 3\n")
 	_, err = read(path, pieceSize, ReadOptions{Format: SNAP})
 	wantError(t, err, path, `forced.txt:1: found 3 columns: "1 2 3", `+pairText)
@@ -93,6 +100,9 @@ func TestMTXErrors(t *testing.T) {
 		{head + "3 3 1\n# 1\n", `a.mtx:3: found "#", which is not a number, expected a whole number from 1 to 3`},
 		{"%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1\n", `a.mtx:3: found 2 columns: "1 1", expected 3: "row column value"`},
 		{"%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 nan\n", `a.mtx:3: found the weight "nan", expected a finite number`},
+		{"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n3 3\n1 2\n", "a.mtx:5: found the entry 1 2 above the diagonal, " + lowerText},
+		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n +1 2 .5\n", `a.mtx:3: found "+1", which is not a number, expected a whole number from 1 to 3`},
+		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n1 2 1e-3\n", "a.mtx:3: found the entry 1 2 above the diagonal, " + lowerText},
 		{"\xff\xfe%\x00", "a.mtx:1: found a UTF-16 byte order mark, expected text in UTF-8 or ASCII"},
 		{"%%MatrixMarket\x00", "a.mtx:1: found a NUL byte, expected text in UTF-8 or ASCII"},
 	}

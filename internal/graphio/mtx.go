@@ -14,6 +14,10 @@ import (
 // mtxBanner begins every Matrix Market file.
 const mtxBanner = "%%MatrixMarket"
 
+// lowerTriangle is which entries a symmetric matrix has: an edge in both triangles would be two edges. One with all entries
+// is a general matrix.
+const lowerTriangle = `those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
+
 // mtxHeader is what a Matrix Market file says before its entries (Boisvert, Pozo, Remington 1996):
 //
 //	%%MatrixMarket matrix coordinate FIELD SYMMETRY
@@ -71,7 +75,7 @@ func (h *mtxHeader) allows(r *reader, path string) error {
 
 // grammar is that of the entries.
 func (h *mtxHeader) grammar(single bool) grammar {
-	g := grammar{columns: 3, marks: "%", low: 1, high: h.rows, single: single, layout: `3: "row column value"`}
+	g := grammar{columns: 3, marks: "%", low: 1, high: h.rows, single: single, lower: h.symmetric, layout: `3: "row column value"`}
 	if h.field == "pattern" {
 		g.columns, g.layout = 2, `2: "row column"`
 	}

@@ -8,6 +8,7 @@ type grammar struct {
 	marks     string // bytes that make a line a comment when they begin it
 	low, high uint64 // the ids there are
 	single    bool   // weights are rounded to single precision
+	lower     bool   // of a symmetric matrix: no column is larger than its row
 	layout    string // the columns in words, for errors
 }
 
@@ -77,7 +78,7 @@ func (p *parser) fast(data []byte, at int) int {
 		if data[i] == '\r' {
 			i++
 		}
-		if data[i] != '\n' || i-at > maxLine || min(u, v) < p.low || max(u, v) > p.high {
+		if data[i] != '\n' || i-at > maxLine || min(u, v) < p.low || max(u, v) > p.high || (p.lower && u < v) {
 			break
 		}
 		ids = append(ids, u, v)

@@ -48,7 +48,12 @@ func slowList(data, marks string, columns int, low, high uint64, size int) (ids 
 		for j, field := range fields {
 			if j == 2 {
 				w, err := strconv.ParseFloat(field, size)
-				if err != nil || math.IsNaN(w) || math.IsInf(w, 0) {
+				digits, _, _ := strings.Cut(strings.ToLower(field), "p")
+				if !strings.Contains(digits, "0x") {
+					digits, _, _ = strings.Cut(digits, "e")
+				}
+				underflow := w == 0 && strings.ContainsAny(digits, "123456789abcdef")
+				if err != nil || math.IsNaN(w) || math.IsInf(w, 0) || underflow {
 					return nil, nil, badLine(numbers[i])
 				}
 				weights = append(weights, w)
@@ -123,6 +128,11 @@ func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 		text += strings.Join(fields, " ") + "\n"
 	}
 	ids, weights, bad := slowList(text, "", columns, 1, rows, 64)
+	for i := 0; i+1 < len(ids) && banner[4] == "symmetric"; i += 2 {
+		if ids[i] < ids[i+1] {
+			bad = -1
+		}
+	}
 	if bad != 0 {
 		return g, false, -1
 	}

@@ -76,6 +76,16 @@ func isLDBCBase(path string) bool {
 	return v && e
 }
 
+// Present returns an error when there is no file of the name given and, where the format is LDBC's or not known, none of a
+// graph that goes by this name without an ending.
+func Present(path string, format Format) error {
+	_, err := os.Stat(path)
+	if err != nil && (format == "" || format == LDBC) && isLDBCBase(path) {
+		return nil
+	}
+	return err
+}
+
 // beside returns the name of the file base+suffix, compressed as c by preference, and whether there is such a file.
 func beside(base, suffix string, c codec) (string, bool) {
 	for _, try := range []codec{c, plain, gzipped, zstandard} {

@@ -53,8 +53,8 @@ func (w *writer) singles() error {
 	err = w.blocks(out, func(dst []byte, i int, b *edges.Block) ([]byte, error) {
 		for j, x := range b.W[:b.N] {
 			single := float32(x)
-			if math.IsInf(float64(single), 0) {
-				return nil, fmt.Errorf("the weight of tuple %d is %v, too large for the single precision of format graph500", i*edges.BlockSize+j, x)
+			if math.IsInf(float64(single), 0) || (single == 0 && x != 0) {
+				return nil, fmt.Errorf("the weight of tuple %d is %v, too large or too small for the single precision of format graph500", i*edges.BlockSize+j, x)
 			}
 			if float64(single) != x {
 				mu.Lock()

@@ -179,6 +179,7 @@ func TestWritten(t *testing.T) {
 func TestWriteErrors(t *testing.T) {
 	arc := [2]uint64{0, 1}
 	nan, inf, huge := []float64{math.NaN()}, []float64{math.Inf(1)}, []float64{1e300}
+	tiny := []float64{1e-60}
 	sparse := sample(10, false, false, labels(0, 2))
 	tests := []struct {
 		name string
@@ -193,7 +194,8 @@ func TestWriteErrors(t *testing.T) {
 		{"a.mtx", sample(10, false, false, labels(2, 1)), "writing a.mtx: format mtx needs vertices 1 to n, or 0 to n-1 to be written one higher"},
 		{"a.g500", sparse, "writing a.g500: format graph500 needs vertices 0 to n-1"},
 		{"a.g500", small(2, true, nil, arc), "writing a.g500: format graph500 holds undirected graphs, the graph is directed"},
-		{"a.g500", small(2, false, huge, arc), "writing a.g500: the weight of tuple 0 is 1e+300, too large for the single precision of format graph500"},
+		{"a.g500", small(2, false, huge, arc), "writing a.g500: the weight of tuple 0 is 1e+300, too large or too small for the single precision of format graph500"},
+		{"a.g500", small(2, false, tiny, arc), "writing a.g500: the weight of tuple 0 is 1e-60, too large or too small for the single precision of format graph500"},
 		{"none/a.el", small(2, true, nil, arc), "writing none/a.el: cannot write none/a.el: no such file or directory"},
 		{".el", small(2, true, nil, arc), "writing .el: cannot write .el: it is a directory"},
 		{"a.el", &edges.Input{Edges: edges.Pack(2, [][2]uint64{arc}, nil), Vertices: 1}, "writing a.el: an edge has vertex 1, the graph has 1"},
