@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +35,13 @@ func splitCodec(path string) (base string, c codec) {
 	return path, plain
 }
 
+// gzipMagic begins every member of a gzip file.
+const gzipMagic = "\x1f\x8b"
+
 // codecOf returns how a file that begins with head is compressed. A zstd file may begin with a skippable frame.
 func codecOf(head []byte) codec {
 	switch {
-	case len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b:
+	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return gzipped
 	case len(head) >= 4 && head[0] == 0x28 && head[1] == 0xb5 && head[2] == 0x2f && head[3] == 0xfd,
 		len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18:
@@ -62,22 +66,22 @@ type expander struct {
 	err   error
 }
 
-// expand makes an expander of raw.
-func expand(path string, c codec, raw io.Reader, size, limit int64) *expander {
-	x := &expander{path: path, codec: c, size: size, limit: limit, close: func() {}}
+// expand makes an expander of what f holds.
+func expand(f *file) *expander {
+	x := &expander{path: f.path, codec: f.codec, size: f.size(), limit: f.limit, close: func() {}}
 	if x.limit <= 0 {
-		x.limit = max(100*size, 1<<30)
+		x.limit = max(100*x.size, 1<<30)
 	}
-	switch c {
+	switch f.codec {
 	case gzipped:
-		z, err := gzip.NewReader(raw)
+		z, err := gzip.NewReader(f.raw)
 		if err != nil {
 			x.err = x.corrupt(err)
 			return x
 		}
-		x.from, x.close = z, func() { _ = z.Close() } // nothing but memory is held
+		x.from, x.close = &members{f, z}, func() { _ = z.Close() } // nothing but memory is held
 	case zstandard:
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		z, err := zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
 		if err != nil {
 			x.err = x.corrupt(err)
@@ -86,6 +90,42 @@ func expand(path string, c codec, raw io.Reader, size, limit int64) *expander {
 		x.from, x.close = z, z.Close
 	}
 	return x
+}
+
+// members decodes the members of a gzip file one after another, to know where each ends.
+type members struct {
+	f *file
+	z *gzip.Reader
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		m.z.Multistream(false)
+		n, err := m.z.Read(p)
+		if n > 0 && err == io.EOF {
+			err = nil // it says so again
+		}
+		if n > 0 || err != io.EOF {
+			return n, err
+		}
+		next, err := m.f.raw.Peek(len(gzipMagic))
+		if len(next) == 0 {
+			return 0, err
+		}
+		if !strings.HasPrefix(gzipMagic, string(next)) {
+			more, _ := m.f.raw.Peek(80)
+			return 0, &fault{
+				m.f.path, 0, fmt.Sprintf("%s after the gzip data, which end at byte %d", quote(more), m.f.consumed()),
+				"the end of the file, or more gzip data",
+			}
+		}
+		if err := m.z.Reset(m.f.raw); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+	}
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -117,9 +157,14 @@ func (x *expander) bomb() error {
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
+	var told *fault
 	switch {
 	case errors.As(err, &failed):
 		return failed
+	case errors.As(err, &told):
+		return told
+	case errors.Is(err, zstd.ErrMagicMismatch): // a file of another kind is not taken for zstd
+		return &fault{x.path, 0, "something else after the zstd data", "the end of the file, or more zstd data"}
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 		return &fault{x.path, 0, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it"}
 	default:

@@ -77,7 +77,18 @@ func TestMembers(t *testing.T) {
 	}
 	path := put(t, "a.el", gz(one)+"trailing rubbish")
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el: found corrupt gzip data (gzip: invalid header), expected a whole file")
+	wantError(t, err, path, `a.el: found "trailing rubbish" after the gzip data, which end at byte `+fmt.Sprint(len(gz(one)))+", expected the end of the file, or more gzip data")
+	for _, extra := range []string{"x", "\x1f\x00", "\x00\x00\x00", "12345678901234567890"} {
+		path := put(t, "a.el", gz(one)+gz(two)+extra)
+		_, err := read(path, 5, ReadOptions{})
+		wantError(t, err, path, fmt.Sprintf("a.el: found %q after the gzip data, which end at byte %d, expected the end of the file, or more gzip data", extra, len(gz(one)+gz(two))))
+	}
+	path = put(t, "a.el", gz(one)+"\x1f")
+	_, err = read(path, pieceSize, ReadOptions{})
+	wantError(t, err, path, "a.el: found the end of the file within gzip data, expected the rest of it")
+	path = put(t, "a.el", zst(one)+"trailing rubbish")
+	_, err = read(path, pieceSize, ReadOptions{})
+	wantError(t, err, path, "a.el: found something else after the zstd data, expected the end of the file, or more zstd data")
 }
 
 // TestBomb reads files that expand beyond the limit: refused without the memory it would take.

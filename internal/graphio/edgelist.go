@@ -29,6 +29,9 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		return nil, err
 	}
 	defer t.slabs.close()
+	if t.n == 0 {
+		return nil, noEdges(f.path)
+	}
 	x, err := number(ctx, r.Team, t)
 	if err != nil {
 		return nil, inFile(err, f.path)
@@ -41,6 +44,9 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	in.Account = []string{account(f, listNames[format], t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
 	return in, nil
 }
+
+// noEdges is the fault of a file that says nothing but its edges, and has none: a download or a program that failed.
+func noEdges(path string) error { return &fault{path, 0, "no edges", "one or more"} }
 
 var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}
 

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	idRange  = "expected a whole number from 0 to 18446744073709551614"
-	pairText = `expected 2: "u v" (a list with weights is of format wel)`
+	idRange   = "expected a whole number from 0 to 18446744073709551614"
+	pairText  = `expected 2: "u v" (a list with weights is of format wel)`
 	lowerText = `expected those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
-	tripText = `expected 3: "u v w", two ids and a weight`
+	tripText  = `expected 3: "u v w", two ids and a weight`
 )
 
 // TestListErrors has every error of a line of an edge list.
@@ -21,7 +21,7 @@ func TestListErrors(t *testing.T) {
 		{"a.el", "1 2\n3\n", `a.el:2: found 1 column: "3", ` + pairText},
 		{"a.el", "1 2\n1 2 3 4 5\n", `a.el:2: found 5 columns: "1 2 3 4 5", ` + pairText},
 		{"a.el", "1 2\n1 2 0.5\n", `a.el:2: found 3 columns: "1 2 0.5", ` + pairText},
-		{"a.el", "1,2\n", `a.el:1: found 1 column: "1,2", ` + pairText},
+		{"a.el", "1 2\n1,2\n", `a.el:2: found 1 column: "1,2", ` + pairText},
 		{"a.el", "# x\n\n-1 2\n", `a.el:3: found the negative number "-1", ` + idRange},
 		{"a.el", "1 -0.5\n", `a.el:1: found the negative number "-0.5", ` + idRange},
 		{"a.el", "1 2.5\n", `a.el:1: found the fractional number "2.5", ` + idRange},
@@ -133,7 +133,8 @@ func TestLDBCErrors(t *testing.T) {
 		{"1\n99999999999\n99999999999\n", "1 2\n", "-", "g.v:3: found vertex 99999999999 again, expected every vertex once"},
 		{"1\n2\n", "1 2\n\n2 1\n2 3\n4 1\n", "-", "g.e:4: found vertex 3, expected one of the vertices in g.v"},
 		{"1\n2\n", "# c\n3 1\n", "-", "g.e:2: found vertex 3, expected one of the vertices in g.v"},
-		{"", "3 1\n", "-", "g.e:1: found vertex 3, expected one of the vertices in g.v"},
+		{"", "3 1\n", "-", "g.v: found no vertices, expected one a line"},
+		{"# c\n", "", "-", "g.v: found no vertices, expected one a line"},
 		{"1\n2\n", "1 2\n1 2 0.5\n", "-", `g.e:2: found 3 columns: "1 2 0.5", expected 2: "u v"`},
 		{"1\n2\n", "1 2\n", "graph.g.edge-properties.names = weight\n", `g.e:1: found 2 columns: "1 2", ` + tripText},
 		{"1\n2\n", "1 2 .5\n", "graph.g.edge-properties.names =\n", `g.e:1: found 3 columns: "1 2 .5", expected 2: "u v"`},
@@ -198,5 +199,25 @@ func TestOpenErrors(t *testing.T) {
 		path := dir + "/" + test.name
 		_, err := read(path, pieceSize, ReadOptions{Format: test.format})
 		wantError(t, err, path, test.want)
+	}
+}
+
+// TestNoEdges: a file that says nothing but its edges, and has none, is no graph, read whole or in parts.
+func TestNoEdges(t *testing.T) {
+	for name, text := range map[string]string{"a.el": "", "b.txt": "# c\n\n", "c.txt": "\xef\xbb\xbf", "d.wel.gz": gz("# c\n"), "e.graph500": "", "f.g500.gz": gz("")} {
+		path := put(t, name, text)
+		_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float64})
+		wantError(t, err, path, name+": found no edges, expected one or more")
+		for rank := range 2 {
+			s, err := ReadShare(t.Context(), path, rank, 2, ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, s.Check(s.Edges.Len(), 0), path, name+": found no edges, expected one or more")
+			s.Close()
+		}
+	}
+	if s, err := ReadShare(t.Context(), put(t, "a.el", "1 2\n"), 1, 2, ReadOptions{}); err != nil || s.Check(1, 2) != nil {
+		t.Error(err)
 	}
 }

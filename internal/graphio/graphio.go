@@ -9,6 +9,7 @@ package graphio
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -155,13 +156,23 @@ func dispatch[T any](ctx context.Context, r *reader, path string, by formats[T])
 		return in, err
 	}
 	defer f.Close()
+	head := f.head()
 	if r.Format == "" {
-		format = formatOfContent(format, f.head())
+		format = formatOfContent(format, head)
+	}
+	if err := f.foreign(head); err != nil {
+		return in, err
 	}
 	if format == MatrixMarket {
 		return by.matrix(ctx, f)
 	}
-	return by.list(ctx, f, format)
+	metis := isMETIS(head, f.headIsAll())
+	in, err = by.list(ctx, f, format)
+	var bad *fault
+	if metis && errors.As(err, &bad) && bad.line > 0 {
+		err = metisFault(path)
+	}
+	return in, err
 }
 
 // directed returns what the caller says of the edges' direction, or else what the format or the file says.

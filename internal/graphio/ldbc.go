@@ -72,11 +72,27 @@ func (r *reader) openLDBC(ctx context.Context, path string) (*ldbcGraph, error) 
 		_ = g.v.Close()
 		return nil, err
 	}
+	if err := g.check(); err != nil {
+		g.Close()
+		return nil, err
+	}
 	g.weighted = columns(g.e.head()) == 3
 	if g.p.weights != nil {
 		g.weighted = *g.p.weights
 	}
 	return g, nil
+}
+
+// check refuses files that are no text, and a graph that has no vertices.
+func (g *ldbcGraph) check() error {
+	head := g.v.head()
+	if columns(head) == 0 && g.v.headIsAll() {
+		return &fault{g.v.path, 0, "no vertices", "one a line"}
+	}
+	if err := g.v.foreign(head); err != nil {
+		return err
+	}
+	return g.e.foreign(g.e.head())
 }
 
 // Close closes the vertices and the edges.

@@ -79,6 +79,10 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	in := &file{path: path, f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular(), progress: &r.progress}
 	// A pipe may be silent for ever: a deadline in the past ends the wait when the caller has had enough.
 	in.cancel = context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+	if in.regular && info.Size() == 0 { // files of /proc say so, and have something in them
+		n, _ := f.ReadAt(make([]byte, 1), 0)
+		in.regular = n == 0
+	}
 	in.restart()
 	return in, nil
 }
@@ -114,7 +118,7 @@ func (f *file) decode() {
 	f.closeExpander()
 	f.content = f.raw
 	if f.codec != plain {
-		f.expand = expand(f.path, f.codec, f.raw, f.size(), f.limit)
+		f.expand = expand(f)
 		f.content = bufio.NewReaderSize(f.expand, headSize)
 	}
 }
@@ -137,6 +141,12 @@ func (f *file) head() []byte {
 		return head[:bytes.LastIndexByte(head, '\n')+1] // the last line may go on
 	}
 	return head
+}
+
+// headIsAll reports whether the content ends within what head looks at.
+func (f *file) headIsAll() bool {
+	_, err := f.content.Peek(headSize)
+	return err == io.EOF
 }
 
 // Close closes the file.

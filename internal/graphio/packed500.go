@@ -45,13 +45,13 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Input, e
 	if err != nil {
 		return nil, err
 	}
-	x := consecutive(0, 0)
-	if n > 0 {
-		if err := largestTuple(path, last); err != nil {
-			return nil, err
-		}
-		x = consecutive(0, int(last)+1)
+	if n == 0 {
+		return nil, noEdges(path)
 	}
+	if err := largestTuple(path, last); err != nil {
+		return nil, err
+	}
+	x := consecutive(0, int(last)+1)
 	list, err := r.load(ctx, f, w, n, extent{0, n}, uint64(x.n))
 	if err != nil {
 		return nil, err

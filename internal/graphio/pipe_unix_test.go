@@ -57,3 +57,16 @@ func TestSilentPipe(t *testing.T) {
 }
 
 var errEnough = errors.New("enough")
+
+// TestFileOfUnknownSize reads what calls itself a regular file of 0 bytes and has something in it: files of /proc do.
+func TestFileOfUnknownSize(t *testing.T) {
+	const path = "/proc/self/environ"
+	if _, err := os.Stat(path); err != nil || os.Getenv("PATH") == "" {
+		t.Skip("there is none")
+	}
+	_, err := Read(t.Context(), path, ReadOptions{})
+	var bad *fault
+	if !errors.As(err, &bad) || bad.found == "no edges" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -83,9 +83,6 @@ var readTests = []struct {
 		true,
 		"a.el: weighted edge list, 1 edge, 2 vertices, ids 1..2, weights dropped, directed",
 	},
-	{"a.el", "", ReadOptions{}, graph{}, true, "a.el: edge list, 0 edges, 0 vertices, weights no, directed"},
-	{"a.el", "# c\n\n", ReadOptions{Weights: edges.Float64}, graph{}, true, "a.el: edge list, 1 comment line, 0 edges, 0 vertices, weights no, directed"},
-	{"a.txt", "\xef\xbb\xbf", ReadOptions{}, graph{}, true, "a.txt: snap edge list, 0 edges, 0 vertices, weights no, directed"},
 	{
 		"a.mtx", mtx + "pattern general\n% c\n\n3 3 2\n% d\n1 2\n3 2\n",
 		ReadOptions{Weights: edges.Float64},
@@ -135,7 +132,6 @@ var readTests = []struct {
 		true,
 		"a.g500.zst: Graph500 packed edges, zstd, 1 edge, 2 vertices, ids 0..1, weights no, directed",
 	},
-	{"a.graph500", "", ReadOptions{}, graph{}, false, "a.graph500: Graph500 packed edges, 0 edges, 0 vertices, weights no, undirected"},
 }
 
 func TestRead(t *testing.T) {

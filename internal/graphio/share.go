@@ -44,6 +44,13 @@ func (r *reader) shareEdgeList(ctx context.Context, f *file, format Format) (*ed
 		return nil, err
 	}
 	s.Naming = edges.Named
+	path := f.path
+	s.Check = func(tuples int, _ uint64) error {
+		if tuples == 0 {
+			return noEdges(path)
+		}
+		return nil
+	}
 	s.Account = []string{r.shareAccount(f, listNames[format], s)}
 	return s, nil
 }
@@ -191,7 +198,12 @@ func (r *reader) shareGraph500(ctx context.Context, path string) (*edges.Share, 
 		Input:   edges.Input{Name: path, Edges: list, Directed: r.directed(false), Free: list.Close},
 		Largest: last,
 		Spans:   []edges.Span{{From: int64(part.from) * packedSize, To: int64(part.to) * packedSize, Size: f.size()}},
-		Check:   func(_ int, last uint64) error { return largestTuple(path, last) },
+		Check: func(tuples int, last uint64) error {
+			if tuples == 0 {
+				return noEdges(path)
+			}
+			return largestTuple(path, last)
+		},
 	}
 	s.Account = []string{r.shareAccount(f, "Graph500 packed edges", s)}
 	return s, nil

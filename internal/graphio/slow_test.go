@@ -83,7 +83,7 @@ func slowGraph(ids []uint64, weights []float64) graph {
 // slowLDBC is the twin of readLDBC without properties.
 func slowLDBC(v, e string, columns int) (graph, badLine) {
 	vertices, _, bad := slowList(v, "#%", 1, 0, math.MaxUint64-1, 64)
-	if bad != 0 {
+	if bad != 0 || len(vertices) == 0 {
 		return graph{}, -1
 	}
 	slices.Sort(vertices)
@@ -146,7 +146,7 @@ func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 
 // slowGraph500 is the twin of readGraph500.
 func slowGraph500(data []byte) (g graph, bad badLine) {
-	if len(data)%12 != 0 {
+	if len(data)%12 != 0 || len(data) == 0 {
 		return g, -1
 	}
 	last := uint64(0)

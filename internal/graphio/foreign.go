@@ -1,0 +1,183 @@
+package graphio
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// asText is what to do with a file of another program.
+const asText = `text: write its edges as lines "u v"`
+
+// magics are the first bytes of kinds of files that are not read, and what to do with one. No text of a graph begins so.
+var magics = []struct{ bytes, found, expected string }{
+	{"PAR1", "Parquet data", asText},
+	{"BZh", "bzip2 data", "text, plain or compressed by gzip or zstd: unpack it with bunzip2"},
+	{"\xfd7zXZ\x00", "xz data", "text, plain or compressed by gzip or zstd: unpack it with unxz"},
+	{"\x04\x22\x4d\x18", "lz4 data", "text, plain or compressed by gzip or zstd: unpack it with unlz4"},
+	{"\x1f\x9d", "data of compress", "text, plain or compressed by gzip or zstd: unpack it with uncompress"},
+	{"PK\x03\x04", "a zip archive", "a file of a graph: unpack it with unzip"},
+	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "a file of a graph: unpack it with 7z x"},
+	{"\x89HDF\r\n\x1a\n", "HDF5 data", asText},
+	{"\x93NUMPY", "a NumPy array", asText},
+	{"ARROW1", "Arrow data", asText},
+	{"ORC", "ORC data", asText},
+	{"SQLite format 3\x00", "an SQLite database", asText},
+	{"version https://git-lfs", "a pointer of Git LFS", "the file itself: git lfs pull fetches it"},
+}
+
+// foreign returns a fault when the content of f, of which head is the beginning, is of a known kind that is not read as
+// text. It is nil for every text that is.
+func (f *file) foreign(head []byte) error {
+	text, bad := cutBOM(head)
+	if bad != nil {
+		return nil // the parser says it
+	}
+	for _, m := range magics {
+		if bytes.HasPrefix(text, []byte(m.bytes)) {
+			return &fault{f.path, 0, m.found, m.expected}
+		}
+	}
+	switch {
+	case len(head) > 262 && string(head[257:262]) == "ustar" && bytes.IndexByte(head[:257], 0) >= 0:
+		return &fault{f.path, 0, "a tar archive", "a file of a graph: unpack it with tar xf"}
+	case f.mayBePacked(head):
+		return &fault{f.path, 0, "binary data that can be packed edges", "text (--format graph500 reads packed edges)"}
+	}
+	line, number := firstLine(text)
+	if found, expected := foreignLine(line, number, text, filepath.Base(f.path)); found != "" {
+		return &fault{f.path, number, found, expected}
+	}
+	return nil
+}
+
+// mayBePacked reports whether a file that is no text can be one of packed tuples, of ids below 2^32.
+func (f *file) mayBePacked(head []byte) bool {
+	if bytes.IndexByte(head, 0) < 0 || len(head) < packedSize || (f.codec == plain && f.size()%packedSize != 0) {
+		return false
+	}
+	for ; len(head) >= packedSize; head = head[packedSize:] {
+		if !bytes.Equal(head[8:packedSize], []byte{0, 0, 0, 0}) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstLine returns the first line of data of a text, without the blanks around it, and its number.
+func firstLine(text []byte) (line []byte, number int) {
+	for number = 1; len(text) > 0; number++ {
+		line, text, _ = bytes.Cut(text, newline)
+		if checkLine(line) != nil {
+			break // the parser says it
+		}
+		if line = trimLine(line); len(line) > 0 && strings.IndexByte(listMarks, line[0]) < 0 {
+			return line, number
+		}
+	}
+	return nil, number
+}
+
+// foreignLine says what a text is whose first line of data, of the number given, is line, and what to do with it; nothing if it may be
+// a list of edges or a matrix.
+func foreignLine(line []byte, number int, text []byte, name string) (found, expected string) {
+	word, rest := cutField(line)
+	lower := strings.ToLower(string(word))
+	name = quoteName(name)
+	switch {
+	case len(line) == 0:
+	case line[0] == '<':
+		return "HTML or XML: " + quote(line), asText + " (a page in place of a download begins so)"
+	case line[0] == '{' || line[0] == '[':
+		return "JSON: " + quote(line), asText
+	case lower == "*vertices":
+		return "a graph of Pajek", asText
+	case lower == "creator" || lower == "graph" && (len(rest) == 0 || rest[0] == '['):
+		return "a graph in GML: " + quote(line), asText
+	case lower == "strict" || lower == "digraph" || lower == "graph":
+		return "a graph of Graphviz: " + quote(line), asText
+	case lower == "c" || lower == "p":
+		if bytes.Contains(text, []byte("\ne ")) {
+			return "a DIMACS graph", fmt.Sprintf(`lines "u v": sed -n 's/^e //p' %s > FILE.el makes them, to be read with --undirected`, name)
+		}
+		return "a DIMACS graph", fmt.Sprintf(`lines "u v w": sed -n 's/^a //p' %s > FILE.wel makes them`, name)
+	default:
+		return separated(line, number, name)
+	}
+	return "", ""
+}
+
+// separated says what to do with a line whose columns something else than blanks is between.
+func separated(line []byte, number int, name string) (found, expected string) {
+	for _, by := range []struct {
+		mark byte
+		word string
+	}{{',', "commas (CSV)"}, {';', "semicolons (CSV)"}, {'|', "bars"}} {
+		if bytes.IndexByte(line, by.mark) < 0 {
+			continue
+		}
+		source := "cat"
+		if line[0]-'0' > 9 { // names of columns
+			source = fmt.Sprintf("sed 1,%dd", number)
+		}
+		return "columns separated by " + by.word + ": " + quote(line),
+			fmt.Sprintf("blanks between numbers: %s %s | tr '%c' ' ' > FILE.el makes them", source, name, by.mark)
+	}
+	return "", ""
+}
+
+// quoteName quotes a file's name for a shell.
+func quoteName(name string) string {
+	if strings.ContainsAny(name, " '\"$&;|<>()*?[]#~`\\\t\n") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
+}
+
+// metisLines is how many lines of lists tell METIS from an edge list, where there may be more.
+const metisLines = 10
+
+// isMETIS reports whether a text that is no list of edges looks like a graph of METIS: a line of the numbers of vertices and
+// edges, then a line for each vertex with its neighbours, counted from 1. whole says that there is no more of it than head.
+func isMETIS(head []byte, whole bool) bool {
+	var n uint64
+	lines := 0
+	for first := true; len(head) > 0; {
+		line, rest, ended := bytes.Cut(head, newline)
+		head = rest
+		if !ended && !whole {
+			break
+		}
+		fields := bytes.Fields(line)
+		switch {
+		case len(line) > 0 && line[0] == '%':
+			continue
+		case first && (len(fields) < 2 || len(fields) > 4):
+			return false
+		}
+		for i, field := range fields {
+			id, bad := wholeNumber(field)
+			if bad != nil || (!first && (id == 0 || id > n)) {
+				return false
+			}
+			if first && i == 0 {
+				n = id
+			}
+		}
+		if !first {
+			lines++
+		}
+		first = false
+	}
+	return n > 0 && (whole && uint64(lines) == n || !whole && lines >= metisLines)
+}
+
+// metisFault is the fault of a file of METIS that is read as a list of edges.
+func metisFault(path string) error {
+	return &fault{
+		path, 0, "what looks like METIS: each line the neighbours of a vertex",
+		fmt.Sprintf(`lines "u v": awk '!/^%%/ && n++ {for (i = 1; i <= NF; i++) if ($i >= n-1) print n-1, $i}' %s > FILE.el makes them, to be read with --undirected`,
+			quoteName(filepath.Base(path))),
+	}
+}
