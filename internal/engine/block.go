@@ -59,7 +59,7 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 		}
 		r.pull[i].Present, r.pull[i].All = r.read.Words, all
 		r.grids.pulling = &r.pull[i]
-		many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
+		many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 		pull := func(chunks []uint32) error {
 			defer r.timed(&r.report.Times.Traverse).end()
 			return r.run(many, chunks, r.tasks.pullBlock)

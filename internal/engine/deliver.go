@@ -105,7 +105,7 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
 		r.makeInbox()
 		defer r.inbox.Has.Clear()
 	}
-	many := r.report.UnfinishedEdges+r.part.Owned > serialEdges && r.team.Size() > 1
+	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 	return r.run(many, r.ownChunks(), r.tasks.pull)
 }
 
@@ -166,7 +166,7 @@ func (r *runner[V, M]) computeInbox(c *Command) error {
 	}
 	r.makeInbox()
 	defer r.inbox.Has.Clear()
-	many := r.report.Active+r.delivering.edges > serialEdges && r.team.Size() > 1
+	many := r.report.Active+r.delivering.edges > r.serialEdges && r.team.Size() > 1
 	return r.run(many, nil, r.tasks.inbox)
 }
 

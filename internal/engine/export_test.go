@@ -24,3 +24,11 @@ func (j *Job[V, M]) Watch(w *Watcher) {
 		r.exchange.Tracing = w != nil
 	}
 }
+
+// ShareWork makes work of more than so many edges shared among threads, and bins folded when a worker has put so many pairs into
+// them, for graphs smaller than those for which that pays.
+func (j *Job[V, M]) ShareWork(edges, round int) {
+	for _, r := range j.runners {
+		r.serialEdges, r.round = edges, round
+	}
+}

@@ -186,7 +186,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 	j.times = j.times[:0]
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
-	defer context.AfterFunc(ctx, func() { j.stop.Store(true) })()
+	defer afterFunc(ctx, func() { j.stop.Store(true) })()
 	err = j.recorded(func() (err error) {
 		defer caught(&err, j.name, &j.coordinator.command.Superstep)
 		if len(j.runners) == 1 {
@@ -208,6 +208,21 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 	o := j.coordinator.outcome
 	j.seconds = (time.Since(start) - j.telling).Seconds()
 	return &o, nil
+}
+
+// afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned. Otherwise the f of a run that was
+// cancelled could stop the next run.
+func afterFunc(ctx context.Context, f func()) (stop func()) {
+	done := make(chan struct{})
+	stopped := context.AfterFunc(ctx, func() {
+		defer close(done)
+		f()
+	})
+	return func() {
+		if !stopped() {
+			<-done
+		}
+	}
 }
 
 // meet returns where the partitions meet in a run.

@@ -92,7 +92,7 @@ func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 	if r.read.All {
 		r.read.Tighten()
 	}
-	if edges <= serialEdges || r.team.Size() == 1 {
+	if edges <= r.serialEdges || r.team.Size() == 1 {
 		r.pushWords(r.threads[0], &r.pushing)
 		return nil
 	}

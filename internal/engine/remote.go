@@ -56,7 +56,7 @@ type share[V, M any] struct {
 	crew    *crew
 	broken  func()
 	command Command
-	stop    func() bool
+	stop    func()
 }
 
 // newShare makes a Share of a job that has partitions of this process alone; those of others are nil.
@@ -108,7 +108,7 @@ func (s *share[V, M]) Begin(ctx context.Context, endpoint func(int) transport.En
 	s.fresh = false
 	s.Job.stop.Store(false)
 	s.broken = broken
-	s.stop = context.AfterFunc(ctx, s.halt)
+	s.stop = afterFunc(ctx, s.halt)
 	s.crew = s.start(ctx, endpoint, broken)
 	return nil
 }
@@ -143,7 +143,7 @@ func (s *share[V, M]) Superstep(ctx context.Context, given *Command) ([]*Report,
 	if err := decodeCells(s.methods.aggregates, given.Encoded, totals); err != nil {
 		return nil, err
 	}
-	defer context.AfterFunc(ctx, s.halt)()
+	defer afterFunc(ctx, s.halt)()
 	if c.Superstep == 0 { // as Job.Run does: part of the run's time
 		for _, r := range s.runners {
 			r.reset()

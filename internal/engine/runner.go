@@ -58,8 +58,10 @@ type runner[V, M any] struct {
 	emitted  []*pregel.Bins[M]
 	sinking  delivery.Sink[M]
 	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
-	round    int            // how many pairs a worker emits before the bins are folded
 	claimer  pregel.Claimer[M]
+	// serialEdges and round, which tests lower, say from how many edges on threads share a superstep's work, and how many
+	// pairs a worker emits before the bins are folded.
+	serialEdges, round int
 
 	command    *Command
 	report     Report
@@ -136,6 +138,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if !r.uncombined() {
 		r.combine = j.methods.combiner.Combine
 	}
+	r.serialEdges = serialEdges
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // of which most are left out
 	}

@@ -1,0 +1,251 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// rerunForms are the forms of a program of random deeds, by what is in their way of use of a job's memory.
+func rerunForms[M any](p chaos[M]) []pregel.Program[uint64, M] {
+	return []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}}
+}
+
+// rerunChaos stops runs of programs of random deeds with a combiner, in all ways, and in a ring if that can be had.
+func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) {
+	ways := rerunWays(true)
+	if ring {
+		two := graph.Grid{Rows: 2, Columns: 2}
+		ways = append(ways, setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChooseRing}})
+	}
+	p.blind = true
+	for i, s := range ways {
+		seed := uint64(i)
+		p.seed, p.direction = seed, pregel.Direction(seed%3)
+		rerun(t, s, seed, kind, func(f *fault) pregel.Program[uint64, M] { return rerunForms(hook(f, p))[(i+i/4)%4] })
+	}
+}
+
+func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
+	sum := chaos[int64]{
+		combiner: combiners.Sum[int64](),
+		to:       func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+	}
+	t.Run("Sum", func(t *testing.T) { rerunChaos(t, 0, sum, false) })
+	t.Run("MinPlus", func(t *testing.T) {
+		rerunChaos(t, edges.Float64, chaos[float64]{
+			combiner: combiners.MinPlus[float64](),
+			to:       func(_ at[float64], h uint64) float64 { return float64(h % 64) }, from: func(x float64) uint64 { return uint64(x * 16) },
+		}, false)
+	})
+	t.Run("First", func(t *testing.T) {
+		rerunChaos(t, 0, chaos[int64]{
+			combiner: combiners.First[int64](), // all messages of a superstep are the same
+			to:       func(v at[int64], _ uint64) int64 { return int64(v.Superstep()) }, from: func(x int64) uint64 { return uint64(x) },
+		}, true)
+	})
+	t.Run("Func", func(t *testing.T) {
+		for i, s := range rerunWays(true) {
+			rerun(t, s, uint64(i), 0, func(f *fault) pregel.Program[uint64, string] {
+				p := chaos[string]{
+					seed: uint64(i), direction: pregel.Direction(i % 3), blind: true,
+					to: func(_ at[string], h uint64) string { return fmt.Sprint(h % 10) }, from: text,
+					combiner: combiners.Func("", func(a, b string) string {
+						f.call(inCombiner)
+						return merge(a, b)
+					}),
+				}
+				return rerunForms(hook(f, p))[i%4]
+			})
+		}
+	})
+	t.Run("list", func(t *testing.T) {
+		for i, s := range rerunWays(true) {
+			if s.o.Delivery == delivery.ChooseWhole {
+				continue // lists are pushed there
+			}
+			p := sum
+			p.seed, p.direction, p.blind, p.apart = uint64(i), pregel.Direction(i%3), true, true
+			rerun(t, s, uint64(i), 0, func(f *fault) pregel.Program[uint64, int64] { return pregel.List(chaosList[int64]{hook(f, p)}) })
+		}
+	})
+	t.Run("columns", func(t *testing.T) {
+		for i, s := range rerunWays(false) {
+			rerun(t, s, uint64(i), 0, func(f *fault) pregel.Program[string, int64] {
+				return columned{looker{script{func(v talker, _ int64) {
+					say(v, "%d", visits.Of(v))
+					visits.Set(v, visits.Of(v)+1)
+					for e := range v.Edges() {
+						cost.Set(e, cost.Of(e)+1)
+						say(v, "%g", cost.Of(e))
+					}
+					f.call(inProgram)
+					if v.Superstep() == 3 {
+						v.VoteToHalt()
+					}
+				}}, pregel.Out}}
+			})
+		}
+	})
+}
+
+func TestAStoppedRunOfAnAlgorithmLeavesNothingToTheNext(t *testing.T) {
+	for i, s := range rerunWays(true) {
+		seed := uint64(i)
+		rerun(t, s, seed, edges.Float64, func(*fault) pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
+		rerun(t, s, seed, 0, func(*fault) pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
+		rerun(t, s, seed, 0, func(*fault) pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
+		s.o.Deterministic = s.grid.Rows > 1 && !s.o.Uncombined || s.o.Delivery == delivery.ChoosePull
+		if s.o.Deterministic {
+			rerun(t, s, seed, 0, func(*fault) pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.BFS{} })
+			rerun(t, s, seed, edges.Float64, func(*fault) pregel.Program[arrival, arrival] { return algorithms.SSSPTree[float64]{} })
+		}
+	}
+}
+
+// A run that ends at a limit of supersteps leaves messages that were sent, which the next must not deliver.
+func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
+	p := chaos[int64]{
+		combiner: combiners.Sum[int64](), blind: true,
+		to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+	}
+	for i, s := range rerunWays(true) {
+		s.o = teamed(t, s)
+		s.o.MaxSupersteps = 2 + i%3
+		p.seed, p.direction = uint64(i), pregel.Direction(i%3)
+		all := shapes(uint64(i))
+		g := all[len(all)-2].loadAs(t, s, edges.Unweighted)
+		j, err := engine.NewJob(g, rerunForms(p)[i%4], s.o)
+		check(t, err)
+		var want []uint64
+		for range 3 {
+			o, err := j.Run(t.Context())
+			check(t, err)
+			if o.Supersteps != s.o.MaxSupersteps || o.Converged {
+				t.Fatalf("%v: %+v", s, o)
+			}
+			var got []uint64
+			for v := range g.N {
+				got = append(got, j.Value(pregel.VertexID(v)))
+			}
+			if want == nil {
+				want = got
+			}
+			for v := range got {
+				if got[v] != want[v] {
+					t.Fatalf("%v: vertex %d is %d, and %d at first", s, v, got[v], want[v])
+				}
+			}
+		}
+		j.Close()
+	}
+}
+
+// TestAStoppedRunOfSharesLeavesNothingToTheNext stops runs of shares, as workers have them, and begins others.
+func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
+	owners := [][]int{{0, 3}, {1, 2}}
+	for i, s := range rerunWays(true) {
+		if s.parts != 4 {
+			continue
+		}
+		f := new(fault)
+		p := hook(f, chaos[int64]{
+			seed: uint64(i), combiner: combiners.Sum[int64](), blind: true,
+			to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+		})
+		all := shapes(uint64(i))
+		g := all[len(all)-2].loadAs(t, s, edges.Unweighted)
+		program, err := engine.Erase(pregel.Program[uint64, int64](p))
+		check(t, err)
+		var shares []engine.Share
+		var facts []*engine.Facts
+		for _, own := range owners {
+			share, err := program.Share(g.Share(own...), s.o)
+			check(t, err)
+			defer share.Close()
+			shares, facts = append(shares, share), append(facts, share.Facts())
+		}
+		lead, err := program.Lead(s.o, facts)
+		check(t, err)
+		f.arm(t, inProgram, 0, false)
+		check(t, runShares(t.Context(), f, lead, shares, s.parts))
+		want := shareValues(g, shares)
+		for n := int64(1); ; n += 5 {
+			place := int(n) % s.parts
+			stopped := runShares(f.arm(t, place, n, n%2 == 0), f, lead, shares, s.parts)
+			if f.happened.Load() < n {
+				check(t, stopped)
+				break
+			}
+			if !errors.Is(stopped, errFault) {
+				t.Fatalf("%v, stopped at event %d of %d: the error is %v", s, n, place, stopped)
+			}
+			f.arm(t, inProgram, 0, false)
+			check(t, runShares(t.Context(), f, lead, shares, s.parts))
+			for v, got := range shareValues(g, shares) {
+				if got != want[v] {
+					t.Fatalf("%v, after a run stopped at event %d of %d: vertex %d is %s, want %s", s, n, place, v, got, want[v])
+				}
+			}
+		}
+	}
+}
+
+// runShares takes a lead and its shares through a run, and returns the cause of its end if it was stopped.
+func runShares(ctx context.Context, f *fault, lead engine.Lead, shares []engine.Share, parts int) error {
+	endpoint, broken := f.meet(parts)
+	for _, s := range shares {
+		if err := s.Begin(ctx, endpoint, broken); err != nil {
+			return err
+		}
+	}
+	command, outcome, err := lead.Begin()
+	for err == nil && !outcome.Done {
+		reports := make([]*engine.Report, parts)
+		accounts := make([]*transport.Account, parts)
+		errs := make([]error, len(shares))
+		var group sync.WaitGroup
+		for i, s := range shares {
+			group.Go(func() {
+				var some []*engine.Report
+				some, errs[i] = s.Superstep(ctx, command)
+				for _, p := range some {
+					reports[p.Partition], accounts[p.Partition] = p, p.Account
+				}
+			})
+		}
+		group.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		if err := transport.Balance(accounts); err != nil {
+			return err
+		}
+		command, outcome, err = lead.Next(reports, 1e-4)
+	}
+	return err
+}
+
+// shareValues returns the values of all vertices.
+func shareValues(g *graph.Graph, shares []engine.Share) []string {
+	values := make([]string, g.N)
+	for _, s := range shares {
+		for _, partition := range s.Own() {
+			for v := partition; v < g.N; v += len(g.Parts) {
+				values[v] = string(s.Append(nil, pregel.VertexID(v), g.Label))
+			}
+		}
+	}
+	return values
+}
