@@ -138,7 +138,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 		}
 		return x.send(&to.frame, superstep)
 	}, func(in *transport.Frame) error {
-		if err := checkValues(in, k.Traits().Bytes); err != nil {
+		if err := x.checkValues(in, k.Traits()); err != nil {
 			return err
 		}
 		group := s.Groups[in.From]
@@ -263,9 +263,22 @@ func (x *Exchange[M]) messagesOf(in *transport.Frame) ([]M, error) {
 	return messages, nil
 }
 
-// checkValues reports whether a frame of values of so many bytes has as many as it says.
-func checkValues(in *transport.Frame, size int) error {
-	if in.Ref == nil && len(in.Raw) != in.Count*size {
+// checkValues reports whether a column to a kernel has as many values as it says: as raw bytes or as a slice, as the kernel
+// keeps them.
+func (x *Exchange[M]) checkValues(in *transport.Frame, traits pregel.Traits) error {
+	if traits.Raw {
+		return checkRaw(in, traits.Bytes)
+	}
+	values, _ := in.Ref.([]M)
+	if len(values) != in.Count {
+		return fmt.Errorf("from partition %d: %d values, and %d said", in.From, len(values), in.Count)
+	}
+	return nil
+}
+
+// checkRaw reports whether a frame has as many values of so many bytes as it says.
+func checkRaw(in *transport.Frame, size int) error {
+	if in.Ref != nil || len(in.Raw) != in.Count*size {
 		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw), in.Count, size)
 	}
 	return nil

@@ -78,8 +78,8 @@ func (x *Exchange[M]) sendPairs(to *peer[M], q int, kind transport.Kind, superst
 // pairs returns the positions of a frame of pairs, each less than n, and the messages.
 func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 	to := wire.Slice[uint32](in.Presence)
-	if Encoding(in.Encoding) != Pairs || len(to) != in.Count {
-		return nil, nil, fmt.Errorf("from partition %d: %d pairs, of which %d positions came", in.From, in.Count, len(to))
+	if Encoding(in.Encoding) != Pairs || len(to) != in.Count || len(in.Presence) != 4*in.Count {
+		return nil, nil, fmt.Errorf("from partition %d: %d pairs, and positions of %d bytes", in.From, in.Count, len(in.Presence))
 	}
 	for _, i := range to {
 		if int(i) >= n {
@@ -185,6 +185,9 @@ type join struct {
 	_    uint32
 }
 
+// joinBytes is the size of a join.
+const joinBytes = 16
+
 // SendInOrder is Send for outboxes that keep senders: nothing is combined on the way, and every vertex's messages reach
 // the sink in the order of their senders, whatever partitions these are in. Only in flat grids.
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
@@ -216,8 +219,8 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox
 		if err != nil {
 			return err
 		}
-		if Encoding(in.Encoding) != Pairs || len(joins) != in.Count {
-			return fmt.Errorf("from partition %d: %d messages, and %d receivers", in.From, in.Count, len(joins))
+		if Encoding(in.Encoding) != Pairs || len(joins) != in.Count || len(in.Presence) != joinBytes*in.Count {
+			return fmt.Errorf("from partition %d: %d messages, and receivers of %d bytes", in.From, in.Count, len(in.Presence))
 		}
 		for _, j := range joins {
 			if int(j.to) >= p.Owned {

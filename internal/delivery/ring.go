@@ -24,6 +24,9 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
 		return x.send(&to.frame, superstep)
 	}, func(in *transport.Frame) error {
+		if in.Ref != nil || len(in.Raw) != 0 {
+			return fmt.Errorf("from partition %d: %d bytes of values with finished vertices", in.From, len(in.Raw))
+		}
 		n := int(s.Groups[in.From].Count)
 		words := x.scratch(bitmap.Words(n))
 		if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, words); err != nil {
@@ -99,7 +102,7 @@ func (x *Exchange[M]) Take(ctx context.Context, s *graph.Side, t *Token, superst
 	if err != nil {
 		return 0, err
 	}
-	if len(in.Raw) != tokenBytes {
+	if in.Ref != nil || len(in.Raw) != tokenBytes {
 		return 0, fmt.Errorf("from partition %d: a token of %d bytes", in.From, len(in.Raw))
 	}
 	var words int
