@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/client"
@@ -26,6 +28,7 @@ const (
 type clientFlags struct {
 	master, tokenFile string
 	patience          time.Duration
+	workers           int // to wait for
 	json              bool
 }
 
@@ -43,16 +46,61 @@ func (f *clientFlags) defineJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// definePatience is for commands that stay connected.
-func (f *clientFlags) definePatience(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.patience, "retry-for", time.Minute, "when the connection to the master is lost, try to reach it for `TIME`")
+// How long commands try to reach a master by default: those that wait for something, and those that only ask.
+const (
+	waitPatience = time.Minute
+	askPatience  = 10 * time.Second
+)
+
+// definePatience is for commands that talk to a master.
+func (f *clientFlags) definePatience(cmd *cobra.Command, patience time.Duration) {
+	cmd.Flags().DurationVar(&f.patience, "retry-for", patience, "while the master is not there, or the connection to it is lost, try to reach it for `TIME`; 0 tries once")
 	nothing(cmd, "retry-for")
+}
+
+// defineAsk defines the flags of a command that only asks a master something.
+func (f *clientFlags) defineAsk(cmd *cobra.Command) {
+	f.define(cmd)
+	f.definePatience(cmd, askPatience)
+	f.defineJSON(cmd)
+}
+
+// awaited takes over how many workers --workers says to wait for, which is 0 unless the flag was given.
+func (f *clientFlags) awaited(flags *pflag.FlagSet, n int) error {
+	if !flags.Changed("workers") {
+		return nil
+	}
+	if n < 1 {
+		return usagef("--workers: found %d, expected 1 or more", n)
+	}
+	f.workers = n
+	return nil
 }
 
 // callTimeout bounds the calls that answer at once.
 const callTimeout = 10 * time.Second
 
-// open prepares to talk to the master. What happens to the connection is said through warn.
+// connect waits until the master answers and, if that was asked for, until there are so many workers. What it waits for, and
+// what happens to the connection, is said through warn.
+func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*client.Client, error) {
+	c, err := f.open(warn)
+	if err != nil {
+		return nil, err
+	}
+	err = c.Reach(ctx)
+	if err == nil && f.workers > 0 {
+		err = c.AwaitWorkers(ctx, f.workers, func(found int) {
+			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.workers, "worker", "workers"), found))
+		})
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// open prepares to talk to the master.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	token, err := readToken("--token-file", f.tokenFile)
 	if err != nil {
@@ -63,6 +111,7 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	}
 	c, err := client.New(client.Options{
 		Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond),
+		Absent: func(err error, patience time.Duration) { warn(fmt.Sprintf("%v; trying again for %v", err, patience)) },
 		Lost: func(err error, patience time.Duration) {
 			warn(fmt.Sprintf("lost the connection: %v; trying again for %v", err, patience))
 		},
@@ -82,7 +131,7 @@ func tell[Q, A any, M interface {
 	ctx context.Context, a *app, f *clientFlags,
 	call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
 ) error {
-	c, err := f.open(func(string) {})
+	c, err := f.connect(ctx, func(line string) { a.notices().say(slog.LevelWarn, line) })
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -193,13 +194,25 @@ func startCluster(ts *testscript.TestScript, _ bool, args []string) {
 	binary, err := exec.LookPath(args[0])
 	ts.Check(err)
 	c.binary, c.flags = binary, args[2:]
-	ts.Check(c.startMaster("127.0.0.1:0"))
+	listen := "127.0.0.1:0"
+	if len(c.flags) > 1 && c.flags[0] == "--listen" {
+		listen, c.flags = c.flags[1], c.flags[2:]
+	}
+	ts.Check(c.startMaster(listen))
 	ts.Setenv("SUPERSTEP_MASTER", c.address)
 	n := int(args[1][0] - '0')
 	for i := range n {
 		ts.Check(c.startWorker(fmt.Sprintf("w%d", i+1)))
 	}
 	ts.Check(c.await(n))
+}
+
+// freePort is freeport: SUPERSTEP_MASTER says where nobody listens yet.
+func freePort(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv("SUPERSTEP_MASTER", l.Addr().String())
+	ts.Check(l.Close())
 }
 
 // startWorker is worker NAME FLAG...

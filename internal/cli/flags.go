@@ -175,7 +175,7 @@ const (
 // defineGrid defines the flags that say how a graph is dealt to partitions, so many of them in a grid of the shape.
 func (f *runFlags) defineGrid(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
-	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, "+shape)
+	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, "+shape+"; on a cluster: wait until `N` workers are registered")
 	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions: edges by row and column")
 	nothing(cmd, "workers")
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
@@ -194,31 +194,35 @@ func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
 	if f.workers < 1 {
 		return graph.Grid{}, usagef("--workers: found %d, expected 1 or more", f.workers)
 	}
-	grid := of(f.workers)
 	if f.grid != "" {
-		var err error
-		if grid, err = graph.ParseGrid(f.grid); err != nil {
-			return graph.Grid{}, usagef("--grid: %v", err)
-		}
+		return f.gridAsked()
 	}
+	grid := of(f.workers)
 	if n := grid.Partitions(); n > graph.MaxPartitions {
-		flag := "workers"
-		if f.grid != "" {
-			flag = "grid"
-		}
-		return graph.Grid{}, usagef("--%s: found %d partitions, expected at most %d", flag, n, graph.MaxPartitions)
+		return graph.Grid{}, usagef("--workers: found %d partitions, expected at most %d", n, graph.MaxPartitions)
 	}
 	return grid, nil
 }
 
-// clusterGrid returns the grid asked for, as partitions does; 0 by 0 leaves it to the master, which has a partition for
-// each worker.
-func (f *runFlags) clusterGrid(of func(n int) graph.Grid) (rows, columns uint32, err error) {
-	if f.grid == "" && !f.flags.Changed("workers") {
+// clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
+func (f *runFlags) clusterGrid() (rows, columns uint32, err error) {
+	if f.grid == "" {
 		return 0, 0, nil
 	}
-	grid, err := f.partitions(of)
+	grid, err := f.gridAsked()
 	return uint32(grid.Rows), uint32(grid.Columns), err
+}
+
+// gridAsked reads --grid.
+func (f *runFlags) gridAsked() (graph.Grid, error) {
+	grid, err := graph.ParseGrid(f.grid)
+	if err != nil {
+		return grid, usagef("--grid: %v", err)
+	}
+	if n := grid.Partitions(); n > graph.MaxPartitions {
+		return grid, usagef("--grid: found %d partitions, expected at most %d", n, graph.MaxPartitions)
+	}
+	return grid, nil
 }
 
 func (f *runFlags) team() (*parallel.Team, error) {

@@ -71,7 +71,7 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 	g.run.define(cmd, squareOf)
 	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
 	g.cluster.define(cmd)
-	g.cluster.definePatience(cmd)
+	g.cluster.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&g.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
 	return cmd
 }

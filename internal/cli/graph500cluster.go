@@ -6,7 +6,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/history"
 )
@@ -46,7 +45,10 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 		Options: &control.RunOptions{Delivery: g.run.delivery.value, Deterministic: g.run.deterministic, Trace: g.run.trace != ""},
 	}
 	var err error
-	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {
+	if spec.Rows, spec.Columns, err = g.run.clusterGrid(); err != nil {
+		return err
+	}
+	if err := g.cluster.awaited(g.run.flags, g.run.workers); err != nil {
 		return err
 	}
 	if err := writable(g.run.json, g.run.trace); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/graph"
 )
 
 // graphs is `superstep graphs`.
@@ -66,6 +65,7 @@ says which. An interrupt ends the loading.`,
 	l.store.define(cmd)
 	l.run.defineGrid(cmd, columnOf)
 	l.client.define(cmd)
+	l.client.definePatience(cmd, waitPatience)
 	l.client.defineJSON(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
 	return cmd
@@ -83,12 +83,15 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 		source.Weights = ""
 	}
 	request := &control.LoadGraphRequest{Name: name, Source: source}
-	if request.Rows, request.Columns, err = l.run.clusterGrid(graph.Of); err != nil {
+	if request.Rows, request.Columns, err = l.run.clusterGrid(); err != nil {
+		return err
+	}
+	if err := l.client.awaited(l.run.flags, l.run.workers); err != nil {
 		return err
 	}
 	d := l.app.display()
 	defer d.done()
-	c, err := l.client.open(d.warn)
+	c, err := l.client.connect(ctx, d.warn)
 	if err != nil {
 		return err
 	}
@@ -164,8 +167,7 @@ func (a *app) listGraphs() *cobra.Command {
 			})
 		},
 	}
-	f.define(cmd)
-	f.defineJSON(cmd)
+	f.defineAsk(cmd)
 	return cmd
 }
 
@@ -182,8 +184,7 @@ func (a *app) showGraph() *cobra.Command {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: args[0]}, control.GraphText)
 		},
 	}
-	f.define(cmd)
-	f.defineJSON(cmd)
+	f.defineAsk(cmd)
 	return cmd
 }
 
@@ -201,7 +202,6 @@ func (a *app) dropGraph() *cobra.Command {
 			})
 		},
 	}
-	f.define(cmd)
-	f.defineJSON(cmd)
+	f.defineAsk(cmd)
 	return cmd
 }

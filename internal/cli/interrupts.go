@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
@@ -19,6 +22,8 @@ type interrupts struct {
 	cancel context.CancelFunc
 	leave  func() // says so and ends the process
 
+	heard chan os.Signal
+
 	mu    sync.Mutex
 	taken chan os.Signal
 }
@@ -28,6 +33,7 @@ func (i *interrupts) watch() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	i.cancel = cancel
 	heard := make(chan os.Signal, 4)
+	i.heard = heard
 	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
@@ -54,6 +60,14 @@ func (i *interrupts) watch() (context.Context, func()) {
 		signal.Stop(heard)
 		cancel()
 		close(done)
+	}
+}
+
+// send is an interrupt that comes from this process itself.
+func (i *interrupts) send() {
+	select {
+	case i.heard <- os.Interrupt:
+	default: // many wait already
 	}
 }
 
@@ -86,4 +100,25 @@ func (i *interrupts) take() (<-chan os.Signal, func()) {
 func (a *app) interrupted() {
 	fmt.Fprintln(a.err, "superstep: interrupted")
 	os.Exit(exitFailed)
+}
+
+// inputEnd is the flag of masters and workers that a parent keeps: they end with it.
+type inputEnd struct{ wanted bool }
+
+func (e *inputEnd) define(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&e.wanted, inputFlag, false, "end when standard input closes, as at an interrupt, soon")
+	_ = cmd.Flags().MarkHidden(inputFlag)
+}
+
+// begin begins to wait for the end of standard input. It interrupts this process, and again if that takes long.
+func (e *inputEnd) begin(a *app) {
+	if !e.wanted {
+		return
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, a.in) // an error is its end too
+		a.interrupts.send()
+		<-time.After(patience)
+		a.interrupts.send()
+	}()
 }

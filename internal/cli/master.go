@@ -22,6 +22,7 @@ type masterCommand struct {
 	lease                   time.Duration
 	metrics                 metricsFlags
 	gossip                  gossipFlags
+	withInput               inputEnd
 }
 
 // The least and the longest lease: workers beat several times in one, and a loss is to be noticed the same day.
@@ -52,11 +53,13 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs fail; longer where machines stall")
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
+	m.withInput.define(cmd)
 	nothing(cmd, "listen", "lease")
 	return cmd
 }
 
 func (m *masterCommand) execute(ctx context.Context) error {
+	m.withInput.begin(m.app)
 	token, err := readToken("--token-file", m.tokenFile)
 	if err != nil {
 		return err

@@ -22,9 +22,6 @@ func (n *netbenchCommand) fits() error {
 		}
 		return nil
 	}
-	if n.flags.Changed("workers") {
-		return usagef("--workers is of processes on this machine: on a cluster it is measured between all workers")
-	}
 	if name, ok := changed(n.flags, []string{"json", "svg"}); ok && n.detach {
 		return usagef("--detach does not wait for the report: not with --%s; superstep watch shows it later, superstep result as JSON", name)
 	}
@@ -33,6 +30,9 @@ func (n *netbenchCommand) fits() error {
 
 // executeOnCluster submits the measurement as a job, waits for it and prints its report.
 func (n *netbenchCommand) executeOnCluster(ctx context.Context, o netbench.Options) error {
+	if err := n.cluster.awaited(n.flags, n.workers); err != nil {
+		return err
+	}
 	measure := &control.Netbench{Algorithm: string(o.Algorithm), Repetitions: uint32(o.Least)}
 	for _, size := range o.Sizes {
 		measure.Sizes = append(measure.Sizes, uint64(size))

@@ -38,7 +38,7 @@ func (r *runCommand) onCluster() bool {
 var (
 	ofClusters = []string{"token-file", "retry-for", "stack"}
 	ofProcess  = []string{"http", "http-linger", "http-token-file"}
-	ofLoading  = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "workers", "grid"}
+	ofLoading  = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "grid"}
 	ofWaiting  = []string{"output", "json", "trace", "verify", "stack"}
 )
 
@@ -82,6 +82,9 @@ func (r *runCommand) fits() error {
 func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
 	spec, err := r.spec(name)
 	if err != nil {
+		return err
+	}
+	if err := r.cluster.awaited(r.run.flags, r.run.workers); err != nil {
 		return err
 	}
 	if err := writable(r.output, r.run.json, r.run.trace); err != nil {
@@ -131,7 +134,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	if spec.Source, err = graphSource(r.graph, &r.input, r.store.options()); err != nil {
 		return nil, err
 	}
-	spec.Rows, spec.Columns, err = r.run.clusterGrid(graph.Of)
+	spec.Rows, spec.Columns, err = r.run.clusterGrid()
 	return spec, err
 }
 

@@ -84,7 +84,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	nothing(cmd, "max-supersteps")
 	r.cluster.define(cmd)
-	r.cluster.definePatience(cmd)
+	r.cluster.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&r.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
 	cmd.Flags().BoolVar(&r.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
 	_ = cmd.RegisterFlagCompletionFunc("graph", r.cluster.completeAnyGraph)

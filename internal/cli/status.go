@@ -11,18 +11,24 @@ import (
 // status is `superstep status`.
 func (a *app) status() *cobra.Command {
 	var f clientFlags
+	var workers int
 	cmd := &cobra.Command{
 		Use:   "status --master ADDR",
 		Short: "Say how a cluster is: workers, graphs, jobs",
 		Example: `  superstep status
+  superstep status --workers 4 --retry-for 5m
   superstep status --master 10.0.0.1:7700 --token-file token --json`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.awaited(cmd.Flags(), workers); err != nil {
+				return err
+			}
 			return tell(cmd.Context(), a, &f, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
 		},
 	}
-	f.define(cmd)
-	f.defineJSON(cmd)
+	f.defineAsk(cmd)
+	cmd.Flags().IntVar(&workers, "workers", 0, "wait until `N` workers are registered")
+	nothing(cmd, "workers")
 	return cmd
 }
 
@@ -40,9 +46,8 @@ func (a *app) jobs() *cobra.Command {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, &control.ListJobsRequest{Ended: ended}, control.JobsText)
 		},
 	}
-	f.define(cmd)
+	f.defineAsk(cmd)
 	cmd.Flags().BoolVar(&ended, "all", false, "list jobs that have ended too")
-	f.defineJSON(cmd)
 	return cmd
 }
 
@@ -61,9 +66,8 @@ func (a *app) cancel() *cobra.Command {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: args[0], Reason: reason}, cancelled)
 		},
 	}
-	f.define(cmd)
+	f.defineAsk(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "say why, for those who watch the job: `TEXT`")
-	f.defineJSON(cmd)
 	nothing(cmd, "reason")
 	return cmd
 }

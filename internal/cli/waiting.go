@@ -55,7 +55,7 @@ const endTime = 30 * time.Second
 func (f *clientFlags) wait(ctx context.Context, a *app, run func(ctx context.Context, w *waiting) error) error {
 	d := a.display()
 	defer d.done()
-	c, err := f.open(d.warn)
+	c, err := f.connect(ctx, d.warn)
 	if err != nil {
 		return err
 	}

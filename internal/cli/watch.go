@@ -34,7 +34,7 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d := a.display()
 			defer d.done()
-			c, err := f.open(d.warn)
+			c, err := f.connect(cmd.Context(), d.warn)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 		},
 	}
 	f.define(cmd)
-	f.definePatience(cmd)
+	f.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print every event as a line of JSON")
 	cmd.Flags().StringVar(&run.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
 	cmd.Flags().BoolVar(&stack, "stack", false, "show the stack of a program that panicked")
@@ -119,7 +119,7 @@ func (a *app) result() *cobra.Command {
 			}
 			d := a.display()
 			defer d.done()
-			c, err := f.open(d.warn)
+			c, err := f.connect(cmd.Context(), d.warn)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (a *app) result() *cobra.Command {
 		},
 	}
 	f.define(cmd)
-	f.definePatience(cmd)
+	f.definePatience(cmd, waitPatience)
 	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to `FILE`, - for standard output")
 	return cmd
 }
@@ -152,7 +152,7 @@ master keeps the last two thousand events of a job that runs, and two hundred of
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.open(func(line string) { a.notices().say(slog.LevelWarn, line) })
+			c, err := f.connect(cmd.Context(), func(line string) { a.notices().say(slog.LevelWarn, line) })
 			if err != nil {
 				return err
 			}
@@ -170,7 +170,7 @@ master keeps the last two thousand events of a job that runs, and two hundred of
 		},
 	}
 	f.define(cmd)
-	f.definePatience(cmd)
+	f.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for more until the job has ended")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print lines of JSON")
 	return cmd

@@ -37,6 +37,7 @@ type workerCommand struct {
 	compress   *oneOf
 	metrics    metricsFlags
 	gossip     gossipFlags
+	withInput  inputEnd
 }
 
 func (a *app) worker() *cobra.Command {
@@ -67,6 +68,7 @@ processes /healthz and /readyz.`,
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
+	w.withInput.define(cmd)
 	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "gossip-join")
 	return cmd
 }
@@ -95,7 +97,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, leave := w.leaving(ctx)
+	ctx, leave := w.app.leaving(ctx)
+	w.withInput.begin(w.app)
 	defer leave()
 	listener, address, err := w.open("--data-listen", w.data, token)
 	if err != nil {
@@ -166,18 +169,18 @@ func isHost(text string) bool {
 		!slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
 }
 
-// leaving returns a context that the first interrupt ends, which lets the worker leave, however long that takes; the second
-// ends the process. Call the function when the worker has ended.
-func (w *workerCommand) leaving(ctx context.Context) (context.Context, func()) {
+// leaving returns a context that the first interrupt ends, which lets a worker leave, however long that takes; the second
+// ends the process. Call the function at the end.
+func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 	ctx, leave := context.WithCancel(ctx)
-	signals, giveBack := w.app.interrupts.take()
+	signals, giveBack := a.interrupts.take()
 	done := make(chan struct{})
 	go func() {
 		for heard := 0; ; heard++ {
 			select {
 			case <-signals:
 				if heard > 0 {
-					w.app.interrupts.leave()
+					a.interrupts.leave()
 				}
 				leave()
 			case <-done:

@@ -25,11 +25,12 @@ type Options struct {
 	// Address is the master's, HOST:PORT, and Token what it wants to hear.
 	Address string
 	Token   control.Token
-	// Patience is how long to try to reach a master that was there before; default one minute.
+	// Patience is how long to try to reach a master that is not there; default one minute.
 	Patience time.Duration
-	// Lost is told when a connection is lost, and Back when there is one again; each may be nil.
-	Lost func(err error, patience time.Duration)
-	Back func()
+	// Absent is told when Reach waits for a master, Lost when a connection is lost, and Back when there is one again; each may
+	// be nil.
+	Absent, Lost func(err error, patience time.Duration)
+	Back         func()
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
 }
@@ -52,6 +53,9 @@ const (
 func New(o Options) (*Client, error) {
 	if o.Patience == 0 {
 		o.Patience = time.Minute
+	}
+	if o.Absent == nil {
+		o.Absent = func(error, time.Duration) {}
 	}
 	if o.Lost == nil {
 		o.Lost = func(error, time.Duration) {}
@@ -154,7 +158,7 @@ func (c *Client) once(ctx context.Context, do func(context.Context) error) error
 }
 
 // persist does something until it succeeds, fails for good or the client's patience ends. do reports whether it got
-// anywhere: then patience begins anew. Where there never was a master nothing is tried twice.
+// anywhere: then patience begins anew. Where there never was a master nothing is tried twice: Reach waits for one.
 func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, error)) error {
 	var lost time.Time
 	for wait := firstWait; ; {
@@ -189,12 +193,8 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 		if now.Sub(lost) >= c.Patience {
 			return &LostError{c.Address, c.Patience, c.loss(err)}
 		}
-		t := time.NewTimer(min(wait, c.Patience-now.Sub(lost)))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return context.Cause(ctx)
+		if err := pause(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {
+			return err
 		}
 		wait = min(2*wait, longestWait)
 	}

@@ -404,3 +404,28 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 		t.Errorf("told %q", told())
 	}
 }
+
+// TestReach waits for a master that begins to listen later, and gives up on one that does not.
+func TestReach(t *testing.T) {
+	f := &fake{closed: true}
+	c, _ := start(t, f, time.Minute)
+	reached := make(chan error)
+	go func() { reached <- c.Reach(t.Context()) }()
+	f.mu.Lock()
+	f.closed = false
+	f.mu.Unlock()
+	if err := <-reached; err != nil {
+		t.Errorf("found %v", err)
+	}
+
+	f = &fake{closed: true}
+	c, _ = start(t, f, 100*time.Millisecond)
+	if err := c.Reach(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "connection refused (tried for 100ms)") {
+		t.Errorf("found %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Reach(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v", err)
+	}
+}

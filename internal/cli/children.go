@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// children are processes of this binary that end with this one: the standard input of each is a pipe, which closes when this
+// process ends in whatever way, and a child that began with --end-with-stdin ends then.
+//
+//	start --> runs --> ended <- how
+//	            |
+//	           end: the pipe closes --> it ends by itself, or is killed
+type children struct {
+	app    *app
+	binary string
+	ended  chan *childError // of every child that ends before end is called
+
+	write   sync.Mutex // held for a line
+	mu      sync.Mutex
+	running map[string]*child
+	ending  bool
+	all     sync.WaitGroup
+}
+
+type child struct {
+	*exec.Cmd
+	stdin io.Closer
+}
+
+// childError is how a child ended, though nobody wanted it to.
+type childError struct {
+	name string
+	pid  int
+	how  error // nil for status 0
+}
+
+func (e *childError) Error() string {
+	how := "exit status 0"
+	if e.how != nil {
+		how = e.how.Error()
+	}
+	return fmt.Sprintf("%s (process %d) ended: %s", e.name, e.pid, how)
+}
+
+func (e *childError) Unwrap() error { return e.how }
+
+func newChildren(a *app) (*children, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &children{app: a, binary: path, ended: make(chan *childError, maxUp), running: map[string]*child{}}, nil
+}
+
+// start starts a child under a name. first gets the first line of its standard output, unless it is nil.
+func (c *children) start(name string, first chan<- string, args ...string) error {
+	args = append(args, "--"+inputFlag)
+	if c.app.quiet {
+		args = append(args, "--quiet")
+	}
+	if c.app.logFormat != nil {
+		args = append(args, "--log-format", c.app.logFormat.value)
+	}
+	cmd := exec.Command(c.binary, args...)
+	cmd.SysProcAttr = ownGroup()
+	cmd.WaitDelay = time.Second // for what it wrote last, if another process has its output
+	cmd.Env = os.Environ()
+	for _, variable := range []string{masterVariable, tokenVariable} {
+		cmd.Env = append(cmd.Env, variable+"=") // of another cluster
+	}
+	said, logged := &lines{name: name, to: c, first: first}, &lines{name: name, to: c}
+	cmd.Stdout, cmd.Stderr = said, logged
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending {
+		return stdin.Close()
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	c.running[name] = &child{cmd, stdin}
+	c.all.Go(func() {
+		err := cmd.Wait()
+		said.flush()
+		logged.flush()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.running, name)
+		if !c.ending {
+			c.ended <- &childError{name, cmd.Process.Pid, err}
+		}
+	})
+	return nil
+}
+
+// end ends all children: they are asked to, and killed after a time. It returns when all have ended, with what had to be killed.
+func (c *children) end(patience time.Duration) error {
+	c.mu.Lock()
+	c.ending = true
+	for _, p := range c.running {
+		_ = p.stdin.Close() // it is closed already if the child has ended
+	}
+	c.mu.Unlock()
+	var killed []string
+	t := time.AfterFunc(patience, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for name, p := range c.running {
+			killed = append(killed, name)
+			_ = p.Process.Kill() // it may end right now
+		}
+	})
+	c.all.Wait()
+	t.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(killed) > 0 {
+		return fmt.Errorf("%s did not end within %v and had to be killed", strings.Join(killed, ", "), patience)
+	}
+	return nil
+}
+
+// maxLine bounds the line of a child that is written as one.
+const maxLine = 64 << 10
+
+// lines writes what a child says to standard error, each line after the child's name, or in JSON with it.
+type lines struct {
+	name  string
+	to    *children
+	first chan<- string
+	rest  []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, '\n')
+		if i < 0 && len(l.rest) < maxLine {
+			return len(p), nil
+		}
+		if i < 0 || i > maxLine {
+			i = maxLine - 1
+		}
+		l.emit(strings.TrimSuffix(string(l.rest[:i+1]), "\n"))
+		l.rest = l.rest[i+1:]
+	}
+}
+
+// flush writes what is left without an end of line.
+func (l *lines) flush() {
+	if len(l.rest) > 0 {
+		l.emit(string(l.rest))
+		l.rest = nil
+	}
+}
+
+func (l *lines) emit(line string) {
+	if l.first != nil {
+		l.first <- line
+		l.first = nil
+	}
+	l.to.write.Lock()
+	defer l.to.write.Unlock()
+	rest, object := strings.CutPrefix(line, "{")
+	if object && l.to.app.logFormat != nil && l.to.app.logFormat.value == "json" {
+		fmt.Fprintf(l.to.app.err, "{\"process\":%q,%s\n", l.name, rest)
+		return
+	}
+	fmt.Fprintf(l.to.app.err, "%s: %s\n", l.name, line)
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// upCommand is `superstep up`.
+type upCommand struct {
+	app              *app
+	workers, threads int
+	listen, data     string
+
+	children *children
+	said     string // by the master, of where it answers
+	address  string
+	starts   map[string][]time.Time
+}
+
+// Bounds of `superstep up`.
+const (
+	maxUp        = 64               // workers: each is a process
+	startTime    = 30 * time.Second // for the master to listen and the workers to register
+	endingTime   = 8 * time.Second  // for children to end by themselves
+	restartTimes = 5                // a worker is restarted in restartSpan, then all end
+	restartSpan  = time.Minute
+	restartPause = 500 * time.Millisecond
+)
+
+// inputFlag makes masters and workers end with their standard input.
+const inputFlag = "end-with-stdin"
+
+func (a *app) up() *cobra.Command {
+	u := &upCommand{app: a, starts: map[string][]time.Time{}}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a cluster on this machine: a master and workers",
+		Long: `Start a cluster on this machine, a master and workers as processes of their own, and run it until an interrupt: then all of
+it ends, and also when this process is killed. What the processes log goes to standard error, each line after the process's
+name. How a process ended is said: a worker is started anew, ` + strconv.Itoa(restartTimes) + ` times a minute at most; when the master ends, all do, with status 1.
+It answers this machine only: superstep master and superstep worker make a cluster of several.`,
+		Example: `  superstep up
+  superstep up --workers 4 --threads 1 --listen 127.0.0.1:7800 --data results`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("threads") {
+				u.threads = max(runtime.NumCPU()/max(u.workers, 1), 1)
+			}
+			return u.execute(cmd.Context())
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&u.workers, "workers", 2, "start `N` workers")
+	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
+	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
+	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
+	nothing(cmd, "workers", "threads", "listen")
+	return cmd
+}
+
+func (u *upCommand) check() error {
+	if u.workers < 1 || u.workers > maxUp {
+		return usagef("--workers: found %d, expected 1 to %d", u.workers, maxUp)
+	}
+	if u.threads < 1 || u.threads > maxThreads {
+		return usagef("--threads: found %d, expected 1 to %d", u.threads, maxThreads)
+	}
+	if _, _, err := net.SplitHostPort(u.listen); err != nil {
+		return usagef("--listen: found the address %q, expected HOST:PORT, such as %s", u.listen, defaultMaster)
+	}
+	if err := control.CheckListen(u.listen, control.Token{}); err != nil {
+		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
+	}
+	return nil
+}
+
+func (u *upCommand) execute(ctx context.Context) (err error) {
+	if err := u.check(); err != nil {
+		return err
+	}
+	ctx, done := u.app.leaving(ctx)
+	defer done()
+	if u.children, err = newChildren(u.app); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, u.children.end(endingTime)) }()
+	if err := u.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // an interrupt: what was begun is ended
+		}
+		return err
+	}
+	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", u.said,
+		things(u.workers, "worker", "workers"), things(u.threads, "thread", "threads"))
+	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s\n", u.app.name, u.address)
+	return u.keep(ctx)
+}
+
+// start starts the master and, when it listens, the workers, and waits until all are registered.
+func (u *upCommand) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
+	defer cancel()
+	args := []string{"master", "--listen", u.listen}
+	if u.data != "" {
+		args = append(args, "--data", u.data)
+	}
+	first := make(chan string, 1)
+	if err := u.children.start("master", first, args...); err != nil {
+		return err
+	}
+	select {
+	case line := <-first:
+		rest, ok := strings.CutPrefix(line, "master at ")
+		u.said = line
+		if u.address, _, _ = strings.Cut(rest, ";"); !ok {
+			return fmt.Errorf("the master said %q, expected its address", line)
+		}
+	case e := <-u.children.ended:
+		return e
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for i := range u.workers {
+		if err := u.worker(fmt.Sprintf("w%d", i+1)); err != nil {
+			return err
+		}
+	}
+	f := &clientFlags{master: u.address, patience: startTime, workers: u.workers}
+	registered := make(chan error, 1)
+	go func() {
+		c, err := f.connect(ctx, func(line string) { u.app.notices().say(slog.LevelWarn, line) })
+		if err == nil {
+			c.Close()
+		}
+		registered <- err
+	}()
+	select {
+	case err := <-registered:
+		return err
+	case e := <-u.children.ended:
+		cancel()
+		<-registered
+		return e
+	}
+}
+
+func (u *upCommand) worker(name string) error {
+	u.starts[name] = append(u.starts[name], time.Now())
+	return u.children.start(name, nil, "worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads))
+}
+
+// keep keeps the workers running until an interrupt, or until something cannot be helped.
+func (u *upCommand) keep(ctx context.Context) error {
+	again := make(chan string, u.workers)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-u.children.ended:
+			if e.name == "master" {
+				return e
+			}
+			recent := 0
+			for _, t := range u.starts[e.name] {
+				if time.Since(t) < restartSpan {
+					recent++
+				}
+			}
+			if recent > restartTimes {
+				return fmt.Errorf("%w; it was started %d times within %v", e, recent, restartSpan)
+			}
+			u.app.notices().say(slog.LevelWarn, e.Error()+"; starting it again")
+			time.AfterFunc(restartPause, func() { again <- e.name })
+		case name := <-again:
+			if err := u.worker(name); err != nil {
+				return err
+			}
+		}
+	}
+}
