@@ -160,17 +160,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
-	options := control.HandlerOptions(s.options.Token, s.TurnAway)
-	mux.Handle(control.NewWorkersHandler(s, options...))
+	service := func(path string, h http.Handler) { mux.Handle(path, control.Authenticated(h, s.options.Token, s.TurnAway)) }
+	service(control.NewWorkersHandler(s, control.HandlerOptions()...))
+	service(control.NewClusterHandler(s, control.HandlerOptions()...))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
-	mux.Handle(control.NewClusterHandler(s, options...))
 	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)
 	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of clients' faults
 	s.health.Ready()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(control.Limit(l)) }()
 	s.work.Add(1)
 	go s.tick()
 	if s.options.Group != nil {

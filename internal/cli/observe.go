@@ -112,7 +112,7 @@ func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, toke
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(control.Limit(l)); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("no metrics any more", "error", err)
 		}
 	}()

@@ -87,46 +87,52 @@ func (t Token) sign(h http.Header) {
 // errToken is all that someone with a wrong token learns.
 var errToken = errors.New("a token is missing or wrong: give --token-file the file that the master was started with")
 
-// guard checks the token on the master's side and gives it on the other.
-type guard struct {
-	token   Token
-	refused func() // counts, or nil
-}
-
-var _ connect.Interceptor = (*guard)(nil)
-
-func (g *guard) check(h http.Header) error {
-	if g.token.Allows(h) {
-		return nil
-	}
-	if g.refused != nil {
-		g.refused()
-	}
-	return connect.NewError(connect.CodeUnauthenticated, errToken)
-}
-
-func (g *guard) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		if request.Spec().IsClient {
-			if m, ok := request.Any().(proto.Message); ok {
-				if err := checkTexts(m); err != nil {
-					return nil, connect.NewError(connect.CodeInvalidArgument, err)
-				}
-			}
-			g.token.sign(request.Header())
-		} else if err := g.check(request.Header()); err != nil {
-			return nil, err
+// Authenticated lets those through to h, a service, who know the token. Of others nothing but the head is read; refused is
+// called for each, or is nil.
+func Authenticated(h http.Handler, token Token, refused func()) http.Handler {
+	errors := connect.NewErrorWriter()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token.Allows(r.Header) {
+			h.ServeHTTP(w, r)
+			return
 		}
+		if refused != nil {
+			refused()
+		}
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close") // else the server would wait for the body before it answers
+		}
+		_ = errors.Write(w, r, connect.NewError(connect.CodeUnauthenticated, errToken)) // the caller may be gone
+	})
+}
+
+// signer gives the token with calls, and refuses those that are no message.
+type signer struct{ token Token }
+
+var _ connect.Interceptor = (*signer)(nil)
+
+func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if m, ok := request.Any().(proto.Message); ok {
+			if err := checkTexts(m); err != nil {
+				return nil, connect.NewError(connect.CodeInvalidArgument, err)
+			}
+		}
+		s.token.sign(request.Header())
 		return next(ctx, request)
 	}
 }
 
-func (g *guard) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
-		g.token.sign(conn.RequestHeader())
+		s.token.sign(conn.RequestHeader())
 		return &checkedConn{conn}
 	}
+}
+
+func (s *signer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
 }
 
 // checkedConn refuses to send what is no message.
@@ -141,20 +147,9 @@ func (c *checkedConn) Send(message any) error {
 	return c.StreamingClientConn.Send(message)
 }
 
-func (g *guard) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		if err := g.check(conn.RequestHeader()); err != nil {
-			return err
-		}
-		return next(ctx, conn)
-	}
-}
-
-// HandlerOptions are for the handlers of both services: the token, and how large messages may be. refused is called for
-// everyone turned away.
-func HandlerOptions(token Token, refused func()) []connect.HandlerOption {
+// HandlerOptions are for the handlers of both services: how large messages may be.
+func HandlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithInterceptors(&guard{token, refused}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 		connect.WithCompressMinBytes(MaxMessage + 1), // gzip takes a quarter of the time of a short superstep
 	}

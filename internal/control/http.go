@@ -15,28 +15,34 @@ import (
 
 // Deadlines of connections.
 const (
-	headerTimeout = 5 * time.Second
-	idleTimeout   = 60 * time.Second
-	dialTimeout   = 3 * time.Second
-	pingAfter     = 5 * time.Second // without a frame
-	pingTimeout   = 5 * time.Second
+	dialTimeout  = 3 * time.Second
+	pingAfter    = 5 * time.Second // without a frame
+	pingTimeout  = 5 * time.Second
+	writeTimeout = 30 * time.Second // without a byte that could be written
 )
 
-// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2 without TLS, with bounds on what a caller can hold on to. Streams
-// are bounded by leases instead.
+// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2 without TLS, with bounds on what a caller can hold on to; its listener
+// is to be one of [Limit]. Streams are bounded by leases instead.
 func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
+	return newHTTPServer(h, base, usual)
+}
+
+func newHTTPServer(h http.Handler, base context.Context, bounds limits) *http.Server {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		Deny(w, http.StatusForbidden, "the request is another site's")
 	}))
 	s := &http.Server{
-		Handler:           origins.Handler(h),
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
+		Handler:           bounds.handle(origins.Handler(h)),
+		ReadHeaderTimeout: bounds.header,
+		IdleTimeout:       bounds.idle,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       withConn,
 		Protocols:         new(http.Protocols),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 250, PingTimeout: pingTimeout, SendPingTimeout: pingAfter, WriteByteTimeout: writeTimeout,
+		},
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
@@ -80,7 +86,7 @@ func Connect(address string, token Token, dial Dialer) (*Connection, error) {
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	options := []connect.ClientOption{
-		connect.WithInterceptors(&guard{token: token}),
+		connect.WithInterceptors(&signer{token}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
 	client, url := &http.Client{Transport: transport}, "http://"+address

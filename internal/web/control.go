@@ -64,16 +64,12 @@ type Benchmark struct {
 	NoValidate bool   `json:"no_validate"`
 }
 
-// bodyTimeout is how long a request may take to be read.
-const bodyTimeout = 10 * time.Second
-
 // body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites out, as the check of
 // where a request comes from does.
 func body(w http.ResponseWriter, r *http.Request, most int64, to any, like string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &refusal{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	in.DisallowUnknownFields()
 	err := in.Decode(to)

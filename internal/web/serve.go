@@ -13,12 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-const (
-	headerTimeout = 5 * time.Second
-	idleTimeout   = 60 * time.Second
-	// closeTimeout is how long readers have to take what is left when a server closes.
-	closeTimeout = 2 * time.Second
-)
+// closeTimeout is how long readers have to take what is left when a server closes.
+const closeTimeout = 2 * time.Second
 
 // Server serves a Source at an address. Close it when done.
 type Server struct {
@@ -40,14 +36,11 @@ func Start(address string, token control.Token, source Source, metrics http.Hand
 		return nil, err
 	}
 	s := &Server{URL: URL(address, l.Addr()), closing: make(chan struct{}), done: make(chan struct{})}
-	limit := newLimiter(l)
-	s.server = &http.Server{
-		Handler:           limit.handle(New(source, Options{Token: token, Metrics: metrics, Closing: s.closing})),
-		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10, ConnContext: limit.context, ErrorLog: quiet,
-	}
+	s.server = control.NewHTTPServer(New(source, Options{Token: token, Metrics: metrics, Closing: s.closing}), context.Background())
+	s.server.ErrorLog = quiet
 	go func() {
 		defer close(s.done)
-		_ = s.server.Serve(limit)
+		_ = s.server.Serve(control.Limit(l))
 	}()
 	return s, nil
 }

@@ -1,0 +1,171 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// limits bound what callers can hold on to, whoever they are.
+type limits struct {
+	header  time.Duration // for the head of a request, from the connection's or the head's beginning
+	body    time.Duration // for its body
+	idle    time.Duration // between requests
+	perHost int           // connections
+	all     int           // connections
+	size    int64         // of a body, in bytes
+}
+
+var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, size: MaxMessage}
+
+// Limit bounds how many connections of a listener there are, from each host and in all, for a server of [NewHTTPServer].
+// Where there are too many, the oldest goes of those that ask for nothing: a host that opens connections and is silent
+// (slowloris) pushes out itself alone. A connection that asks for nothing for too long is closed.
+func Limit(l net.Listener) net.Listener { return newLimiter(l, usual) }
+
+type limiter struct {
+	net.Listener
+	limits
+	mu    sync.Mutex
+	hosts map[string][]*counted // oldest first
+	count int
+}
+
+// counted is a connection that the limiter counts.
+type counted struct {
+	net.Conn
+	limit *limiter
+	host  string
+	once  sync.Once
+	idle  *time.Timer // closes the connection
+	busy  int         // requests of it that are being answered; under the limiter's lock
+}
+
+func newLimiter(l net.Listener, bounds limits) *limiter {
+	return &limiter{Listener: l, limits: bounds, hosts: map[string][]*counted{}}
+}
+
+// Accept returns the next connection that there is room for.
+func (l *limiter) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+		conn := &counted{Conn: c, limit: l, host: host}
+		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() }) // until a request is there
+		out, ok := l.admit(conn)
+		if out != nil {
+			_ = out.Close()
+		}
+		if ok {
+			return conn, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+// admit counts a connection, and names one to be closed for it.
+func (l *limiter) admit(c *counted) (out *counted, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if full := l.count >= l.all; full || len(l.hosts[c.host]) >= l.perHost {
+		own := l.hosts[c.host]
+		for _, other := range l.hosts {
+			if full && len(other) > len(own) {
+				own = other
+			}
+		}
+		i := slices.IndexFunc(own, func(o *counted) bool { return o.busy == 0 })
+		if i < 0 {
+			return nil, false
+		}
+		out = own[i]
+		l.remove(out)
+	}
+	l.hosts[c.host] = append(l.hosts[c.host], c)
+	l.count++
+	return out, true
+}
+
+// remove stops counting a connection. The lock is held.
+func (l *limiter) remove(c *counted) {
+	own := l.hosts[c.host]
+	i := slices.Index(own, c)
+	if i < 0 {
+		return
+	}
+	l.count--
+	if own = slices.Delete(own, i, i+1); len(own) == 0 {
+		delete(l.hosts, c.host)
+	} else {
+		l.hosts[c.host] = own
+	}
+}
+
+// connKey is where a request's context has its connection.
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// handle bounds the bodies of requests, and marks the connections of those that are being answered. A request's head that
+// comes byte by byte is none yet.
+func (b limits) handle(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connKey{}).(*counted); ok {
+			c.limit.mark(c, 1)
+			defer c.limit.mark(c, -1)
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			control := http.NewResponseController(w)
+			_ = control.SetReadDeadline(time.Now().Add(b.body))
+			r = r.WithContext(r.Context()) // the server's own must keep its body, of which it knows how much is left
+			r.Body = &boundedBody{http.MaxBytesReader(w, r.Body, b.size), control}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// boundedBody has a deadline until it was read whole: what is read of the connection after it is another request.
+type boundedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// mark counts the requests of a connection that are being answered. One with none is closed when it stays so.
+func (l *limiter) mark(c *counted, requests int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.busy += requests; c.busy > 0 {
+		c.idle.Stop()
+	} else {
+		c.idle.Reset(l.idle)
+	}
+}
+
+// Close closes the connection and stops counting it.
+func (c *counted) Close() error {
+	c.once.Do(func() {
+		c.idle.Stop()
+		c.limit.mu.Lock()
+		defer c.limit.mu.Unlock()
+		c.limit.remove(c)
+	})
+	return c.Conn.Close()
+}

@@ -1,0 +1,251 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+func TestLimiterCounts(t *testing.T) {
+	l := newLimiter(nil, usual)
+	conn := func(host string) *counted {
+		a, b := net.Pipe()
+		t.Cleanup(func() { a.Close(); b.Close() })
+		return &counted{Conn: a, limit: l, host: host, idle: time.AfterFunc(time.Hour, func() {})}
+	}
+	var busy []*counted
+	for range usual.perHost {
+		c := conn("a")
+		if out, ok := l.admit(c); out != nil || !ok {
+			t.Fatal("there is room")
+		}
+		l.mark(c, 1)
+		busy = append(busy, c)
+	}
+	if out, ok := l.admit(conn("a")); out != nil || ok {
+		t.Error("all are busy, and one more was let in")
+	}
+	l.mark(busy[7], -1)
+	if out, ok := l.admit(conn("a")); out != busy[7] || !ok {
+		t.Error("the one that is idle was not put out")
+	}
+	for i := range usual.all - usual.perHost {
+		if out, ok := l.admit(conn(fmt.Sprint("b", i))); out != nil || !ok {
+			t.Fatal("there is room for others")
+		}
+	}
+	if out, ok := l.admit(conn("c")); out == nil || out.host != "a" || !ok || l.count != usual.all {
+		t.Errorf("the host with the most did not make room; there are %d", l.count)
+	}
+	_ = busy[0].Close()
+	_ = busy[0].Close()
+	if l.count != usual.all-1 {
+		t.Errorf("%d are counted", l.count)
+	}
+}
+
+// served serves a cluster's handler at a listener with such bounds, and returns its address.
+func served(t *testing.T, token Token, bounds limits) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, h := NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
+	mux := http.NewServeMux()
+	mux.Handle(path, Authenticated(h, token, nil))
+	mux.Handle("GET "+SessionPath, Sessions(token, nil, func(context.Context, *Lane) {}))
+	new(Health).Handle(mux)
+	server := newHTTPServer(mux, t.Context(), bounds)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(newLimiter(l, bounds)) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+func dialled(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", address, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+const submitPath = "/superstep.control.v1.Cluster/SubmitJob"
+
+// head is that of a call with a large body.
+func head(token Token) string { return headOf(token, MaxMessage) }
+
+func headOf(token Token, size int) string {
+	return "POST " + submitPath + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/proto\r\nAuthorization: Bearer " + token.text +
+		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", size)
+}
+
+// answered asks as a client with the token does.
+func answered(t *testing.T, address string, token Token) {
+	t.Helper()
+	c, err := Connect(address, token, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := c.Cluster.Status(ctx, connect.NewRequest(&StatusRequest{})); connect.CodeOf(err) != connect.CodeUnimplemented || !connect.IsWireError(err) {
+		t.Errorf("with the token: %v", err)
+	}
+}
+
+var rightToken = Token{"the-token-of-a-cluster"}
+
+// TestTheHeadIsAnsweredWithoutAToken: who does not know the token is told so before a byte of the body was sent, by HTTP/1.1
+// and HTTP/2.
+func TestTheHeadIsAnsweredWithoutAToken(t *testing.T) {
+	address := served(t, rightToken, usual)
+	for _, size := range []int{100, MaxMessage} {
+		c := dialled(t, address)
+		_ = c.SetDeadline(time.Now().Add(usual.body / 2))
+		_, _ = io.WriteString(c, headOf(Token{"a-wrong-token-of-some"}, size))
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("%d bytes: found %v, %v", size, answer, err)
+		}
+	}
+	body, unsent := io.Pipe()
+	defer unsent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+submitPath, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/proto")
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	answer, err := transport.RoundTrip(r)
+	if err != nil || answer.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("by HTTP/2: found %v, %v", answer, err)
+	}
+	answer.Body.Close()
+}
+
+// TestBodiesOfStrangersTakeNoMemory sends bodies, all but their last byte, from many connections.
+func TestBodiesOfStrangersTakeNoMemory(t *testing.T) {
+	address := served(t, rightToken, usual)
+	before := heap()
+	most := int64(0)
+	body := make([]byte, MaxMessage-1)
+	for range 20 {
+		c := dialled(t, address)
+		_, _ = io.WriteString(c, head(Token{"a-wrong-token-of-some"}))
+		_ = c.SetWriteDeadline(time.Now().Add(30 * time.Millisecond))
+		_, _ = c.Write(body) // the server closes the connection, or does not read
+		most = max(most, heap()-before)
+	}
+	answered(t, address, rightToken)
+	if most > 30<<20 {
+		t.Errorf("they took %d MB", most>>20)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestConnectionsEnd: whatever a caller sends slowly, or not at all, its connection is closed within bounds, and others are
+// answered meanwhile.
+func TestConnectionsEnd(t *testing.T) {
+	bounds := usual
+	bounds.header, bounds.body, bounds.idle = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
+	address := served(t, rightToken, bounds)
+	preface := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" // and empty settings
+	begin := map[string]string{
+		"nothing":                        "",
+		"half a head":                    "GET /healthz HTTP/1.1\r\nHost: ",
+		"half a head of a call":          head(rightToken)[:100],
+		"no body":                        head(rightToken),
+		"half a body":                    head(rightToken) + strings.Repeat("x", 1000),
+		"half a body, no token":          head(Token{"a-wrong-token-of-some"}) + strings.Repeat("x", 1000),
+		"one request":                    "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+		"HTTP/2, half a preface":         preface[:10],
+		"HTTP/2, nothing else":           preface,
+		"HTTP/2, half a frame":           preface + "\x00\x00\x10\x01\x04\x00\x00",
+		"HTTP/2, a head that has no end": preface + "\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82",
+	}
+	type slow struct {
+		what string
+		conn net.Conn
+	}
+	var all []slow
+	for what, text := range begin {
+		for range 5 {
+			c := dialled(t, address)
+			_, _ = io.WriteString(c, text)
+			all = append(all, slow{what, c})
+		}
+	}
+	// One says something again and again: a ping is no request.
+	pings := dialled(t, address)
+	_, _ = io.WriteString(pings, preface)
+	go func() {
+		every := time.NewTicker(50 * time.Millisecond)
+		defer every.Stop()
+		for range every.C {
+			if _, err := io.WriteString(pings, "\x00\x00\x08\x06\x00\x00\x00\x00\x00pingping"); err != nil {
+				return
+			}
+		}
+	}()
+	all = append(all, slow{"HTTP/2, pings", pings})
+	answered(t, address, rightToken)
+	for _, s := range all {
+		if _, err := io.Copy(io.Discard, s.conn); isTimeout(err) {
+			t.Errorf("%s: the connection was not closed", s.what)
+		}
+	}
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// TestManyConnectionsOfAHost: more than a host may have push each other out, and no other call.
+func TestManyConnectionsOfAHost(t *testing.T) {
+	bounds := usual
+	bounds.perHost = 16
+	address := served(t, rightToken, bounds)
+	var all []net.Conn
+	for i := range 80 {
+		c := dialled(t, address)
+		all = append(all, c)
+		if i%20 == 0 {
+			answered(t, address, rightToken)
+		}
+	}
+	for _, c := range all[:64-16] {
+		if _, err := c.Read(make([]byte, 1)); err == nil || isTimeout(err) {
+			t.Fatalf("an early connection was not closed: %v", err)
+		}
+	}
+}
