@@ -24,20 +24,33 @@ func (s *Server) session(p *control.Placement) *session {
 	return nil
 }
 
-// all sends a command to every worker of the run and returns their answers, in the team's order.
-func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
-	return r.each(ctx, what, func(int) *control.Command { return &control.Command{Body: c.Body} }, // what it says is only read
-		func(int, *control.Report) error { return errors.New("more than one answer") }, fits)
+// order is a command to every worker of a team, and what becomes of the answers.
+type order struct {
+	what    string
+	command func() *control.Command // the same for all, of which only the number differs
+	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an answer that is delivered; nil
+	// allows none. fits says whether the last report is an answer; nil allows any.
+	more func(i int, report *control.Report) error
+	take func(i int, chunk *control.ValuesChunk) error
+	fits func(i int, report *control.Report) bool
 }
 
-func (r *run) each(ctx context.Context, what string, c func(i int) *control.Command, more func(i int, report *control.Report) error,
-	fits func(*control.Report) bool,
-) ([]*control.Report, error) {
-	reports, err := r.server.gather(ctx, r.team, what, func(i int) *control.Command {
-		c := c(i)
+// all sends a command to every worker of the run and returns their answers, in the team's order.
+func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
+	return r.each(ctx, order{
+		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} }, // what it says is only read
+		fits: func(_ int, report *control.Report) bool { return fits(report) },
+	})
+}
+
+func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
+	command := o.command
+	o.command = func() *control.Command {
+		c := command()
 		c.Job, c.Epoch = r.id, r.epoch
 		return c
-	}, more, fits)
+	}
+	reports, err := r.server.gather(ctx, r.team, o)
 	for i, report := range reports {
 		r.saw(i, report)
 	}
@@ -46,9 +59,7 @@ func (r *run) each(ctx context.Context, what string, c func(i int) *control.Comm
 
 // gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
 // returned: the cause, not what it led to.
-func (s *Server) gather(ctx context.Context, team []*control.Placement, what string, c func(i int) *control.Command,
-	more func(i int, report *control.Report) error, fits func(*control.Report) bool,
-) ([]*control.Report, error) {
+func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
@@ -61,8 +72,7 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 	var done sync.WaitGroup
 	for i, p := range team {
 		done.Go(func() {
-			w := sessions[i]
-			report, err := w.do(ctx, c(i), func(r *control.Report) error { return more(i, r) })
+			report, err := sessions[i].do(ctx, o.command(), o.reporter(i), o.taker(i))
 			switch {
 			case err != nil:
 				fail(err)
@@ -72,9 +82,9 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 						fail(cause)
 					}
 				}
-				fail(&workerError{what, p.Worker, report.Failure})
-			case !fits(report):
-				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", what, p.Worker))
+				fail(&workerError{o.what, p.Worker, report.Failure})
+			case o.fits != nil && !o.fits(i, report):
+				fail(fmt.Errorf("%s: worker %s gave another answer than was asked for", o.what, p.Worker))
 			default:
 				reports[i] = report
 			}
@@ -85,6 +95,20 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, what str
 		return nil, err
 	}
 	return reports, nil
+}
+
+func (o *order) reporter(i int) func(*control.Report) error {
+	if o.more == nil {
+		return func(*control.Report) error { return errors.New("more than one answer") }
+	}
+	return func(r *control.Report) error { return o.more(i, r) }
+}
+
+func (o *order) taker(i int) func(*control.ValuesChunk) error {
+	if o.take == nil {
+		return nil
+	}
+	return func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
 }
 
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two
@@ -156,9 +180,9 @@ func (s *Server) stopLoading(name string, team []*control.Placement, err error) 
 // meet readies a team to do something together.
 func (s *Server) meet(ctx context.Context, job string, epoch uint32, team []*control.Placement, what string, m *control.Meet) error {
 	m.Attempt = s.meetings.Add(1)
-	_, err := s.gather(ctx, team, what, func(int) *control.Command {
+	_, err := s.gather(ctx, team, order{what: what, command: func() *control.Command {
 		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Meet{Meet: m}}
-	}, func(int, *control.Report) error { return errors.New("more than one answer") }, func(*control.Report) bool { return true })
+	}})
 	return err
 }
 
@@ -169,10 +193,9 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 	if err := s.meet(ctx, job, epoch, team, "load "+l.Source.Input, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
 		return nil, err
 	}
-	answers, err := s.gather(ctx, team, "load "+l.Source.Input, func(int) *control.Command {
+	answers, err := s.gather(ctx, team, order{what: "load " + l.Source.Input, command: func() *control.Command {
 		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
-	}, func(int, *control.Report) error { return errors.New("more than one answer") },
-		func(r *control.Report) bool { return r.GetLoad() != nil })
+	}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
 	if err != nil {
 		return nil, err
 	}

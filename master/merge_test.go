@@ -51,20 +51,17 @@ func TestMergeRefuses(t *testing.T) {
 
 // TestResultOffset reads a result from every byte on.
 func TestResultOffset(t *testing.T) {
-	r, err := newResults(t.TempDir())
+	r, err := newResults(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.close()
+	parts := r.create("j", 2)
 	for i, text := range []string{"1 a\n4 d\n", "2 b\n3 c\n"} {
-		p, err := r.create("j", i)
-		if err != nil {
+		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.close(); err != nil {
+		if err := parts[i].finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

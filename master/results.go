@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -17,17 +19,23 @@ import (
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers.
+// so that it is there when the client asks, whatever has become of the workers. What writes and removes them are goroutines
+// of their own: nothing that goes on in the master waits for the disk.
 type results struct {
 	root      *os.Root
 	dir       string
 	temporary bool
 	lock      *os.File // says that the process lives to which a temporary directory belongs; or nil
+	wrap      func(io.WriteCloser) io.WriteCloser
+	atDisk    sync.WaitGroup
 }
 
+// diskPatience is how long the end of the master waits for the disk.
+const diskPatience = 2 * time.Second
+
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
-func newResults(data string) (*results, error) {
-	r := &results{dir: filepath.Join(data, "results")}
+func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
+	r := &results{dir: filepath.Join(data, "results"), wrap: wrap}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)
@@ -46,47 +54,72 @@ func newResults(data string) (*results, error) {
 	return r, nil
 }
 
+// close lets go of everything. A disk that hangs is waited for a moment only: what is left in a temporary directory the next
+// master removes.
 func (r *results) close() {
-	_ = r.root.Close()
-	if r.temporary {
-		_ = os.RemoveAll(r.dir)
-	}
-	if r.lock != nil {
-		_ = r.lock.Close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		r.atDisk.Wait()
+		_ = r.root.Close()
+		if r.temporary {
+			_ = os.RemoveAll(r.dir)
+		}
+		if r.lock != nil {
+			_ = r.lock.Close()
+		}
+	}()
+	t := time.NewTimer(diskPatience)
+	defer t.Stop()
+	select {
+	case <-closed:
+	case <-t.C:
 	}
 }
 
-// remove forgets a job's result.
-func (r *results) remove(job string) { _ = r.root.RemoveAll(job) }
-
-// part is a file that a worker's share of a result goes into.
-type part struct {
-	file   *os.File
-	buffer *bufio.Writer
-	bytes  uint64
+// remove forgets a job's result, soon.
+func (r *results) remove(job string) {
+	r.atDisk.Go(func() { _ = r.root.RemoveAll(job) })
 }
 
-func (r *results) create(job string, i int) (*part, error) {
-	if err := r.root.MkdirAll(job, 0o700); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
+// discard forgets parts that nobody wants any more, when what is being written is.
+func (r *results) discard(job string, parts []*part) {
+	for _, p := range parts {
+		close(p.unwanted)
 	}
-	f, err := r.root.Create(filepath.Join(job, fmt.Sprintf("part-%05d", i)))
-	if err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	return &part{file: f, buffer: bufio.NewWriterSize(f, 256<<10)}, nil
+	r.atDisk.Go(func() {
+		for _, p := range parts {
+			<-p.done
+		}
+		_ = r.root.RemoveAll(job)
+	})
 }
 
-func (p *part) write(data []byte) error {
-	n, err := p.buffer.Write(data)
-	p.bytes += uint64(n)
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
+// create begins the parts of a job's result.
+func (r *results) create(job string, n int) []*part {
+	ready, outcome := make(chan struct{}), error(nil)
+	r.atDisk.Go(func() {
+		defer close(ready)
+		outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700))
+	})
+	parts := make([]*part, n)
+	for i := range parts {
+		p := &part{
+			name:   filepath.Join(job, fmt.Sprintf("part-%05d", i)),
+			chunks: make(chan []byte, partChunks), ended: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{}),
+		}
+		parts[i] = p
+		r.atDisk.Go(func() {
+			defer close(p.done)
+			if <-ready; outcome != nil {
+				p.err = fmt.Errorf("result: %w", outcome)
+			} else if err := p.run(r); err != nil {
+				p.err = fmt.Errorf("result: %w", err)
+			}
+		})
 	}
-	return nil
+	return parts
 }
-
-func (p *part) close() error { return errors.Join(p.buffer.Flush(), p.file.Close()) }
 
 // read passes a job's result on, but for the first bytes: part after part, or, where each part is sorted by the ids that its
 // lines begin with, merged by them.

@@ -231,18 +231,20 @@ func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*con
 	}
 	began := time.Now()
 	first := make([][]*control.Report, len(r.team)) // of workers whose partitions do not fit into one report
-	fits := func(report *control.Report) bool {
+	fits := func(_ int, report *control.Report) bool {
 		return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
 	}
-	answers, err := r.each(ctx, fmt.Sprintf("superstep %d", step.Superstep),
-		func(int) *control.Command { return &control.Command{Body: &control.Command_Superstep{Superstep: step}} },
-		func(i int, report *control.Report) error {
-			if !fits(report) || len(first[i]) == len(r.job.placements) {
+	answers, err := r.each(ctx, order{
+		what:    fmt.Sprintf("superstep %d", step.Superstep),
+		command: func() *control.Command { return &control.Command{Body: &control.Command_Superstep{Superstep: step}} },
+		more: func(i int, report *control.Report) error {
+			if !fits(i, report) || len(first[i]) == len(r.job.placements) {
 				return errors.New("it reports another superstep, or too often")
 			}
 			first[i] = append(first[i], report)
 			return nil
-		}, fits)
+		}, fits: fits,
+	})
 	seconds := time.Since(began).Seconds()
 	if err != nil {
 		return nil, 0, err
@@ -271,36 +273,23 @@ func (r *run) write(ctx context.Context) error {
 }
 
 // keep sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its
-// own, all at once.
+// own, all at once. It does not wait for the disk when ctx has ended.
 func (r *run) keep(ctx context.Context, what string, c *control.Command) error {
-	results := r.server.results
-	results.remove(r.id)
-	parts := make([]*part, len(r.team))
-	var errs []error
-	for i := range parts {
-		p, err := results.create(r.id, i)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		parts[i] = p
-	}
-	if len(errs) == 0 {
-		_, err := r.each(ctx, what, func(int) *control.Command { return &control.Command{Body: c.Body} },
-			func(i int, report *control.Report) error { return parts[i].write(report.GetValues().GetData()) },
-			func(*control.Report) bool { return true })
-		errs = append(errs, err)
-	}
+	parts := r.server.results.create(r.id, len(r.team))
+	_, err := r.each(ctx, order{
+		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
+		take: func(i int, chunk *control.ValuesChunk) error { return parts[i].write(chunk.Data, chunk.Last) },
+		fits: func(i int, _ *control.Report) bool { return parts[i].whole.Load() },
+	})
 	total := uint64(0)
 	for _, p := range parts {
-		if p != nil {
-			errs = append(errs, p.close())
-			total += p.bytes
+		if err == nil {
+			err = p.finish(ctx)
 		}
+		total += p.bytes.Load()
 	}
-	err := errors.Join(errs...)
 	if err != nil {
-		results.remove(r.id)
+		r.server.results.discard(r.id, parts)
 	}
 	r.set(func(a *control.Job) { a.ResultBytes = total })
 	return err
@@ -328,7 +317,7 @@ func (r *run) cleanUp(err error) {
 			}
 			for _, c := range commands {
 				c.Job, c.Epoch = r.id, r.epoch
-				k := w.begin(ctx, c)
+				k := w.begin(ctx, c, nil)
 				defer w.forget(c)
 				if err := w.lane.Send(toWorker(c)); err != nil { // the worker frees it when it attaches anew
 					r.server.log.Warn("clean-up failed", "worker", p.Worker, "job", r.id, "error", err)

@@ -26,6 +26,8 @@ type Options struct {
 	Token control.Token
 	// Data is the directory where results are kept; by default one that is removed at the end.
 	Data string
+	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
+	WrapPart func(io.WriteCloser) io.WriteCloser
 	// Version is told to workers and clients.
 	Version string
 	// Programs are those of this binary: a worker must have the same.
@@ -139,7 +141,7 @@ func New(o Options) (*Server, error) {
 	// A later run of the master gives larger incarnations, so that names change hands in order.
 	s.cluster.last = uint64(max(s.start.Unix(), 0)) << 16
 	var err error
-	if s.results, err = newResults(o.Data); err != nil {
+	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
@@ -211,9 +213,25 @@ func (s *Server) tick() {
 	for {
 		select {
 		case <-t.C:
-			_ = s.event(func() error { s.cluster.tick(s.now()); return nil })
+			_ = s.event(func() error { s.tickSessions(); s.cluster.tick(s.now()); return nil })
 		case <-s.ctx.Done():
 			return
+		}
+	}
+}
+
+// tickSessions takes what has come of a message that is still under way for a sign of life, and gives workers one. The lock is
+// held.
+func (s *Server) tickSessions() {
+	now := s.now()
+	for _, w := range s.sessions {
+		if n := w.lane.Received(); n != w.received {
+			w.received = n
+			s.cluster.heard(now, w.name, w.incarnation)
+		}
+		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
+			w.told = now
+			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}}) // else much is on the way to it
 		}
 	}
 }
@@ -295,7 +313,7 @@ func (s *Server) effect(e effect) {
 // tell sends a command, before any that comes later, whose answer only matters to the log.
 func (s *Server) tell(w *session, c *control.Command) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
-	k := w.begin(ctx, c)
+	k := w.begin(ctx, c, nil)
 	sent := w.lane.Offer(toWorker(c))
 	s.spawn(func() {
 		defer cancel()

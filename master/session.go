@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -20,27 +21,40 @@ type session struct {
 	mu    sync.Mutex
 	last  uint64 // command
 	calls map[uint64]*call
+
+	received uint64        // bytes, as tick last saw them; under the server's lock, and so is
+	told     time.Duration // when tick last sent something
 }
 
 // call is a command that was not answered yet.
 type call struct {
 	job     string
 	epoch   uint32
-	reports chan *control.Report
-	done    <-chan struct{} // nobody waits any more
+	reports []*control.Report // that were not taken yet, under the session's lock
+	wake    chan struct{}     // there are some
+	ctx     context.Context   // ended: nobody waits any more
+
+	take      func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
+	delivered bool                             // under the session's lock: a connection for it has begun
+	failed    chan error                       // why the delivery ended
 }
+
+// maxReports bounds the reports that wait to be taken: there is one for each partition at most.
+const maxReports = maxPartitions + 1
 
 func newSession(ctx context.Context, lane *control.Lane, name string, incarnation uint64) *session {
 	ctx, end := context.WithCancelCause(ctx)
-	return &session{name: name, incarnation: incarnation, lane: lane, ctx: ctx, end: end, calls: map[uint64]*call{}}
+	return &session{
+		name: name, incarnation: incarnation, lane: lane, ctx: ctx, end: end, calls: map[uint64]*call{}, received: lane.Received(),
+	}
 }
 
-// do sends a command and waits for the last of its reports; those before it go to each. The error is of the session or of
-// ctx; what went wrong with the command is in the report.
-func (s *session) do(ctx context.Context, c *control.Command, each func(*control.Report) error) (*control.Report, error) {
+// do sends a command and waits for the last of its reports; those before it go to each, and what is delivered to take, if it
+// is not nil. The error is of the session or of ctx; what went wrong with the command is in the report.
+func (s *session) do(ctx context.Context, c *control.Command, each func(*control.Report) error, take func(*control.ValuesChunk) error) (*control.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	k := s.begin(ctx, c)
+	k := s.begin(ctx, c, take)
 	defer s.forget(c)
 	if err := s.lane.Send(toWorker(c)); err != nil {
 		var codec *control.CodecError
@@ -53,12 +67,14 @@ func (s *session) do(ctx context.Context, c *control.Command, each func(*control
 }
 
 // begin numbers a command and makes ready for its reports, which are not waited for once ctx has ended.
-func (s *session) begin(ctx context.Context, c *control.Command) *call {
+func (s *session) begin(ctx context.Context, c *control.Command, take func(*control.ValuesChunk) error) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
 	c.Id = s.last
-	k := &call{job: c.Job, epoch: c.Epoch, reports: make(chan *control.Report, 4), done: ctx.Done()}
+	k := &call{
+		job: c.Job, epoch: c.Epoch, wake: make(chan struct{}, 1), ctx: ctx, take: take, failed: make(chan error, 1),
+	}
 	s.calls[c.Id] = k
 	return k
 }
@@ -76,19 +92,32 @@ func (s *session) forget(c *control.Command) {
 func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) error) (*control.Report, error) {
 	for {
 		select {
-		case r := <-k.reports:
-			if !r.More {
-				return r, nil
+		case <-k.wake:
+			for _, r := range s.taken(k) {
+				if !r.More {
+					return r, nil
+				}
+				if err := each(r); err != nil {
+					return nil, err
+				}
 			}
-			if err := each(r); err != nil {
-				return nil, err
-			}
+		case err := <-k.failed:
+			return nil, err
 		case <-s.ctx.Done():
 			return nil, s.broken()
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// taken takes the reports that have come.
+func (s *session) taken(k *call) []*control.Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := k.reports
+	k.reports = nil
+	return all
 }
 
 func (s *session) broken() error {
@@ -102,22 +131,25 @@ func (s *session) broken() error {
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
-// answered hands a report to who waits for it, and reports whether someone does: else it is stale.
+// answered leaves a report to who waits for it, and reports whether someone does: else it is stale. It does not wait: who
+// calls reads heartbeats.
 func (s *session) answered(r *control.Report) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	k := s.calls[r.Id]
-	s.mu.Unlock()
 	if k == nil || k.job != r.Job || k.epoch != r.Epoch {
 		return false
 	}
-	select {
-	case k.reports <- r:
-		return true
-	case <-k.done:
-		return false
-	case <-s.ctx.Done():
+	if len(k.reports) == maxReports {
+		s.end(fmt.Errorf("it sent more than %d reports for one command", maxReports))
 		return false
 	}
+	k.reports = append(k.reports, r)
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+	return true
 }
 
 // errSessionBroke is why commands under way fail when a worker's connection does.
@@ -132,7 +164,8 @@ func (s *Server) serveSession(ctx context.Context, lane *control.Lane) {
 	lane.End(s.keepSession(ctx, lane))
 }
 
-// keepSession hears what a worker says until the session ends, and returns why.
+// keepSession hears what a worker says until the session ends, and returns why. While it does not read, no heartbeat is heard:
+// it waits for no disk, no client and no other worker.
 func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	first := &control.FromWorker{}
 	soon, cancel := context.WithTimeout(ctx, s.options.Lease)
@@ -142,6 +175,9 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	cancel()
 	if err != nil {
 		return errSessionBroke
+	}
+	if d := first.GetDeliver(); d != nil {
+		return s.receive(lane, first.Incarnation, d)
 	}
 	a := first.GetAttach()
 	if a == nil {
@@ -210,6 +246,7 @@ func (s *Server) detach(w *session) {
 func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	known := false
 	_ = s.event(func() error {
+		w.received = w.lane.Received()
 		if m.Incarnation != w.incarnation {
 			s.stale++
 			return nil
@@ -229,8 +266,6 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 		return false
 	}
 	switch body := m.Body.(type) {
-	case *control.FromWorker_Heartbeat:
-		_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}}) // others that wait tell the worker as much
 	case *control.FromWorker_Report:
 		if !w.answered(body.Report) {
 			_ = s.event(func() error { s.stale++; return nil })

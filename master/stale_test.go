@@ -9,7 +9,7 @@ import (
 // TestClearStale removes what a master that was killed left, and nothing of one that lives, nor what is no master's.
 func TestClearStale(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	living, err := newResults("")
+	living, err := newResults("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,15 +17,11 @@ func TestClearStale(t *testing.T) {
 	if living.lock == nil {
 		t.Skip("there are no locks here")
 	}
-	killed, err := newResults("")
+	killed, err := newResults("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := killed.create("j-1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.close(); err != nil {
+	if err := killed.create("j-1", 1)[0].finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = killed.root.Close(), killed.lock.Close() // as the end of a process does
@@ -33,7 +29,7 @@ func TestClearStale(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	next, err := newResults("")
+	next, err := newResults("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

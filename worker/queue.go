@@ -193,31 +193,15 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
 		r.Body = &control.Report_Superstep{Superstep: s}
 	case *control.Command_Measure:
-		err = q.Executor.Measure(ctx, t, body.Measure, q.pieces(ctx, c))
+		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return q.Executor.Measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:
-		err = q.Executor.Values(ctx, t, body.Values, q.pieces(ctx, c))
+		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return q.Executor.Values(ctx, t, body.Values, emit) })
 	case *control.Command_Drop:
 		err = q.Executor.Drop(ctx, t, body.Drop.Graph)
 	default:
 		err = errors.New("the master wants something that this version does not know")
 	}
 	return r, err
-}
-
-// pieces returns what sends a part of a job's result, in pieces that fit into messages.
-func (q *queue) pieces(ctx context.Context, c *control.Command) func(data []byte) error {
-	return func(data []byte) error {
-		for len(data) > 0 {
-			n := min(len(data), control.ChunkSize)
-			piece := &control.ValuesChunk{Data: append([]byte(nil), data[:n]...)}
-			r := &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, More: true, Body: &control.Report_Values{Values: piece}}
-			if err := q.report(ctx, r); err != nil {
-				return err
-			}
-			data = data[n:]
-		}
-		return nil
-	}
 }
 
 // answer sends the last report of a command.

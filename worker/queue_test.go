@@ -42,7 +42,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	w.defaults()
 	near, far := net.Pipe()
 	lane := control.NewLane(far)
-	s := newSession(w, control.NewLane(near))
+	s := newSession(w, control.NewLane(near), nil)
 	out := make(chan *control.FromWorker, 16)
 	go func() {
 		defer close(out)

@@ -21,10 +21,12 @@ type session struct {
 	heard atomic.Int64 // when the master was, in nanoseconds since began
 	began time.Time
 	queue *queue
+	// connect makes another connection to the master, for long answers.
+	connect func(context.Context) (*control.Lane, error)
 }
 
-func newSession(w *worker, lane *control.Lane) *session {
-	s := &session{worker: w, lane: lane, began: w.Now()}
+func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
+	s := &session{worker: w, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	return s
 }

@@ -218,7 +218,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, newSession(w, lane).keep(ctx)
+	return true, newSession(w, lane, c.Session).keep(ctx)
 }
 
 // nobody executes nothing.

@@ -598,6 +598,8 @@ type FromWorker struct {
 	//	*FromWorker_Leave
 	//	*FromWorker_Log
 	//	*FromWorker_Progress
+	//	*FromWorker_Deliver
+	//	*FromWorker_Values
 	Body          isFromWorker_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -701,6 +703,24 @@ func (x *FromWorker) GetProgress() *Progress {
 	return nil
 }
 
+func (x *FromWorker) GetDeliver() *Deliver {
+	if x != nil {
+		if x, ok := x.Body.(*FromWorker_Deliver); ok {
+			return x.Deliver
+		}
+	}
+	return nil
+}
+
+func (x *FromWorker) GetValues() *ValuesChunk {
+	if x != nil {
+		if x, ok := x.Body.(*FromWorker_Values); ok {
+			return x.Values
+		}
+	}
+	return nil
+}
+
 type isFromWorker_Body interface {
 	isFromWorker_Body()
 }
@@ -729,6 +749,14 @@ type FromWorker_Progress struct {
 	Progress *Progress `protobuf:"bytes,7,opt,name=progress,proto3,oneof"`
 }
 
+type FromWorker_Deliver struct {
+	Deliver *Deliver `protobuf:"bytes,8,opt,name=deliver,proto3,oneof"`
+}
+
+type FromWorker_Values struct {
+	Values *ValuesChunk `protobuf:"bytes,9,opt,name=values,proto3,oneof"`
+}
+
 func (*FromWorker_Attach) isFromWorker_Body() {}
 
 func (*FromWorker_Heartbeat) isFromWorker_Body() {}
@@ -740,6 +768,88 @@ func (*FromWorker_Leave) isFromWorker_Body() {}
 func (*FromWorker_Log) isFromWorker_Body() {}
 
 func (*FromWorker_Progress) isFromWorker_Body() {}
+
+func (*FromWorker_Deliver) isFromWorker_Body() {}
+
+func (*FromWorker_Values) isFromWorker_Body() {}
+
+// Deliver begins a connection on which the answer to a command is sent in chunks, the last with `last`. The master answers that
+// one with Delivered when it has taken them all; then comes the report, on the session.
+type Deliver struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Master        string                 `protobuf:"bytes,2,opt,name=master,proto3" json:"master,omitempty"`
+	Command       uint64                 `protobuf:"varint,3,opt,name=command,proto3" json:"command,omitempty"`
+	Job           string                 `protobuf:"bytes,4,opt,name=job,proto3" json:"job,omitempty"`
+	Epoch         uint32                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Deliver) Reset() {
+	*x = Deliver{}
+	mi := &file_control_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Deliver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Deliver) ProtoMessage() {}
+
+func (x *Deliver) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Deliver.ProtoReflect.Descriptor instead.
+func (*Deliver) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Deliver) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Deliver) GetMaster() string {
+	if x != nil {
+		return x.Master
+	}
+	return ""
+}
+
+func (x *Deliver) GetCommand() uint64 {
+	if x != nil {
+		return x.Command
+	}
+	return 0
+}
+
+func (x *Deliver) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *Deliver) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
 
 // Progress is how far a worker is with something long: a load, or a result, of which it counts vertices. It is not kept.
 type Progress struct {
@@ -755,7 +865,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +877,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +890,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{5}
+	return file_control_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Progress) GetJob() string {
@@ -828,7 +938,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +950,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +963,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{6}
+	return file_control_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Attach) GetName() string {
@@ -879,7 +989,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1001,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1014,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{7}
+	return file_control_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -924,7 +1034,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1046,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1059,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{8}
+	return file_control_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Leave) GetReason() string {
@@ -967,6 +1077,7 @@ type ToWorker struct {
 	//	*ToWorker_Beat
 	//	*ToWorker_Command
 	//	*ToWorker_Goodbye
+	//	*ToWorker_Delivered
 	Body          isToWorker_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -974,7 +1085,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -986,7 +1097,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -999,7 +1110,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{9}
+	return file_control_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -1045,6 +1156,15 @@ func (x *ToWorker) GetGoodbye() *Goodbye {
 	return nil
 }
 
+func (x *ToWorker) GetDelivered() *Delivered {
+	if x != nil {
+		if x, ok := x.Body.(*ToWorker_Delivered); ok {
+			return x.Delivered
+		}
+	}
+	return nil
+}
+
 type isToWorker_Body interface {
 	isToWorker_Body()
 }
@@ -1065,6 +1185,10 @@ type ToWorker_Goodbye struct {
 	Goodbye *Goodbye `protobuf:"bytes,4,opt,name=goodbye,proto3,oneof"`
 }
 
+type ToWorker_Delivered struct {
+	Delivered *Delivered `protobuf:"bytes,5,opt,name=delivered,proto3,oneof"`
+}
+
 func (*ToWorker_Attached) isToWorker_Body() {}
 
 func (*ToWorker_Beat) isToWorker_Body() {}
@@ -1072,6 +1196,45 @@ func (*ToWorker_Beat) isToWorker_Body() {}
 func (*ToWorker_Command) isToWorker_Body() {}
 
 func (*ToWorker_Goodbye) isToWorker_Body() {}
+
+func (*ToWorker_Delivered) isToWorker_Body() {}
+
+// Delivered says that all chunks of an answer were taken.
+type Delivered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Delivered) Reset() {
+	*x = Delivered{}
+	mi := &file_control_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Delivered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Delivered) ProtoMessage() {}
+
+func (x *Delivered) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
+func (*Delivered) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{11}
+}
 
 // Attached begins a session. The worker forgets what it holds of other jobs and graphs: they ended while it was not there.
 type Attached struct {
@@ -1084,7 +1247,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1259,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1272,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -1126,7 +1289,7 @@ func (x *Attached) GetGraphs() []string {
 	return nil
 }
 
-// Beat answers a heartbeat.
+// Beat says that the master lives. It comes as often as a heartbeat, whatever the worker says.
 type Beat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1135,7 +1298,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1310,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1323,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 // Goodbye lets a worker go.
@@ -1172,7 +1335,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1347,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1360,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -1225,7 +1388,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1400,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1413,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Command) GetId() uint64 {
@@ -1435,8 +1598,7 @@ func (*Command_Meet) isCommand_Body() {}
 
 func (*Command_Measure) isCommand_Body() {}
 
-// Report answers a command; those to values and to measure come in several, all but the last with `more`, and so do those to
-// supersteps that do not fit into a message.
+// Report answers a command; those to supersteps that do not fit into a message come in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1449,7 +1611,6 @@ type Report struct {
 	//	*Report_Load
 	//	*Report_Prepare
 	//	*Report_Superstep
-	//	*Report_Values
 	//	*Report_Located
 	//	*Report_Benchmark
 	Body          isReport_Body `protobuf_oneof:"body"`
@@ -1460,7 +1621,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1633,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1646,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Report) GetId() uint64 {
@@ -1557,15 +1718,6 @@ func (x *Report) GetSuperstep() *SuperstepReport {
 	return nil
 }
 
-func (x *Report) GetValues() *ValuesChunk {
-	if x != nil {
-		if x, ok := x.Body.(*Report_Values); ok {
-			return x.Values
-		}
-	}
-	return nil
-}
-
 func (x *Report) GetLocated() *Located {
 	if x != nil {
 		if x, ok := x.Body.(*Report_Located); ok {
@@ -1607,10 +1759,6 @@ type Report_Superstep struct {
 	Superstep *SuperstepReport `protobuf:"bytes,8,opt,name=superstep,proto3,oneof"`
 }
 
-type Report_Values struct {
-	Values *ValuesChunk `protobuf:"bytes,9,opt,name=values,proto3,oneof"`
-}
-
 type Report_Located struct {
 	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
 }
@@ -1624,8 +1772,6 @@ func (*Report_Load) isReport_Body() {}
 func (*Report_Prepare) isReport_Body() {}
 
 func (*Report_Superstep) isReport_Body() {}
-
-func (*Report_Values) isReport_Body() {}
 
 func (*Report_Located) isReport_Body() {}
 
@@ -1644,7 +1790,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1802,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1815,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Failure) GetMessage() string {
@@ -1714,7 +1860,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1872,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1885,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -1794,7 +1940,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +1952,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +1965,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -1890,7 +2036,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2048,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2061,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Meet) GetGraph() string {
@@ -1952,7 +2098,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +2110,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +2123,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Load) GetGraph() string {
@@ -2030,7 +2176,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2188,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2201,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2123,7 +2269,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2281,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2294,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2211,7 +2357,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2223,7 +2369,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2236,7 +2382,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2263,7 +2409,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2421,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2434,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2309,7 +2455,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2321,7 +2467,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2334,7 +2480,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2365,7 +2511,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2377,7 +2523,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2536,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2446,7 +2592,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2604,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2617,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2503,7 +2649,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +2661,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +2674,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2591,7 +2737,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2749,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2762,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2665,7 +2811,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2677,7 +2823,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2690,7 +2836,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -2855,7 +3001,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2867,7 +3013,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2880,7 +3026,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -2933,7 +3079,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3091,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3104,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3017,7 +3163,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3175,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3188,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3094,7 +3240,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3106,7 +3252,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3119,7 +3265,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3175,7 +3321,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +3333,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +3346,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3302,7 +3448,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3314,7 +3460,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3327,7 +3473,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3367,7 +3513,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3379,7 +3525,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3392,7 +3538,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 type FindRoots struct {
@@ -3403,7 +3549,7 @@ type FindRoots struct {
 
 func (x *FindRoots) Reset() {
 	*x = FindRoots{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3415,7 +3561,7 @@ func (x *FindRoots) String() string {
 func (*FindRoots) ProtoMessage() {}
 
 func (x *FindRoots) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3428,7 +3574,7 @@ func (x *FindRoots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
 func (*FindRoots) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 // Search makes ready to search from a root.
@@ -3443,7 +3589,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3455,7 +3601,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3468,7 +3614,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Search) GetKernel() string {
@@ -3502,7 +3648,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3514,7 +3660,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3527,7 +3673,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3556,7 +3702,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3714,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3727,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -3666,7 +3812,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3678,7 +3824,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3691,7 +3837,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -3728,7 +3874,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3740,7 +3886,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3753,7 +3899,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -3787,7 +3933,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3799,7 +3945,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3812,7 +3958,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Values) GetSorted() bool {
@@ -3825,13 +3971,14 @@ func (x *Values) GetSorted() bool {
 type ValuesChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Last          bool                   `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3843,7 +3990,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3856,7 +4003,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -3864,6 +4011,13 @@ func (x *ValuesChunk) GetData() []byte {
 		return x.Data
 	}
 	return nil
+}
+
+func (x *ValuesChunk) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
 }
 
 // Cancel stops what a job does on the worker.
@@ -3877,7 +4031,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3889,7 +4043,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3902,7 +4056,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Cancel) GetReason() string {
@@ -3929,7 +4083,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3941,7 +4095,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3954,7 +4108,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Drop) GetGraph() string {
@@ -3976,7 +4130,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3988,7 +4142,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4001,7 +4155,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4051,7 +4205,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4063,7 +4217,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4076,7 +4230,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4169,7 +4323,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4181,7 +4335,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4194,7 +4348,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4241,7 +4395,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4253,7 +4407,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4266,7 +4420,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4333,7 +4487,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4345,7 +4499,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4358,7 +4512,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4415,7 +4569,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4427,7 +4581,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4440,7 +4594,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4507,7 +4661,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4519,7 +4673,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4532,7 +4686,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Job) GetId() string {
@@ -4741,7 +4895,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4753,7 +4907,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4766,7 +4920,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -4792,7 +4946,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4804,7 +4958,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4817,7 +4971,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -4837,7 +4991,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4849,7 +5003,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4862,7 +5016,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -4888,7 +5042,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4900,7 +5054,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4913,7 +5067,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -4934,7 +5088,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4946,7 +5100,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4959,7 +5113,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5001,7 +5155,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5013,7 +5167,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5026,7 +5180,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5142,7 +5296,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5154,7 +5308,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5167,7 +5321,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5213,7 +5367,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5225,7 +5379,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5238,7 +5392,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5300,7 +5454,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5312,7 +5466,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5325,7 +5479,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5352,7 +5506,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5364,7 +5518,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5377,7 +5531,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5403,7 +5557,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5415,7 +5569,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5428,7 +5582,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5450,7 +5604,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5462,7 +5616,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5475,7 +5629,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5529,7 +5683,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5541,7 +5695,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5554,7 +5708,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Graph) GetName() string {
@@ -5670,7 +5824,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5682,7 +5836,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5695,7 +5849,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 type ListGraphsResponse struct {
@@ -5707,7 +5861,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5719,7 +5873,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5732,7 +5886,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -5751,7 +5905,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5763,7 +5917,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5776,7 +5930,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -5795,7 +5949,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5807,7 +5961,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5820,7 +5974,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -5852,7 +6006,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +6018,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +6031,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Worker) GetName() string {
@@ -5986,7 +6140,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5998,7 +6152,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6011,7 +6165,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 type ListWorkersResponse struct {
@@ -6023,7 +6177,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6035,7 +6189,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6048,7 +6202,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6066,7 +6220,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6078,7 +6232,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6091,7 +6245,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 type StatusResponse struct {
@@ -6114,7 +6268,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6126,7 +6280,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6139,7 +6293,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6267,7 +6421,7 @@ const file_control_proto_rawDesc = "" +
 	"\vKIND_FENCED\x10\x05\x12\x0f\n" +
 	"\vKIND_LAPSED\x10\x06\x12\x10\n" +
 	"\fKIND_UNKNOWN\x10\a\x12\x10\n" +
-	"\fKIND_INVALID\x10\b\"\x8d\x03\n" +
+	"\fKIND_INVALID\x10\b\"\x85\x04\n" +
 	"\n" +
 	"FromWorker\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x126\n" +
@@ -6276,8 +6430,16 @@ const file_control_proto_rawDesc = "" +
 	"\x06report\x18\x04 \x01(\v2\x1c.superstep.control.v1.ReportH\x00R\x06report\x123\n" +
 	"\x05leave\x18\x05 \x01(\v2\x1b.superstep.control.v1.LeaveH\x00R\x05leave\x121\n" +
 	"\x03log\x18\x06 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
-	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogressB\x06\n" +
-	"\x04body\"r\n" +
+	"\bprogress\x18\a \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x129\n" +
+	"\adeliver\x18\b \x01(\v2\x1d.superstep.control.v1.DeliverH\x00R\adeliver\x12;\n" +
+	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06valuesB\x06\n" +
+	"\x04body\"w\n" +
+	"\aDeliver\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06master\x18\x02 \x01(\tR\x06master\x12\x18\n" +
+	"\acommand\x18\x03 \x01(\x04R\acommand\x12\x10\n" +
+	"\x03job\x18\x04 \x01(\tR\x03job\x12\x14\n" +
+	"\x05epoch\x18\x05 \x01(\rR\x05epoch\"r\n" +
 	"\bProgress\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -6291,13 +6453,15 @@ const file_control_proto_rawDesc = "" +
 	"\vmemory_used\x18\x01 \x01(\x04R\n" +
 	"memoryUsed\"\x1f\n" +
 	"\x05Leave\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xf8\x01\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xb9\x02\n" +
 	"\bToWorker\x12<\n" +
 	"\battached\x18\x01 \x01(\v2\x1e.superstep.control.v1.AttachedH\x00R\battached\x120\n" +
 	"\x04beat\x18\x02 \x01(\v2\x1a.superstep.control.v1.BeatH\x00R\x04beat\x129\n" +
 	"\acommand\x18\x03 \x01(\v2\x1d.superstep.control.v1.CommandH\x00R\acommand\x129\n" +
-	"\agoodbye\x18\x04 \x01(\v2\x1d.superstep.control.v1.GoodbyeH\x00R\agoodbyeB\x06\n" +
-	"\x04body\"6\n" +
+	"\agoodbye\x18\x04 \x01(\v2\x1d.superstep.control.v1.GoodbyeH\x00R\agoodbye\x12?\n" +
+	"\tdelivered\x18\x05 \x01(\v2\x1f.superstep.control.v1.DeliveredH\x00R\tdeliveredB\x06\n" +
+	"\x04body\"\v\n" +
+	"\tDelivered\"6\n" +
 	"\bAttached\x12\x12\n" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
@@ -6317,7 +6481,7 @@ const file_control_proto_rawDesc = "" +
 	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmark\x120\n" +
 	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
 	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasureB\x06\n" +
-	"\x04body\"\xb5\x04\n" +
+	"\x04body\"\xfe\x03\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -6326,14 +6490,14 @@ const file_control_proto_rawDesc = "" +
 	"\afailure\x18\x05 \x01(\v2\x1d.superstep.control.v1.FailureR\afailure\x126\n" +
 	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x12?\n" +
 	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
-	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x12;\n" +
-	"\x06values\x18\t \x01(\v2!.superstep.control.v1.ValuesChunkH\x00R\x06values\x129\n" +
+	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x129\n" +
 	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12E\n" +
 	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
-	"\x04body\"g\n" +
+	"\x04bodyJ\x04\b\t\x10\n" +
+	"\"g\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
 	"\x05stack\x18\x02 \x01(\tR\x05stack\x12\x18\n" +
@@ -6529,9 +6693,10 @@ const file_control_proto_rawDesc = "" +
 	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\" \n" +
 	"\x06Values\x12\x16\n" +
-	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"!\n" +
+	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"5\n" +
 	"\vValuesChunk\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"6\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
 	"\x06Cancel\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05graph\x18\x02 \x01(\tR\x05graph\"\x1c\n" +
@@ -6790,7 +6955,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -6801,207 +6966,211 @@ var file_control_proto_goTypes = []any{
 	(*RegisterResponse)(nil),      // 6: superstep.control.v1.RegisterResponse
 	(*Refusal)(nil),               // 7: superstep.control.v1.Refusal
 	(*FromWorker)(nil),            // 8: superstep.control.v1.FromWorker
-	(*Progress)(nil),              // 9: superstep.control.v1.Progress
-	(*Attach)(nil),                // 10: superstep.control.v1.Attach
-	(*Heartbeat)(nil),             // 11: superstep.control.v1.Heartbeat
-	(*Leave)(nil),                 // 12: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 13: superstep.control.v1.ToWorker
-	(*Attached)(nil),              // 14: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 15: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 16: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 17: superstep.control.v1.Command
-	(*Report)(nil),                // 18: superstep.control.v1.Report
-	(*Failure)(nil),               // 19: superstep.control.v1.Failure
-	(*Placement)(nil),             // 20: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 21: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 22: superstep.control.v1.Meet
-	(*Load)(nil),                  // 23: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 24: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 25: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 26: superstep.control.v1.Locate
-	(*Located)(nil),               // 27: superstep.control.v1.Located
-	(*Vertex)(nil),                // 28: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 29: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 30: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 31: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 32: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 33: superstep.control.v1.PartitionReport
-	(*ExchangeSum)(nil),           // 34: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 35: superstep.control.v1.Times
-	(*Peer)(nil),                  // 36: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 37: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 38: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 39: superstep.control.v1.Generate
-	(*Construct)(nil),             // 40: superstep.control.v1.Construct
-	(*FindRoots)(nil),             // 41: superstep.control.v1.FindRoots
-	(*Search)(nil),                // 42: superstep.control.v1.Search
-	(*Judge)(nil),                 // 43: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 44: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 45: superstep.control.v1.Violation
-	(*Measure)(nil),               // 46: superstep.control.v1.Measure
-	(*Values)(nil),                // 47: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 48: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 49: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 50: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 51: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 52: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 53: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 54: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 55: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 56: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 57: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 58: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 59: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 60: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 61: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 62: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 63: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 64: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 65: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 66: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 67: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 68: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 69: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 70: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 71: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 72: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 73: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 74: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 75: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 76: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 77: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 78: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 79: superstep.control.v1.StatusResponse
-	nil,                           // 80: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 81: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 82: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 83: google.protobuf.Timestamp
+	(*Deliver)(nil),               // 9: superstep.control.v1.Deliver
+	(*Progress)(nil),              // 10: superstep.control.v1.Progress
+	(*Attach)(nil),                // 11: superstep.control.v1.Attach
+	(*Heartbeat)(nil),             // 12: superstep.control.v1.Heartbeat
+	(*Leave)(nil),                 // 13: superstep.control.v1.Leave
+	(*ToWorker)(nil),              // 14: superstep.control.v1.ToWorker
+	(*Delivered)(nil),             // 15: superstep.control.v1.Delivered
+	(*Attached)(nil),              // 16: superstep.control.v1.Attached
+	(*Beat)(nil),                  // 17: superstep.control.v1.Beat
+	(*Goodbye)(nil),               // 18: superstep.control.v1.Goodbye
+	(*Command)(nil),               // 19: superstep.control.v1.Command
+	(*Report)(nil),                // 20: superstep.control.v1.Report
+	(*Failure)(nil),               // 21: superstep.control.v1.Failure
+	(*Placement)(nil),             // 22: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 23: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 24: superstep.control.v1.Meet
+	(*Load)(nil),                  // 25: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 26: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 27: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 28: superstep.control.v1.Locate
+	(*Located)(nil),               // 29: superstep.control.v1.Located
+	(*Vertex)(nil),                // 30: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 31: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 32: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 33: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 34: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 35: superstep.control.v1.PartitionReport
+	(*ExchangeSum)(nil),           // 36: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 37: superstep.control.v1.Times
+	(*Peer)(nil),                  // 38: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 39: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 40: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 41: superstep.control.v1.Generate
+	(*Construct)(nil),             // 42: superstep.control.v1.Construct
+	(*FindRoots)(nil),             // 43: superstep.control.v1.FindRoots
+	(*Search)(nil),                // 44: superstep.control.v1.Search
+	(*Judge)(nil),                 // 45: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 46: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 47: superstep.control.v1.Violation
+	(*Measure)(nil),               // 48: superstep.control.v1.Measure
+	(*Values)(nil),                // 49: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 50: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 51: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 52: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 53: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 54: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 55: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 56: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 57: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 58: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 59: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 60: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 61: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 62: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 63: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 64: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 65: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 66: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 67: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 68: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 69: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 70: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 71: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 72: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 73: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 74: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 75: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 76: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 77: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 78: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 79: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 80: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 81: superstep.control.v1.StatusResponse
+	nil,                           // 82: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 83: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 84: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 85: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	10,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	11,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	18,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	12,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	51,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	9,   // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	14,  // 8: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	15,  // 9: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	17,  // 10: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	16,  // 11: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	23,  // 12: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	29,  // 13: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	31,  // 14: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	47,  // 15: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	49,  // 16: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	50,  // 17: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	26,  // 18: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	38,  // 19: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	22,  // 20: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	46,  // 21: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	19,  // 22: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	24,  // 23: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	30,  // 24: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	32,  // 25: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	48,  // 26: superstep.control.v1.Report.values:type_name -> superstep.control.v1.ValuesChunk
-	27,  // 27: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	44,  // 28: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	20,  // 29: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	21,  // 30: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	20,  // 31: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	28,  // 32: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	80,  // 33: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	25,  // 34: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	20,  // 35: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	28,  // 36: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	33,  // 37: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	35,  // 38: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	36,  // 39: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	37,  // 40: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	34,  // 41: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	39,  // 42: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	40,  // 43: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	41,  // 44: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	42,  // 45: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	43,  // 46: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	54,  // 47: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	20,  // 48: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	28,  // 49: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	25,  // 50: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	28,  // 51: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	45,  // 52: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	53,  // 53: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	20,  // 54: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	83,  // 55: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	81,  // 56: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	21,  // 57: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	25,  // 58: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	54,  // 59: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	53,  // 60: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	56,  // 61: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	56,  // 62: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	45,  // 63: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	52,  // 64: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 65: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	83,  // 66: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	83,  // 67: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	83,  // 68: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	55,  // 69: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	52,  // 70: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	57,  // 71: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	83,  // 72: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	57,  // 73: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	65,  // 74: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	51,  // 75: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	9,   // 76: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	64,  // 77: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	83,  // 78: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	33,  // 79: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	82,  // 80: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	21,  // 81: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	21,  // 82: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 83: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	20,  // 84: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	9,   // 85: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	70,  // 86: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 87: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	75,  // 88: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	75,  // 89: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	70,  // 90: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	57,  // 91: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	83,  // 92: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 93: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	58,  // 94: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	59,  // 95: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	61,  // 96: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	62,  // 97: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	66,  // 98: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	67,  // 99: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	69,  // 100: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	71,  // 101: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	73,  // 102: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	74,  // 103: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	76,  // 104: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	78,  // 105: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 106: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	57,  // 107: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	60,  // 108: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	57,  // 109: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	63,  // 110: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	57,  // 111: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	68,  // 112: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	70,  // 113: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	72,  // 114: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	70,  // 115: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	70,  // 116: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	77,  // 117: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	79,  // 118: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	106, // [106:119] is the sub-list for method output_type
-	93,  // [93:106] is the sub-list for method input_type
-	93,  // [93:93] is the sub-list for extension type_name
-	93,  // [93:93] is the sub-list for extension extendee
-	0,   // [0:93] is the sub-list for field type_name
+	11,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	12,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	20,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	13,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	53,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	10,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	9,   // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
+	50,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	16,  // 10: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	17,  // 11: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	19,  // 12: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	18,  // 13: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	15,  // 14: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	25,  // 15: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	31,  // 16: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	33,  // 17: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	49,  // 18: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	51,  // 19: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	52,  // 20: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	28,  // 21: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	40,  // 22: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	24,  // 23: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	48,  // 24: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	21,  // 25: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	26,  // 26: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	32,  // 27: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	34,  // 28: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	29,  // 29: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	46,  // 30: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	22,  // 31: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	23,  // 32: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	22,  // 33: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	30,  // 34: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	82,  // 35: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	27,  // 36: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	22,  // 37: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	30,  // 38: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	35,  // 39: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	37,  // 40: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	38,  // 41: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	39,  // 42: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	36,  // 43: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	41,  // 44: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	42,  // 45: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	43,  // 46: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	44,  // 47: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	45,  // 48: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	56,  // 49: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	22,  // 50: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	30,  // 51: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	27,  // 52: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	30,  // 53: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	47,  // 54: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	55,  // 55: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	22,  // 56: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	85,  // 57: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	83,  // 58: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	23,  // 59: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 60: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	56,  // 61: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	55,  // 62: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	58,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	58,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	47,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	54,  // 66: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 67: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	85,  // 68: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	85,  // 69: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	85,  // 70: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	57,  // 71: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	54,  // 72: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	59,  // 73: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	85,  // 74: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	59,  // 75: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	67,  // 76: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	53,  // 77: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	10,  // 78: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	66,  // 79: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	85,  // 80: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	35,  // 81: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	84,  // 82: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	23,  // 83: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	23,  // 84: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 85: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	22,  // 86: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	10,  // 87: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	72,  // 88: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 89: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	77,  // 90: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	77,  // 91: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	72,  // 92: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	59,  // 93: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	85,  // 94: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 95: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	60,  // 96: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	61,  // 97: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	63,  // 98: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	64,  // 99: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	68,  // 100: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	69,  // 101: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	71,  // 102: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	73,  // 103: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	75,  // 104: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	76,  // 105: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	78,  // 106: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	80,  // 107: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 108: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	59,  // 109: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	62,  // 110: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	59,  // 111: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	65,  // 112: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	59,  // 113: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	70,  // 114: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	72,  // 115: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	74,  // 116: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	72,  // 117: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	72,  // 118: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	79,  // 119: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	81,  // 120: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	108, // [108:121] is the sub-list for method output_type
+	95,  // [95:108] is the sub-list for method input_type
+	95,  // [95:95] is the sub-list for extension type_name
+	95,  // [95:95] is the sub-list for extension extendee
+	0,   // [0:95] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7016,14 +7185,17 @@ func file_control_proto_init() {
 		(*FromWorker_Leave)(nil),
 		(*FromWorker_Log)(nil),
 		(*FromWorker_Progress)(nil),
+		(*FromWorker_Deliver)(nil),
+		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[9].OneofWrappers = []any{
+	file_control_proto_msgTypes[10].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
+		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[13].OneofWrappers = []any{
+	file_control_proto_msgTypes[15].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Superstep)(nil),
@@ -7035,23 +7207,22 @@ func file_control_proto_init() {
 		(*Command_Meet)(nil),
 		(*Command_Measure)(nil),
 	}
-	file_control_proto_msgTypes[14].OneofWrappers = []any{
+	file_control_proto_msgTypes[16].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Superstep)(nil),
-		(*Report_Values)(nil),
 		(*Report_Located)(nil),
 		(*Report_Benchmark)(nil),
 	}
-	file_control_proto_msgTypes[17].OneofWrappers = []any{}
-	file_control_proto_msgTypes[34].OneofWrappers = []any{
+	file_control_proto_msgTypes[19].OneofWrappers = []any{}
+	file_control_proto_msgTypes[36].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Roots)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[59].OneofWrappers = []any{
+	file_control_proto_msgTypes[61].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7064,7 +7235,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   79,
+			NumMessages:   81,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -40,9 +41,10 @@ const endTimeout = time.Second
 
 // Lane is a side of a session. One goroutine receives; any may send. Messages go in the order in which they were given.
 type Lane struct {
-	conn net.Conn
-	in   *bufio.Reader
-	body []byte
+	conn     net.Conn
+	in       *bufio.Reader
+	body     []byte
+	received atomic.Uint64 // bytes
 
 	mu           sync.Mutex
 	room         sync.Cond
@@ -146,7 +148,7 @@ func (l *Lane) flush() {
 // io.EOF if it did not say.
 func (l *Lane) Receive(m proto.Message) error {
 	var prefix [prefixSize]byte
-	if _, err := io.ReadFull(l.in, prefix[:]); err != nil {
+	if _, err := l.read(prefix[:]); err != nil {
 		return err
 	}
 	n := int(binary.BigEndian.Uint32(prefix[1:]))
@@ -157,7 +159,7 @@ func (l *Lane) Receive(m proto.Message) error {
 		l.body = make([]byte, max(n, 1<<10))
 	}
 	body := l.body[:n]
-	if _, err := io.ReadFull(l.in, body); err != nil {
+	if _, err := l.read(body); err != nil {
 		return fmt.Errorf("the session was cut off: %w", err)
 	}
 	if prefix[0] == flagEnd {
@@ -178,6 +180,28 @@ func (l *Lane) Receive(m proto.Message) error {
 	}
 	return nil
 }
+
+// read fills b, and counts what comes.
+func (l *Lane) read(b []byte) (int, error) {
+	have := 0
+	for have < len(b) {
+		n, err := l.in.Read(b[have:])
+		have += n
+		l.received.Add(uint64(n))
+		switch {
+		case err != nil && have == len(b):
+		case errors.Is(err, io.EOF) && have > 0:
+			return have, io.ErrUnexpectedEOF
+		case err != nil:
+			return have, err
+		}
+	}
+	return have, nil
+}
+
+// Received is how many bytes have come so far: of a message that is under way, a sign that the other side lives. Any goroutine
+// may ask.
+func (l *Lane) Received() uint64 { return l.received.Load() }
 
 // End says why the session ends, and closes the lane.
 func (l *Lane) End(why error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +31,9 @@ type Cluster struct {
 	Threads  int
 	// Spoil, if one is stored, changes what searches of Graph500 find: see graph500.ShareConfig.
 	Spoil atomic.Pointer[func(first int, parent []uint32, dist []float32)]
+
+	// Rate, if it is not 0, is how many bytes a second go from each worker to others, over all its connections.
+	Rate int
 
 	connection *control.Connection
 	master     *Process
@@ -157,7 +159,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 		about.Site, about.HttpAddress = o.About.Site, o.About.HttpAddress
 	}
 	o.About = &about
-	wires := &wires{}
+	wires := &wires{link: link{rate: c.Rate}}
 	o.Dial = wires.dial
 	var p *Process
 	if c.Threads > 0 {
@@ -264,108 +266,4 @@ func (c *Cluster) close() {
 	c.master.stop()
 	_ = c.master.Wait(c.T)
 	c.connection.Close()
-}
-
-// wires are the connections of a process.
-type wires struct {
-	mu  sync.Mutex
-	all []*wire
-	off bool
-}
-
-func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return w.add(conn)
-}
-
-func (w *wires) add(conn net.Conn) (net.Conn, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.off {
-		_ = conn.Close()
-		return nil, net.ErrClosed
-	}
-	x := &wire{Conn: conn, silent: make(chan struct{})}
-	w.all = append(w.all, x)
-	return x, nil
-}
-
-// cut makes all connections silent, or closes them; those to come fail.
-func (w *wires) cut(closed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.off = true
-	for _, x := range w.all {
-		x.once.Do(func() { close(x.silent) })
-		if closed {
-			_ = x.Conn.Close()
-		}
-	}
-}
-
-// close closes all connections.
-func (w *wires) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, x := range w.all {
-		_ = x.Conn.Close()
-	}
-	w.all = nil
-}
-
-// wiredListener lets connections in as wires.
-type wiredListener struct {
-	*net.TCPListener
-	wires *wires
-}
-
-func (l *wiredListener) Accept() (net.Conn, error) {
-	conn, err := l.TCPListener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return l.wires.add(conn)
-}
-
-// wire is a connection that may fall silent: what is written goes nowhere, nothing is read.
-type wire struct {
-	net.Conn
-	silent chan struct{}
-	once   sync.Once
-}
-
-func (w *wire) Write(p []byte) (int, error) {
-	select {
-	case <-w.silent:
-		return len(p), nil
-	default:
-		return w.Conn.Write(p)
-	}
-}
-
-// Close of a silent connection is not heard on the other side.
-func (w *wire) Close() error {
-	select {
-	case <-w.silent:
-		return w.SetDeadline(time.Unix(1, 0))
-	default:
-		return w.Conn.Close()
-	}
-}
-
-func (w *wire) Read(p []byte) (int, error) {
-	for {
-		n, err := w.Conn.Read(p)
-		select {
-		case <-w.silent:
-			if err != nil {
-				return 0, err
-			}
-		default:
-			return n, err
-		}
-	}
 }

@@ -1,0 +1,191 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// disk stands for one that hangs: what is written waits until it is mended, or fails.
+type disk struct {
+	mended chan struct{}
+	err    error
+	once   sync.Once
+	hangs  chan struct{} // closed when something waits
+}
+
+func newDisk() *disk { return &disk{mended: make(chan struct{}), hangs: make(chan struct{})} }
+
+type diskFile struct {
+	io.WriteCloser
+	disk *disk
+}
+
+func (d *disk) wrap(f io.WriteCloser) io.WriteCloser { return &diskFile{f, d} }
+
+func (f *diskFile) Write(p []byte) (int, error) {
+	f.disk.once.Do(func() { close(f.disk.hangs) })
+	<-f.disk.mended
+	if f.disk.err != nil {
+		return 0, f.disk.err
+	}
+	return f.WriteCloser.Write(p)
+}
+
+func (d *disk) awaitHang(t testing.TB) {
+	t.Helper()
+	select {
+	case <-d.hangs:
+	case <-time.After(patience):
+		t.Fatal("nothing was written")
+	}
+}
+
+// long is a job whose result is more than all buffers on its way to the disk take, from each of two workers.
+func long() *control.JobSpec {
+	return &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "kronecker:scale=17,edgefactor=1"}, KeepResult: true}
+}
+
+// after waits until so much time has passed, and watches that all workers are there meanwhile.
+func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
+	t.Helper()
+	began := time.Now()
+	c.Until("time to pass", func() bool {
+		for _, w := range c.Workers() {
+			if w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached {
+				t.Fatalf("worker %s is %s: %s", w.Name, w.State.Word(), w.Reason)
+			}
+		}
+		return time.Since(began) > d
+	})
+	if n := len(c.Workers()); n != workers {
+		t.Fatalf("found %d workers, expected %d", n, workers)
+	}
+}
+
+// TestDiskThatStalls lets the disk of results stall for longer than a lease: no worker is lost, and the result is whole.
+func TestDiskThatStalls(t *testing.T) {
+	d := newDisk()
+	c := Run(t, 2, 1, master.Options{Lease: time.Second, WrapPart: d.wrap}, programs()...)
+	id := c.submitSpec(t, long()).Id
+	d.awaitHang(t)
+	c.after(t, 1500*time.Millisecond, 2)
+	close(d.mended)
+	j, _ := c.watch(t, id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
+	}
+	if n := len(c.result(t, id)); n != 1<<17 {
+		t.Errorf("found %d lines, expected %d", n, 1<<17)
+	}
+}
+
+// TestCancelWhileTheDiskHangs cancels a job whose result is not written because the disk hangs: it ends, and the queue goes on.
+func TestCancelWhileTheDiskHangs(t *testing.T) {
+	d := newDisk()
+	c := Run(t, 2, 1, master.Options{WrapPart: d.wrap}, programs()...)
+	defer close(d.mended)
+	id := c.submitSpec(t, long()).Id
+	next := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
+	d.awaitHang(t)
+	c.cancel(t, id)
+	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_CANCELLED || j.Reason != "cancelled by a client" {
+		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
+	}
+	if j, _ := c.watch(t, next, nil); j.State != control.JobState_JOB_STATE_DONE {
+		t.Errorf("the next job: %s: %s", j.State.Word(), j.Reason)
+	}
+	c.holdsOnly(t, 0)
+}
+
+// TestDiskThatIsFull fails the job, and says why.
+func TestDiskThatIsFull(t *testing.T) {
+	d := newDisk()
+	d.err = errors.New("no space left on device")
+	close(d.mended)
+	c := Run(t, 2, 1, master.Options{WrapPart: d.wrap}, programs()...)
+	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
+	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
+		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
+	}
+	c.works(t, 2)
+}
+
+// TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
+func TestResultOverASlowLink(t *testing.T) {
+	c := Run(t, 0, 1, master.Options{Lease: time.Second}, programs()...)
+	c.Rate = 96 << 10
+	c.StartWorker("w0")
+	c.StartWorker("w1")
+	c.Await(2)
+	j := c.submitSpec(t, &control.JobSpec{
+		Program: "census", Source: &control.GraphSource{Input: "kronecker:scale=11,edgefactor=1"}, KeepResult: true,
+	})
+	j, _ = c.watch(t, j.Id, nil)
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
+	}
+	if j.ResultBytes < 3*uint64(c.Rate) || len(c.result(t, j.Id)) != 1<<11 {
+		t.Errorf("the result has %d bytes", j.ResultBytes)
+	}
+	c.after(t, 0, 2)
+}
+
+// TestLongMessageOverASlowLink has a worker send a message for longer than a lease: its bytes are signs of life, and so are the
+// master's beats, which do not wait for a heartbeat.
+func TestLongMessageOverASlowLink(t *testing.T) {
+	const lease = time.Second
+	c := Start(t, 0, master.Options{Lease: lease}, worker.Options{})
+	wires := &wires{link: link{rate: 128 << 10}}
+	connection, err := control.Connect(c.Address, control.Token{}, wires.dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	about := &control.RegisterRequest{Name: "slow", Instance: "1", Protocol: control.Protocol}
+	r, err := connection.Workers.Register(t.Context(), connect.NewRequest(about))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane, err := connection.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lane.Close()
+	say := func(m *control.FromWorker) error {
+		m.Incarnation = r.Msg.Incarnation
+		return lane.Send(m)
+	}
+	if err := say(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: "slow", Master: r.Msg.Master}}}); err != nil {
+		t.Fatal(err)
+	}
+	c.Await(1)
+	ctx, sent := context.WithCancel(t.Context())
+	var silent time.Duration // the longest, while the message was on its way
+	go func() {
+		defer sent()
+		if err := say(&control.FromWorker{Body: &control.FromWorker_Log{Log: &control.LogLine{Text: strings.Repeat("x", 200<<10)}}}); err != nil {
+			t.Error(err)
+		}
+	}()
+	for last := time.Now(); ctx.Err() == nil; last = time.Now() {
+		if err := lane.Receive(&control.ToWorker{}); err != nil {
+			t.Fatalf("the session ended: %v", err)
+		}
+		silent = max(silent, time.Since(last))
+	}
+	if silent > lease {
+		t.Errorf("nothing was heard of the master for %v", silent)
+	}
+	c.after(t, 0, 1)
+}
