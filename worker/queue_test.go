@@ -118,7 +118,7 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 	w.defaults()
 	near, far := net.Pipe()
 	lane := control.NewLane(far)
-	s := newSession(w, control.NewLane(near))
+	s := newSession(w, control.NewLane(near), nil)
 	defer s.lane.Close()
 	for i, c := range []*control.Command{
 		{Body: &control.Command_Benchmark{Benchmark: &control.BenchmarkStep{}}}, {Body: &control.Command_Load{Load: &control.Load{}}},

@@ -69,7 +69,7 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 			_, err := a.Receive(ctx, transport.Expand)
 			var broken *BrokenError
 			if !errors.As(err, &broken) || broken.From != "w0" || broken.To != "w1" || !errors.Is(err, errCorrupt) {
-				t.Errorf("found %v", err)
+				t.Fatalf("found %v", err)
 			}
 			until(t, func() bool { return meshes[0].Stats().Corrupt == 1 })
 		})
