@@ -1,6 +1,7 @@
 package algorithms
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -16,13 +17,12 @@ import (
 // It stops after Iterations, or when the ranks' L1 change is less than Tolerance, whichever comes first. With only
 // Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6.
 type PageRank struct {
-	Damping    float64 `param:"damping" default:"0.85" help:"probability of following an edge"`
+	Damping    float64 `param:"damping" default:"0.85" zero:"refused" help:"probability of following an edge"` // 0 means 0.85
 	Iterations int     `param:"iterations" help:"how many iterations at most"`
 	Tolerance  float64 `param:"tolerance" help:"stop when the L1 change of the ranks is less"`
 }
 
-// Validate refuses what is no probability and no limit. Damping 1 never jumps; 0, which follows no edge, is what a
-// literal without Damping has.
+// Validate refuses what is no probability and no limit. Damping 1 never jumps.
 func (p PageRank) Validate() error {
 	var errs []error
 	if !(p.Damping >= 0 && p.Damping <= 1) {
@@ -56,7 +56,8 @@ func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
 // Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new rank.
 func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	n := float64(v.NumVertices())
-	rank := (1-p.Damping)/n + p.Damping*(sum+dangling.Value(v)/n)
+	damping := p.EffectiveDamping()
+	rank := (1-damping)/n + damping*(sum+dangling.Value(v)/n)
 	if p.watched() {
 		change.Add(v, math.Abs(rank-v.Value()))
 	}
@@ -66,13 +67,14 @@ func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 // ComputeBlock is Compute for the vertices of b.Run.
 func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
 	n := float64(b.Worker.NumVertices)
-	base := (1-p.Damping)/n + p.Damping*dangling.Value(b.Worker)/n
+	damping := p.EffectiveDamping()
+	base := (1-damping)/n + damping*dangling.Value(b.Worker)/n
 	moved, loose := 0.0, 0.0
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		rank := base
 		if b.Received>>i&1 != 0 {
-			rank += p.Damping * b.In[i]
+			rank += damping * b.In[i]
 		}
 		moved += math.Abs(rank - b.Values[i])
 		b.Values[i] = rank
@@ -95,6 +97,9 @@ func (p PageRank) spread(v *pregel.Vertex[float64, float64], rank float64) {
 		dangling.Add(v, rank)
 	}
 }
+
+// EffectiveDamping returns the probability of following an edge: Damping, or its default where that is 0.
+func (p PageRank) EffectiveDamping() float64 { return cmp.Or(p.Damping, 0.85) }
 
 // Limits returns the number of iterations after which a run ends, and the change below which it ends before.
 func (p PageRank) Limits() (iterations int, tolerance float64) {

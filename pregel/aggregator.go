@@ -1,7 +1,6 @@
 package pregel
 
 import (
-	"math"
 	"reflect"
 	"sync/atomic"
 )
@@ -22,7 +21,13 @@ type aggregator[T any] struct {
 	persistent bool
 	identity   T
 	reduce     func(a, b T) T
-	exact      bool // a sum of floats, which deterministic runs add without rounding
+	float      *float[T] // of a sum of floats, which deterministic runs add without rounding; else nil
+}
+
+// float converts values of a type of floats.
+type float[T any] struct {
+	from func(T) float64
+	to   func(float64) T
 }
 
 var aggregators atomic.Int32
@@ -35,9 +40,9 @@ func NewAggregator[T any](name string, identity T, reduce func(a, b T) T) Aggreg
 // SumOf makes an aggregator that adds.
 func SumOf[T Number](name string) Aggregator[T] {
 	a := NewAggregator(name, 0, func(a, b T) T { return a + b })
-	switch any(T(0)).(type) {
-	case float32, float64:
-		a.exact = true
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Float32, reflect.Float64:
+		a.float = &float[T]{func(x T) float64 { return float64(x) }, func(x float64) T { return T(x) }}
 	}
 	return a
 }
@@ -73,7 +78,7 @@ func (a Aggregator[T]) Persistent() Aggregator[T] {
 func (a Aggregator[T]) Add(s Scope, x T) {
 	c := a.cell(s.worker().Cells)
 	if c.parts != nil {
-		c.parts.add(toFloat(x))
+		c.parts.add(c.float.from(x))
 		return
 	}
 	c.value = a.reduce(c.value, x)
@@ -97,7 +102,7 @@ func (a Aggregator[T]) Replace(c *Coordinator, x T) {
 	total.value = x
 	if total.parts != nil {
 		total.parts.reset()
-		total.parts.add(toFloat(x))
+		total.parts.add(total.float.from(x))
 	}
 }
 
@@ -139,8 +144,8 @@ func (a Aggregator[T]) Persists() bool { return a.persistent }
 // NewCell makes a cell at the identity.
 func (a Aggregator[T]) NewCell(exact bool) Cell {
 	c := &cell[T]{value: a.identity, identity: a.identity, reduce: a.reduce}
-	if exact && a.exact {
-		c.parts = new(exactSum)
+	if exact && a.float != nil {
+		c.float, c.parts = a.float, new(exactSum)
 	}
 	return c
 }
@@ -164,6 +169,7 @@ type Cell interface {
 type cell[T any] struct {
 	value, identity T
 	reduce          func(a, b T) T
+	float           *float[T]
 	parts           *exactSum
 	_               [64]byte // cells of different goroutines share no cache line
 }
@@ -172,7 +178,7 @@ func (c *cell[T]) Merge(from Cell) {
 	f := from.(*cell[T])
 	if c.parts != nil {
 		c.parts.merge(f.parts)
-		c.parts.add(toFloat(f.value)) // what was added in place: from is no total
+		c.parts.add(c.float.from(f.value)) // what was added in place: from is no total
 		return
 	}
 	c.value = c.reduce(c.value, f.value)
@@ -180,7 +186,7 @@ func (c *cell[T]) Merge(from Cell) {
 
 func (c *cell[T]) Settle() {
 	if c.parts != nil {
-		c.value = fromFloat[T](c.parts.round())
+		c.value = c.float.to(c.parts.round())
 	}
 }
 
@@ -192,24 +198,3 @@ func (c *cell[T]) Reset() {
 }
 
 func (c *cell[T]) Any() any { return c.value }
-
-func toFloat[T any](x T) float64 {
-	switch x := any(x).(type) {
-	case float64:
-		return x
-	case float32:
-		return float64(x)
-	}
-	return math.NaN()
-}
-
-func fromFloat[T any](x float64) T {
-	var t T
-	switch p := any(&t).(type) {
-	case *float64:
-		*p = x
-	case *float32:
-		*p = float32(x)
-	}
-	return t
-}

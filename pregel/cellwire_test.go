@@ -19,6 +19,8 @@ func TestCellsTravel(t *testing.T) {
 	travels(t, NewAggregator("loose", loose{}, func(a, b loose) loose { return a }), loose{"x", []int{1, 2}})
 	travels(t, NewAggregator("slice", nil, func(a, b []uint64) []uint64 { return a }), []uint64{4, 5})
 	travels(t, SumOf[float64]("float"), 0.1)
+	type rank float64
+	travels(t, SumOf[rank]("named float"), 0.1)
 	travels(t, SumOf[int]("int"), -3)
 	travels(t, AnyOf("any"), true)
 }
@@ -30,7 +32,7 @@ func travels[T any](t *testing.T, a Aggregator[T], x T) {
 		from.(*cell[T]).value = x
 		if c := from.(*cell[T]); c.parts != nil {
 			c.value = a.identity
-			c.parts.add(toFloat(x))
+			c.parts.add(c.float.from(x))
 		}
 		data, err := from.Encode(func(v any) ([]byte, error) { return json.Marshal(v) })
 		if err != nil {
@@ -41,7 +43,7 @@ func travels[T any](t *testing.T, a Aggregator[T], x T) {
 		}
 		sum.Merge(to)
 		sum.Settle()
-		if exact && a.exact && !reflect.DeepEqual(sum.Any(), any(x)) || !exact && !reflect.DeepEqual(to.Any(), any(x)) {
+		if exact && a.float != nil && !reflect.DeepEqual(sum.Any(), any(x)) || !exact && !reflect.DeepEqual(to.Any(), any(x)) {
 			t.Errorf("%s, exact %v: %v became %v", a.Name(), exact, x, sum.Any())
 		}
 	}

@@ -41,7 +41,8 @@
 //	Init(v *Vertex[V, M])                 runs instead of Compute in superstep 0
 //	Initial() V                           with Sources: every vertex starts halted with this value,
 //	Sources() []VertexID                  and superstep 0 runs on these vertices alone
-//	Direction() Direction                 which edges messages follow: Out (default), In or Both
+//	Direction() Direction                 which edges messages follow: Out (default), In or Both;
+//	                                      any other value is refused
 //	Monotone()                            a message that is no better, by the combiner, than one the
 //	                                      vertex has had before has no effect, and is not delivered
 //	NonNegative()                         a graph with an edge of negative weight is refused
@@ -61,7 +62,10 @@
 // no message reached an unfinished one, when Coordinate halts it, or at the limit of supersteps.
 package pregel
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // VertexID is the engine's handle of a vertex: its rank by falling degree, from 0, the same for any number of
 // partitions. [Vertex.Label] gives the id the vertex has in the input.
@@ -81,4 +85,9 @@ const (
 )
 
 // String returns out, in or both.
-func (d Direction) String() string { return [...]string{"out", "in", "both"}[d] }
+func (d Direction) String() string {
+	if d > Both {
+		return fmt.Sprintf("Direction(%d)", uint8(d))
+	}
+	return [...]string{"out", "in", "both"}[d]
+}

@@ -51,7 +51,7 @@ type Coordinator struct {
 // Halt ends the run before the vertices of this superstep run.
 func (c *Coordinator) Halt() { c.Halted = true }
 
-// SetPhase sets what Vertex.Phase returns from this superstep on.
+// SetPhase sets what Vertex.Phase returns from this superstep on: a number from 0 to math.MaxUint32. Any other fails the job.
 func (c *Coordinator) SetPhase(phase int) { c.Phase = phase }
 
 func (c *Coordinator) totals() []Cell { return c.Totals }

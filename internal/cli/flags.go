@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -223,6 +224,14 @@ func (f *runFlags) gridAsked() (graph.Grid, error) {
 		return grid, usagef("--grid: found %d partitions, expected at most %d", n, graph.MaxPartitions)
 	}
 	return grid, nil
+}
+
+// limits refuses a limit of supersteps that makes no sense, or that a job on a cluster could not have.
+func (f *runFlags) limits() error {
+	if f.maxSupersteps < 0 || f.maxSupersteps > math.MaxUint32 {
+		return usagef("--max-supersteps: found %d, expected 1 to %d, or 0 for no limit", f.maxSupersteps, uint32(math.MaxUint32))
+	}
+	return nil
 }
 
 func (f *runFlags) team() (*parallel.Team, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -88,8 +89,11 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := apart("", "--json", g.run.json, "--trace", g.run.trace); err != nil {
 		return err
 	}
-	if g.roots < 1 {
-		return usagef("--roots: found %d, expected 1 or more", g.roots)
+	if g.roots < 1 || g.roots > math.MaxUint32 {
+		return usagef("--roots: found %d, expected 1 to %d", g.roots, uint32(math.MaxUint32))
+	}
+	if g.edgeFactor > math.MaxUint32 {
+		return usagef("--edgefactor: found %d, expected 1 to %d", g.edgeFactor, uint32(math.MaxUint32))
 	}
 	if g.onCluster() {
 		return g.executeOnCluster(ctx, generator.(generate.Kronecker))

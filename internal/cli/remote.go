@@ -115,8 +115,8 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return nil, err
 	}
-	if r.run.maxSupersteps < 0 {
-		return nil, usagef("--max-supersteps: found %d, expected 1 or more, or 0 for no limit", r.run.maxSupersteps)
+	if err := r.run.limits(); err != nil {
+		return nil, err
 	}
 	spec := &control.JobSpec{
 		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.detach, Unsorted: !r.sorted,

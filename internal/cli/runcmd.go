@@ -121,8 +121,8 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if r.run.maxSupersteps < 0 {
-		return usagef("--max-supersteps: found %d, expected 1 or more, or 0 for no limit", r.run.maxSupersteps)
+	if err := r.run.limits(); err != nil {
+		return err
 	}
 	team, err := r.run.team()
 	if err != nil {

@@ -89,7 +89,7 @@ var certificates = map[string]certificate{
 			return err
 		}
 		ranks := column(r, func(rank float64) float64 { return rank })
-		_, err := verify.PageRank(r.Graph, p.Damping, ranks, rankTolerance(p, r.iterations, r.converged))
+		_, err := verify.PageRank(r.Graph, p.EffectiveDamping(), ranks, rankTolerance(p, r.iterations, r.converged))
 		return err
 	},
 	"wcc": func(r *result) error {
@@ -100,9 +100,10 @@ var certificates = map[string]certificate{
 // rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
 // iteration brings them nearer by the damping; where the tolerance ended the run, the last change was below that.
 func rankTolerance(p algorithms.PageRank, iterations int, converged bool) float64 {
-	bound := 2 * math.Pow(p.Damping, float64(iterations))
+	damping := p.EffectiveDamping()
+	bound := 2 * math.Pow(damping, float64(iterations))
 	if limit, tolerance := p.Limits(); converged && iterations < limit {
-		bound = min(bound, p.Damping*tolerance)
+		bound = min(bound, damping*tolerance)
 	}
 	return bound
 }

@@ -21,7 +21,7 @@ func TestRankTolerance(t *testing.T) {
 		{algorithms.PageRank{Damping: 0.5}, 4, true, 0.5e-6},                 // the default tolerance
 		{algorithms.PageRank{Damping: 0.5, Tolerance: 0.1}, 4, false, 0.125}, // stopped from outside
 		{algorithms.PageRank{Damping: 1}, 100, true, 2},
-		{algorithms.PageRank{Damping: 0}, 1, true, 0},
+		{algorithms.PageRank{Iterations: 1}, 1, true, 1.7}, // the default damping
 	} {
 		if got := rankTolerance(test.p, test.iterations, test.converged); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("%+v after %d iterations: %g, want %g", test.p, test.iterations, got, test.want)

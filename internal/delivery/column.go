@@ -35,6 +35,9 @@ const (
 
 var encodings = []string{"auto", "all", "bitmap", "sparse", "pairs"}
 
+// Valid reports whether it is an encoding to choose: a column has no Pairs.
+func (e Encoding) Valid() bool { return e < Pairs }
+
 func (e Encoding) String() string { return encodings[e] }
 
 // ParseEncoding reads auto, all, bitmap or sparse.

@@ -49,6 +49,9 @@ const (
 
 var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring"}
 
+// Valid reports whether there is such a choice.
+func (c Choice) Valid() bool { return int(c) < len(choices) }
+
 func (c Choice) String() string { return choices[c] }
 
 // ParseChoice reads auto, push, naive, mirrored, pull, whole, ring or beamer.

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -207,6 +210,9 @@ func (c *coordinator) consult() {
 	m.Superstep = c.command.Superstep
 	m.Active, m.Messages = uint64(c.sum.Active), uint64(c.sum.SenderEdges+c.sum.Sends)
 	c.program.Coordinate(m)
+	if m.Phase < 0 || m.Phase > math.MaxUint32 {
+		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
+	}
 	c.command.Phase = m.Phase
 	if m.Halted {
 		c.outcome.Done, c.outcome.Converged = true, true

@@ -56,6 +56,12 @@ func (o Options) validate() error {
 	if o.MaxSupersteps < 0 {
 		errs = append(errs, fmt.Errorf("a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps))
 	}
+	if !o.Delivery.Valid() {
+		errs = append(errs, fmt.Errorf("there is no delivery %d", o.Delivery))
+	}
+	if !o.Encoding.Valid() {
+		errs = append(errs, fmt.Errorf("there is no encoding %d that can be asked for", o.Encoding))
+	}
 	if o.Uncombined && !o.Delivery.Allows(delivery.Naive) {
 		errs = append(errs, fmt.Errorf("uncombined messages are pushed, one by one: delivery %v cannot be had, use push or auto", o.Delivery))
 	}

@@ -16,6 +16,7 @@ type Parameter struct {
 	Type                string
 	Words               []string // that the value is one of, if not nil
 	Required            bool     // a vertex has no default
+	NotZero             bool     // 0 cannot be given: in Go it stands for the default
 	field               int
 }
 
@@ -38,6 +39,7 @@ func Parameters(program any) []Parameter {
 			continue
 		}
 		p := Parameter{Name: name, Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
+		p.NotZero = f.Tag.Get("zero") == "refused"
 		if f.Type == vertexType {
 			p.Type, p.Required = "vertex", p.Default == ""
 		}
@@ -95,6 +97,9 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 		}
 		if err := set(v.Field(p.field), p, text, find); err != nil {
 			return fmt.Errorf("parameter %s: %w", p.Name, err)
+		}
+		if f := v.Field(p.field); given && p.NotZero && f.Equal(reflect.Zero(f.Type())) { // -0 too
+			return fmt.Errorf("parameter %s: found %q, expected a number other than 0", p.Name, text)
 		}
 	}
 	return nil

@@ -92,7 +92,9 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 		}
 	}
 	if directed != nil {
-		m.direction = directed.Direction()
+		if m.direction = directed.Direction(); m.direction > pregel.Both {
+			return nil, fmt.Errorf("%s: method Direction returns %v, want pregel.Out, pregel.In or pregel.Both", name, m.direction)
+		}
 	}
 	if aggregating != nil {
 		m.aggregates = aggregating.Aggregators()
@@ -126,8 +128,10 @@ func (m *methods[V, M]) fits(g *graph.Graph) error {
 	if !m.nonNegative || g.LeastWeight >= 0 {
 		return nil
 	}
-	from, to, weight := g.LightestEdge()
-	return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative", g.Name, from, to, weight)
+	if from, to, weight, ok := g.LightestEdge(); ok {
+		return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative", g.Name, from, to, weight)
+	}
+	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight) // it may be another process's
 }
 
 // find sets into to value if value has the interface. A method of the name but not of the interface is an error: it

@@ -191,6 +191,23 @@ func TestCoordinateHaltsBeforeTheSuperstepRuns(t *testing.T) {
 	}
 }
 
+func TestPhasesThatCannotTravelAreRefused(t *testing.T) {
+	w := on(t, "0>1 2")
+	for phase, text := range map[int]string{
+		-1:      "program sums, superstep 1: Coordinate: SetPhase(-1): a phase is a number from 0 to 4294967295",
+		1 << 32: "program sums, superstep 1: Coordinate: SetPhase(4294967296): a phase is a number from 0 to 4294967295",
+	} {
+		p := until(2, func(talker) {})
+		p.coordinate = func(c *pregel.Coordinator) {
+			if c.Superstep == 1 {
+				c.SetPhase(phase)
+			}
+		}
+		wantError(t, w, pregel.Program[string, int64](p), 1, text)
+		wantError(t, w, pregel.Program[string, int64](p), 3, text)
+	}
+}
+
 func TestCoordinateSwitchesPhases(t *testing.T) {
 	w := on(t, "0>1 2")
 	p := until(4, func(v talker) { say(v, "%d", v.Phase()) })
@@ -266,9 +283,20 @@ var (
 	wide   = pregel.SumOf[float64]("wide").Persistent()
 	narrow = pregel.SumOf[float32]("narrow")
 	direct = pregel.SumOf[float64]("direct")
+
+	namedWide   = pregel.SumOf[rank]("named wide").Persistent()
+	namedNarrow = pregel.SumOf[share]("named narrow")
 )
 
-func (floats) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{wide, narrow, direct} }
+// rank and share are floats by another name.
+type (
+	rank  float64
+	share float32
+)
+
+func (floats) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{wide, narrow, direct, namedWide, namedNarrow}
+}
 
 func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 	shape := shapes(8)[10]
@@ -277,6 +305,11 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 		x := float64(v.Label())
 		wide.Add(v, math.Sin(x)*math.Exp2(math.Mod(x*7, 120)-60))
 		narrow.Add(v, float32(math.Cos(x)*1e6))
+		namedWide.Add(v, rank(math.Sin(x)*math.Exp2(math.Mod(x*7, 120)-60)))
+		namedNarrow.Add(v, share(math.Cos(x)*1e6))
+		if float64(namedWide.Value(v)) != wide.Value(v) || float32(namedNarrow.Value(v)) != narrow.Value(v) {
+			say(v, "%x", math.Float64bits(float64(namedWide.Value(v)))) // a sum does not depend on its type's name
+		}
 		*direct.Cell(v) += math.Trunc(math.Sin(x) * 1e6) // in place: exact by itself
 		if v.Superstep() == 3 {
 			v.VoteToHalt()
@@ -288,6 +321,9 @@ func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {
 		got, _ := run(t, g, program, s)
 		if want == nil {
 			want = got
+		}
+		if n := len(strings.Fields(got[0])); n != 4 {
+			t.Fatalf("%v: sums of named floats are others: %q", s, got[0])
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%v: %q, want %q", s, got[0], want[0])

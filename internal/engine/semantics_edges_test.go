@@ -41,6 +41,13 @@ func look(w *world) script {
 	}}
 }
 
+func TestADirectionThatIsNoneIsRefused(t *testing.T) {
+	const text = "looker: method Direction returns Direction(3), want pregel.Out, pregel.In or pregel.Both"
+	if _, err := engine.Erase(pregel.Program[string, int64](looker{direction: 3})); err == nil || err.Error() != text {
+		t.Errorf("the error is %v, want %s", err, text)
+	}
+}
+
 func TestDirectionOut(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5")
 	o := w.expect(t, looker{look(w), pregel.Out},

@@ -305,6 +305,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	for text, o := range map[string]engine.Options{
 		"a limit of -1 supersteps: expected 0, for none, or more":                                   {MaxSupersteps: -1},
 		"uncombined messages are pushed, one by one: delivery pull cannot be had, use push or auto": {Uncombined: true, Delivery: 4},
+		"there is no delivery 8":                       {Delivery: 8},
+		"there is no encoding 4 that can be asked for": {Encoding: 4},
 	} {
 		_, err := engine.NewJob(w.load(t, 1, 0), pregel.Program[string, int64](script{}), o)
 		if err == nil || err.Error() != text {

@@ -194,6 +194,40 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 	}
 }
 
+// rankVotes is votes by another name of floats.
+type rankVotes struct{ combiner pregel.Combiner[rank] }
+
+func (p rankVotes) Combiner() pregel.Combiner[rank] { return p.combiner }
+func (rankVotes) Direction() pregel.Direction       { return pregel.Both }
+func (rankVotes) Compute(v *pregel.Vertex[rank, rank], m rank) {
+	v.Set(v.Value()/3 + m)
+	if v.Superstep() == 4 {
+		v.VoteToHalt()
+		return
+	}
+	h := mix(uint64(v.ID()), uint64(v.Superstep()))
+	v.SendToAllNeighbors(rank(math.Sin(float64(h%1000))) + v.Value())
+	v.Send(pregel.VertexID(h/8%5), rank(math.Sqrt(float64(h%1000))))
+}
+
+func TestSumsOfNamedFloatsAreBitIdenticalInDeterministicRuns(t *testing.T) {
+	shape := shapes(11)[len(shapes(11))-1]
+	for _, c := range []pregel.Combiner[rank]{combiners.Sum[rank](), combiners.Func(0, func(a, b rank) rank { return a + b })} {
+		var want []rank
+		for _, s := range deterministic(delivery.ChooseAuto, delivery.ChoosePull) {
+			g := shape.loadAs(t, s, edges.Float64)
+			got, _ := run(t, g, rankVotes{c}, s)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%v, %v: values are others than with one partition", c, s)
+			}
+			g.Close()
+		}
+	}
+}
+
 // firsts keeps the first message, which names its sender.
 type firsts struct{ single bool }
 

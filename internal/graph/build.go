@@ -74,6 +74,9 @@ func (o *Options) place() error {
 
 func (o Options) validate(in *edges.Input) error {
 	var errs []error
+	if int(o.Duplicates) >= len(duplicates) {
+		errs = append(errs, fmt.Errorf("there is no way %d with duplicates", o.Duplicates))
+	}
 	if o.Partitions > MaxPartitions {
 		errs = append(errs, fmt.Errorf("%d partitions: at most %d in one process", o.Partitions, MaxPartitions))
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"math"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -28,18 +29,22 @@ func (g *Graph) Input() *edges.Input {
 	return &edges.Input{Name: g.Name, Edges: list, Vertices: g.N, Labels: g.Labels, Directed: g.Directed, Free: list.Close}
 }
 
-// LightestEdge returns an edge of the least weight, by input ids; the graph has one.
-func (g *Graph) LightestEdge() (from, to uint64, weight float64) {
+// LightestEdge returns an edge of the least weight, by input ids. It needs the whole graph in this process, and an edge in
+// it: else ok is false.
+func (g *Graph) LightestEdge() (from, to uint64, weight float64, ok bool) {
+	if g.Order == nil || slices.Contains(g.Parts, nil) {
+		return 0, 0, 0, false
+	}
 	weight = math.Inf(1)
 	g.eachEdge(func(u, v uint32, w float64) {
 		if w < weight {
-			from, to, weight = g.Labels.Of(uint64(u)), g.Labels.Of(uint64(v)), w
+			from, to, weight, ok = g.Labels.Of(uint64(u)), g.Labels.Of(uint64(v)), w, true
 		}
 	})
-	return from, to, weight
+	return from, to, weight, ok
 }
 
-// eachEdge calls f for every stored edge, between input vertices; for an undirected one once.
+// eachEdge calls f for every stored edge, between input vertices; for an undirected one once. It needs the whole graph.
 func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 	for _, p := range g.Parts {
 		l := &p.along.Push.BySender.Lists

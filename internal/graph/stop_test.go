@@ -98,8 +98,11 @@ func TestLightestEdge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u, v, w := g.LightestEdge(); u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
-			t.Errorf("%d partitions: %d-%d %g, least %g", p, u, v, w, g.LeastWeight)
+		if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
+			t.Errorf("%d partitions: %t %d-%d %g, least %g", p, ok, u, v, w, g.LeastWeight)
+		}
+		if _, _, _, ok := g.Share(p / 2).LightestEdge(); ok != (p == 1) {
+			t.Errorf("one of %d partitions: %t", p, ok)
 		}
 		g.Close()
 	}

@@ -28,6 +28,7 @@ type Summary struct {
 	Error     float64 `json:"error"`
 	logs      float64
 	told      int
+	judged    float64 // seconds of the deliveries whose predictions Error is of
 
 	Messages, Sent, Bytes int     `json:"-"`
 	Partitions            int     `json:"partitions"`
@@ -54,6 +55,10 @@ type Skewed struct {
 
 // tellable is the time in seconds below which a prediction is not judged: what is shorter is the machine's.
 const tellable = 50e-6
+
+// tiny is the time in seconds below which a run is not summed up for people, nor predictions are: such times are the
+// machine's, not the program's.
+const tiny = 1e-3
 
 // Add takes in a superstep of a job.
 func (s *Summary) Add(job string, step *Step) {
@@ -84,6 +89,7 @@ func (s *Summary) Add(job string, step *Step) {
 	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= tellable {
 		s.logs += math.Abs(math.Log(step.Actual / guess))
 		s.told++
+		s.judged += step.Actual
 		s.Error = math.Exp(s.logs / float64(s.told))
 	}
 	s.Messages += step.Messages
@@ -94,9 +100,9 @@ func (s *Summary) Add(job string, step *Step) {
 	s.GCPause += step.GCPause
 }
 
-// Lines words the summary for people, a line for each thing there is to say.
+// Lines words the summary for people, a line for each thing there is to say: none of a run below a millisecond.
 func (s *Summary) Lines() []string {
-	if s.Supersteps == 0 || s.Times.Total <= 0 {
+	if s.Supersteps == 0 || s.Times.Total < tiny {
 		return nil
 	}
 	lines := []string{"time: " + s.phases()}
@@ -136,10 +142,10 @@ func (s *Summary) phases() string {
 
 func (s *Summary) switching() string {
 	text := fmt.Sprintf("%d pushed in %s, %d pulled in %s", s.Pushed.Supersteps, Seconds(s.Pushed.Seconds), s.Pulled.Supersteps, Seconds(s.Pulled.Seconds))
-	if s.told > 0 {
+	if s.judged >= tiny {
 		text += fmt.Sprintf("; predictions off by a factor of %.1f", s.Error)
 	}
-	if s.Chosen > 0 && s.Delivered > 0 {
+	if s.Chosen > 0 && s.Delivered >= tiny {
 		text += fmt.Sprintf("; by them another choice would have saved %s, %.1f %%", Seconds(s.Regret), 100*s.Regret/s.Delivered)
 	}
 	return text

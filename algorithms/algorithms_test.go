@@ -1,0 +1,286 @@
+package algorithms_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/algorithms/reference"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/pregel/pregeltest"
+)
+
+// sample is a graph in both forms: as programs run on it, and as the slow twins read it, vertex i under the input id i.
+type sample struct {
+	name  string
+	graph *superstep.Graph
+	twin  reference.Graph
+}
+
+// samples yields small graphs, the odd ones among them: loops, parallel edges, edges of weight 0, vertices without edges or
+// without out-edges, several components. Each comes directed and undirected.
+func samples(t *testing.T) iter.Seq[sample] {
+	type words struct {
+		name     string
+		vertices int
+		arcs     [][2]int
+		weights  []float64
+	}
+	all := []words{
+		{"one vertex", 1, nil, nil},
+		{"a loop", 1, [][2]int{{0, 0}}, []float64{3}},
+		{"no edges", 3, nil, nil},
+		{"a pair and a vertex", 3, [][2]int{{0, 1}}, []float64{2}},
+		{"parallel edges", 2, [][2]int{{0, 1}, {0, 1}, {1, 0}}, []float64{5, 1, 0.5}},
+		{"edges of weight 0", 4, [][2]int{{0, 1}, {1, 2}, {2, 0}, {2, 3}}, []float64{0, 0, 0, 0.25}},
+		{"two components", 6, [][2]int{{0, 1}, {1, 2}, {4, 3}}, []float64{1, 1, 7}},
+		{"a detour that is shorter", 4, [][2]int{{0, 3}, {0, 1}, {1, 2}, {2, 3}}, []float64{10, 1, 2, 3}},
+	}
+	star, path := words{name: "a star", vertices: 70}, words{name: "a path", vertices: 70}
+	for i := range 69 {
+		star.arcs, star.weights = append(star.arcs, [2]int{i % 2 * (i + 1), (1 - i%2) * (i + 1)}), append(star.weights, float64(i%5))
+		path.arcs, path.weights = append(path.arcs, [2]int{i, i + 1}), append(path.weights, float64(i%3)/2)
+	}
+	mixed := words{name: "a multigraph", vertices: 130}
+	for i := range 400 {
+		mixed.arcs, mixed.weights = append(mixed.arcs, [2]int{i * i % 130, i * 7 % 97}), append(mixed.weights, float64(i%9)/4)
+	}
+	all = append(all, star, path, mixed)
+	return func(yield func(sample) bool) {
+		for _, w := range all {
+			for _, directed := range []bool{false, true} {
+				o := superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.Float64}
+				if directed {
+					o.Kind = superstep.Directed
+				}
+				var list []superstep.Edge
+				for i, a := range w.arcs {
+					list = append(list, superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: w.weights[i]})
+				}
+				for v := range w.vertices {
+					o.Vertices = append(o.Vertices, uint64(v))
+				}
+				s := sample{
+					fmt.Sprintf("%s, directed %t", w.name, directed), pregeltest.FromEdges(t, list, o),
+					reference.Graph{N: w.vertices, Arcs: w.arcs, Weights: w.weights, Directed: directed},
+				}
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sources yields vertices to start from: the first, the middle and the last.
+func (s sample) sources(t *testing.T) iter.Seq2[int, pregel.VertexID] {
+	return func(yield func(int, pregel.VertexID) bool) {
+		for _, v := range []int{0, s.twin.N / 2, s.twin.N - 1} {
+			if !yield(v, pregeltest.ID(t, s.graph, uint64(v))) {
+				return
+			}
+		}
+	}
+}
+
+func values[V, M any](t *testing.T, s sample, p pregel.Program[V, M]) []V {
+	t.Helper()
+	res, err := superstep.Run(t.Context(), s.graph, p)
+	if err != nil {
+		t.Fatalf("%s: %T: %v", s.name, p, err)
+	}
+	return pregeltest.Values(res)
+}
+
+func equal[V any](t *testing.T, s sample, what string, got, want []V) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: %s are %v, want %v", s.name, what, got, want)
+	}
+}
+
+func TestBFSLevels(t *testing.T) {
+	for s := range samples(t) {
+		for v, id := range s.sources(t) {
+			equal(t, s, fmt.Sprintf("levels from %d", v), values(t, s, algorithms.BFSLevels{Source: id}), reference.BFSLevels(s.twin, v))
+		}
+	}
+}
+
+// TestBFSIsATree: every reached vertex has a parent one level nearer along an edge, and no other vertex has one.
+func TestBFSIsATree(t *testing.T) {
+	for s := range samples(t) {
+		edge := map[[2]int]bool{}
+		for _, a := range s.twin.Arcs {
+			edge[a] = true
+			edge[[2]int{a[1], a[0]}] = edge[[2]int{a[1], a[0]}] || !s.twin.Directed
+		}
+		for v, id := range s.sources(t) {
+			level := reference.BFSLevels(s.twin, v)
+			for u, parent := range values(t, s, algorithms.BFS{Source: id}) {
+				if level[u] == math.MaxInt64 {
+					if parent != pregel.None {
+						t.Errorf("%s from %d: vertex %d is not reached, and has parent %d", s.name, v, u, parent)
+					}
+					continue
+				}
+				p := int(s.graph.Label(parent))
+				if good := p == v && u == v || u != v && level[p] == level[u]-1 && edge[[2]int{p, u}]; !good {
+					t.Errorf("%s from %d: vertex %d has parent %d", s.name, v, u, p)
+				}
+			}
+		}
+	}
+}
+
+func TestSSSP(t *testing.T) {
+	for s := range samples(t) {
+		for v, id := range s.sources(t) {
+			want := reference.SSSP(s.twin, v)
+			equal(t, s, fmt.Sprintf("distances from %d", v), values(t, s, algorithms.SSSP[float64]{Source: id}), want)
+			for u, hop := range values(t, s, algorithms.SSSPTree[float64]{Source: id}) {
+				if hop.Dist != want[u] || (hop.From == pregel.None) != math.IsInf(want[u], 1) {
+					t.Errorf("%s from %d: vertex %d has %+v, want the distance %g", s.name, v, u, hop, want[u])
+				}
+			}
+		}
+	}
+}
+
+func TestSSSPRefusesNegativeWeights(t *testing.T) {
+	g := pregeltest.Graph(t, "0>1:2 1>2:-0.5")
+	_, err := superstep.Run(t.Context(), g, algorithms.SSSP[float64]{})
+	if err == nil || !strings.HasSuffix(err.Error(), "the edge from 1 to 2 has weight -0.5: no weight may be negative") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestWCC(t *testing.T) {
+	for s := range samples(t) {
+		component, want := reference.WCC(s.twin), map[int]pregel.VertexID{}
+		for v, c := range component {
+			id := pregeltest.ID(t, s.graph, uint64(v))
+			if least, ok := want[c]; !ok || id < least {
+				want[c] = id
+			}
+		}
+		for v, got := range values(t, s, algorithms.WCC{}) {
+			if got != want[component[v]] {
+				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got, want[component[v]])
+			}
+		}
+	}
+}
+
+func TestPageRank(t *testing.T) {
+	for s := range samples(t) {
+		for _, p := range []algorithms.PageRank{{Iterations: 1}, {Iterations: 9}, {Damping: 0.85, Iterations: 9}, {Damping: 0.4, Iterations: 5}, {Damping: 1, Iterations: 3}} {
+			damping := p.Damping
+			if damping == 0 {
+				damping = 0.85
+			}
+			want := reference.PageRank(s.twin, damping, p.Iterations)
+			for v, got := range values(t, s, p) {
+				if math.Abs(got-want[v]) > 1e-14 {
+					t.Fatalf("%s, %+v: the rank of %d is %g, want %g", s.name, p, v, got, want[v])
+				}
+			}
+		}
+	}
+}
+
+// TestPageRankStops: after its iterations, or when ranks change less than the tolerance, which is off at 0 where there are
+// iterations and 1e-6 where there are none.
+func TestPageRankStops(t *testing.T) {
+	g := pregeltest.Graph(t, "0>1 1>2 2>0 2>1 3>0")
+	supersteps := func(p algorithms.PageRank) int {
+		res, err := superstep.Run(t.Context(), g, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !res.Converged {
+			t.Errorf("%+v: not converged", p)
+		}
+		return res.Supersteps
+	}
+	for _, test := range []struct {
+		p    algorithms.PageRank
+		want int
+	}{
+		{algorithms.PageRank{Iterations: 50}, 51},
+		{algorithms.PageRank{Iterations: 50, Damping: 0.85}, 51},
+		{algorithms.PageRank{Iterations: 7, Tolerance: 1e-300}, 8},
+		{algorithms.PageRank{Tolerance: 3}, 2},
+	} {
+		if got := supersteps(test.p); got != test.want {
+			t.Errorf("%+v: %d supersteps, want %d", test.p, got, test.want)
+		}
+	}
+	all, loose := supersteps(algorithms.PageRank{}), supersteps(algorithms.PageRank{Tolerance: 1e-2})
+	if same := supersteps(algorithms.PageRank{Tolerance: 1e-6}); all != same || loose >= all || all > 101 {
+		t.Errorf("%d supersteps by default, %d with tolerance 1e-6, %d with 1e-2", all, same, loose)
+	}
+}
+
+func TestPageRankWithoutVertices(t *testing.T) {
+	res, err := superstep.Run(context.Background(), pregeltest.FromEdges(t, nil), algorithms.PageRank{})
+	if err != nil || res.Supersteps != 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestPageRankRefuses(t *testing.T) {
+	for want, p := range map[string]algorithms.PageRank{
+		"damping is -0.1, want a number from 0 to 1":                                {Damping: -0.1},
+		"damping is 1.5, want a number from 0 to 1":                                 {Damping: 1.5},
+		"damping is NaN, want a number from 0 to 1":                                 {Damping: math.NaN()},
+		"iterations is -1, want 0 or more":                                          {Iterations: -1},
+		"tolerance is -1, want 0 or more":                                           {Tolerance: -1},
+		"tolerance is NaN, want 0 or more":                                          {Tolerance: math.NaN()},
+		"damping is 2, want a number from 0 to 1\niterations is -3, want 0 or more": {Damping: 2, Iterations: -3},
+	} {
+		if err := p.Validate(); err == nil || err.Error() != want {
+			t.Errorf("%+v: the error is %v, want %s", p, err, want)
+		}
+		if _, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v is run: %v", p, err)
+		}
+	}
+	for _, p := range []algorithms.PageRank{{}, {Damping: 1}, {Tolerance: math.Inf(1)}} {
+		if err := p.Validate(); err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}
+
+// TestSourcesThatAreNone: a source has no default, so the vertex with handle 0 is one like any other, and None is none.
+func TestSourcesThatAreNone(t *testing.T) {
+	g := pregeltest.Graph(t, "0>1:1 0>2:1")
+	res, err := superstep.Run(t.Context(), g, algorithms.BFSLevels{})
+	if err != nil || res.Value(0) != 0 {
+		t.Errorf("the zero value: %v, %v", res, err)
+	}
+	for name, source := range map[string]pregel.VertexID{"the source is not a vertex": pregel.None, "source 3: the graph has vertices 0..2": 3} {
+		_, err := superstep.Run(t.Context(), g, algorithms.BFS{Source: source})
+		refused(t, err, name)
+		_, err = superstep.Run(t.Context(), g, algorithms.BFSLevels{Source: source})
+		refused(t, err, name)
+		_, err = superstep.Run(t.Context(), g, algorithms.SSSP[float64]{Source: source})
+		refused(t, err, name)
+		_, err = superstep.Run(t.Context(), g, algorithms.SSSPTree[float64]{Source: source})
+		refused(t, err, name)
+	}
+}
+
+func refused(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("the error is %v, want %s", err, text)
+	}
+}
