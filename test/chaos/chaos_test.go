@@ -1,0 +1,326 @@
+//go:build linux
+
+// Package chaos_test kills, stops and cuts off the processes of a cluster at random while jobs run on it: every job has the
+// result of a run without faults, or one cause that has a name; nothing hangs, and nothing is left.
+package chaos_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What the environment says: how many rounds, and the seed of all that is random. Without rounds there is no chaos.
+const (
+	roundsVariable = "SUPERSTEP_CHAOS"
+	seedVariable   = "SUPERSTEP_CHAOS_SEED"
+)
+
+// binary is superstep, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roundsVariable) == "" {
+		os.Exit(m.Run())
+	}
+	dir, err := os.MkdirTemp("", "chaos")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "superstep")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/superstep").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// cluster is a master and workers, with a proxy before everything that can be cut off.
+type cluster struct {
+	t       *testing.T
+	dir     string
+	env     []string
+	master  *process
+	workers []*process
+	control []*proxy // between worker i and the master
+	data    []*proxy // between the other workers and worker i
+	clients *proxy   // between clients and the master
+	began   time.Time
+
+	mu    sync.Mutex
+	asked bool // for stacks
+}
+
+// event writes what happens into the log.
+func (c *cluster) event(format string, args ...any) {
+	c.t.Logf("%7.2f s  %s", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// hung shows the stacks of master and workers, once.
+func (c *cluster) hung(what, said string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked {
+		return
+	}
+	c.asked = true
+	c.event("%s hangs:\n%s", what, said)
+	for _, p := range append([]*process{c.master}, c.workers...) {
+		p.stacks()
+	}
+}
+
+func number(t *testing.T, variable string, otherwise uint64) uint64 {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("$%s: %v", variable, err)
+	}
+	return n
+}
+
+// freePort returns a port that nobody has at some addresses.
+func freePort(t *testing.T, hosts ...string) string {
+	for range 100 {
+		l, err := net.Listen("tcp", hosts[0]+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		_ = l.Close()
+		free := true
+		for _, h := range hosts[1:] {
+			l, err := net.Listen("tcp", net.JoinHostPort(h, port))
+			if free = free && err == nil; err == nil {
+				_ = l.Close()
+			}
+		}
+		if free {
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// newCluster starts a master and n workers. Each worker has addresses of its own on loopback, so that a proxy can stand
+// before it at the same port.
+func newCluster(t *testing.T, n int) *cluster {
+	dir, err := os.MkdirTemp("", "chaos-run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, dir: dir, began: time.Now()}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "SUPERSTEP_") {
+			c.env = append(c.env, v)
+		}
+	}
+	c.env = append(c.env, "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	at := "127.0.0.1:" + freePort(t, "127.0.0.1")
+	c.master = &process{cluster: c, name: "master", args: []string{"master", "--listen", at, "--data", filepath.Join(dir, "data")}}
+	between := func(listen, to string) *proxy {
+		p, err := newProxy(listen, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.close)
+		return p
+	}
+	c.clients = between("127.0.0.1:0", at)
+	for i := range n {
+		own, shown := fmt.Sprintf("127.0.1.%d", i+1), fmt.Sprintf("127.0.2.%d", i+1)
+		port := freePort(t, own, shown)
+		c.data = append(c.data, between(net.JoinHostPort(shown, port), net.JoinHostPort(own, port)))
+		c.control = append(c.control, between("127.0.0.1:0", at))
+		name := fmt.Sprintf("w%d", i+1)
+		c.workers = append(c.workers, &process{cluster: c, name: name, args: []string{
+			"worker", "--master", c.control[i].address(), "--name", name, "--threads", "1", "--listen", "off",
+			"--data-listen", net.JoinHostPort(own, port), "--advertise", shown,
+		}})
+	}
+	t.Cleanup(func() {
+		for _, p := range c.all() {
+			if p.cmd != nil {
+				p.kill()
+			}
+		}
+		if !t.Failed() {
+			_ = os.RemoveAll(dir)
+		}
+	})
+	for _, p := range c.all() {
+		p.start()
+	}
+	c.whole()
+	return c
+}
+
+func (c *cluster) all() []*process { return append([]*process{c.master}, c.workers...) }
+
+// whole waits until all workers are registered, and fails the test if that takes too long.
+func (c *cluster) whole() {
+	c.t.Helper()
+	began := time.Now()
+	out, said, err := c.client(healTime+20*time.Second, "status", "--workers", strconv.Itoa(len(c.workers)))
+	if err != nil {
+		_, status, _ := c.client(20*time.Second, "status")
+		c.t.Errorf("the cluster is not whole %v after all faults: %v: %s\n%s%s", time.Since(began).Round(time.Second), err, last(said, 3), out, status)
+		for _, p := range c.all() {
+			c.t.Logf("%s said last\n%s", p.name, last(p.said.String(), 12))
+		}
+		c.t.FailNow()
+	}
+}
+
+// heal undoes what faults have left: who was ended is started again.
+func (c *cluster) heal() {
+	for _, p := range append(append([]*proxy{c.clients}, c.control...), c.data...) {
+		p.release()
+	}
+	for _, p := range c.all() {
+		p.revive()
+	}
+}
+
+// tally counts how jobs went.
+type tally struct {
+	jobs, equal int
+	failed      map[string]int
+	bad         int
+}
+
+func (n *tally) add(o outcome) {
+	n.jobs++
+	switch {
+	case o.bad != "":
+		n.bad++
+	case o.cause != "":
+		n.failed[o.cause]++
+	default:
+		n.equal++
+	}
+}
+
+func (n *tally) String() string {
+	text := fmt.Sprintf("%d jobs: %d equal to the run without faults", n.jobs, n.equal)
+	for _, name := range slices.Sorted(maps.Keys(n.failed)) {
+		text += fmt.Sprintf(", %d failed: %s", n.failed[name], name)
+	}
+	return text + fmt.Sprintf(", %d findings", n.bad)
+}
+
+// TestChaos needs SUPERSTEP_CHAOS, the number of rounds.
+func TestChaos(t *testing.T) {
+	rounds := int(number(t, roundsVariable, 0))
+	if rounds == 0 {
+		t.Skip("$" + roundsVariable + " says how many rounds: .ci/run chaos")
+	}
+	seed := number(t, seedVariable, uint64(time.Now().UnixNano())%1e6)
+	again := fmt.Sprintf("%s=%d %s=%d go test -count 1 -timeout 60m -v -run '^TestChaos$' ./test/chaos", roundsVariable, rounds, seedVariable, seed)
+	t.Log("again: " + again)
+	defer func() {
+		if t.Failed() {
+			t.Log("again: " + again)
+		}
+	}()
+	c := newCluster(t, 2+int(seed%2))
+	all := jobs()
+	c.expect(all)
+	total := &tally{failed: map[string]int{}}
+	c.quiet(all, total)
+	begin := c.settled(nil)
+	for round := range rounds {
+		random := rand.New(rand.NewPCG(seed, uint64(round)))
+		// Whoever lives to the end is compared with its beginning: the first worker is never killed, the master only in the first half.
+		c.round(random, all, total, round < (rounds+1)/2)
+		if t.Failed() {
+			break
+		}
+		if round == (rounds-1)/2 {
+			half := c.settled(nil)
+			begin["master"] = half["master"]
+		}
+		c.event("round %d of %d: %v", round+1, rounds, total)
+	}
+	if !t.Failed() {
+		for name, h := range c.settled(begin) {
+			c.event("%s: at the end %v; at the beginning %v", name, h, begin[name])
+		}
+		for _, p := range c.workers {
+			p.stop(t, 40*time.Second)
+		}
+		c.master.stop(t, 40*time.Second)
+		if found := left(); len(found) > 0 {
+			t.Errorf("processes are left: %v", found)
+		}
+	}
+	t.Logf("seed %d: %v", seed, total)
+}
+
+// quiet runs every job once without faults: each must have its result.
+func (c *cluster) quiet(all []*job, total *tally) {
+	c.t.Helper()
+	c.whole()
+	_, _, _ = c.client(30*time.Second, "graphs", "drop", "g") // there may be none
+	if _, said, err := c.client(jobTime, "graphs", "load", "g", "--graph", ofCatalog); err != nil {
+		c.t.Errorf("graphs load without faults: %v: %s", err, last(said, 3))
+		return
+	}
+	for i, j := range all {
+		o := c.do(j, i)
+		total.add(o)
+		if o.bad != "" || o.cause != "" {
+			c.t.Errorf("%s without faults: %s%s", j.name, o.cause, o.bad)
+		}
+	}
+}
+
+// Bounds of what a process may have more than at its beginning.
+const (
+	moreFiles    = 8
+	moreResident = 96 << 20
+)
+
+// settled returns what the processes have when nothing runs. With what they had before it waits until those that live still
+// have about as much, and fails the test if they do not.
+func (c *cluster) settled(before map[string]holdings) map[string]holdings {
+	var now map[string]holdings
+	grown := ""
+	for end := time.Now().Add(30 * time.Second); ; <-time.After(500 * time.Millisecond) {
+		now, grown = map[string]holdings{}, ""
+		for _, p := range c.all() {
+			h, err := p.holds()
+			if err != nil {
+				c.t.Errorf("%s: %v", p.name, err)
+			}
+			now[p.name] = h
+			was, ok := before[p.name]
+			if ok && was.pid == h.pid && (h.files > was.files+moreFiles || h.resident > was.resident+moreResident) {
+				grown += fmt.Sprintf("%s has grown: %v; before: %v\n", p.name, h, was)
+			}
+		}
+		if grown == "" {
+			return now
+		}
+		if time.Now().After(end) {
+			c.t.Error(grown)
+			return now
+		}
+	}
+}

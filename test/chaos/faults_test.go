@@ -1,0 +1,146 @@
+//go:build linux
+
+package chaos_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"fmt"
+)
+
+// fault is something that goes wrong for a while.
+type fault struct {
+	name string
+	do   func()
+	undo func() // after hold
+	hold time.Duration
+}
+
+// pick returns a random fault; lethal ones may hit the master.
+func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
+	i := random.IntN(len(c.workers))
+	w, control, data := c.workers[i], c.control[i], c.data[i]
+	short := time.Duration(100+random.IntN(900)) * time.Millisecond
+	long := time.Duration(1000+random.IntN(4000)) * time.Millisecond
+	hold := short
+	if random.IntN(3) == 0 {
+		hold = long
+	}
+	kinds := []func() fault{
+		func() fault { return fault{"stop " + w.name, w.freeze, w.thaw, hold} },
+		func() fault {
+			return fault{"cut " + w.name + " from the master", func() { control.cut(false) }, control.release, 0}
+		},
+		func() fault {
+			return fault{"keep " + w.name + " from the master", func() { control.cut(true) }, control.release, hold}
+		},
+		func() fault {
+			return fault{"hold up " + w.name + " and the master", control.hold, control.release, hold}
+		},
+		func() fault {
+			return fault{"cut the others from " + w.name, func() { data.cut(false) }, data.release, 0}
+		},
+		func() fault {
+			return fault{"keep the others from " + w.name, func() { data.cut(true) }, data.release, hold}
+		},
+		func() fault { return fault{"hold up the others and " + w.name, data.hold, data.release, hold} },
+		func() fault {
+			return fault{"cut clients from the master", func() { c.clients.cut(true) }, c.clients.release, short}
+		},
+		func() fault { return fault{"stop the master", c.master.freeze, c.master.thaw, hold} },
+	}
+	if i > 0 { // the first worker lives
+		kinds = append(kinds,
+			func() fault { return fault{"kill " + w.name, w.kill, w.revive, short} },
+			func() fault { return fault{"kill " + w.name, w.kill, w.revive, hold} },
+			func() fault {
+				return fault{"terminate " + w.name, func() { w.killed = true; w.signal(syscall.SIGTERM) }, func() {}, hold}
+			})
+	}
+	if lethal {
+		kinds = append(kinds, func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
+	}
+	return kinds[random.IntN(len(kinds))]()
+}
+
+func (p *process) freeze() { p.signal(syscall.SIGSTOP) }
+func (p *process) thaw()   { p.signal(syscall.SIGCONT) }
+
+// revive starts a process that has ended. One that ended by itself must have said why.
+func (p *process) revive() {
+	p.thaw()
+	if p.running() && p.killed { // it was asked to leave
+		select {
+		case <-p.ended:
+		case <-time.After(healTime):
+			p.t.Errorf("%s has not left %v after SIGTERM: %s", p.name, healTime, last(p.said.String(), 5))
+			p.stacks()
+			p.kill()
+		}
+	}
+	if p.running() {
+		return
+	}
+	if !p.killed {
+		why := last(p.said.String(), 1)
+		p.event("%s ended by itself, %v: %s", p.name, p.cmd.ProcessState, why)
+		if !strings.HasPrefix(why, "superstep: ") {
+			p.t.Errorf("%s ended without a word, %v: %s", p.name, p.cmd.ProcessState, last(p.said.String(), 20))
+		}
+	}
+	if strings.Contains(p.said.String(), "panic: ") || strings.Contains(p.said.String(), "fatal error: ") {
+		p.t.Errorf("%s crashed: %s", p.name, last(p.said.String(), 60))
+	}
+	p.start()
+}
+
+// round runs two streams of jobs while faults come, one or two at a time; afterwards the cluster is whole, and every job has its
+// result.
+func (c *cluster) round(random *rand.Rand, all []*job, total *tally, lethal bool) {
+	c.asked = false
+	stop, done := make(chan struct{}), make(chan outcome)
+	var streams, counting sync.WaitGroup
+	for i := range 2 {
+		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
+		streams.Go(func() { c.stream(own, all, i+1, stop, done) })
+	}
+	counting.Go(func() {
+		for o := range done {
+			if total.add(o); o.bad != "" {
+				c.t.Errorf("%s: %s", o.job.name, o.bad)
+			}
+		}
+	})
+	for range 5 {
+		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond)
+		some := []fault{c.pick(random, lethal)}
+		if random.IntN(4) == 0 {
+			some = append(some, c.pick(random, lethal))
+		}
+		hold := time.Duration(0)
+		var names []string
+		for _, f := range some {
+			hold = max(hold, f.hold)
+			names = append(names, fmt.Sprintf("%s for %v", f.name, f.hold))
+		}
+		c.event("%s", strings.Join(names, "; "))
+		for _, f := range some {
+			f.do()
+		}
+		<-time.After(hold)
+		for _, f := range some {
+			f.undo()
+		}
+	}
+	c.heal()
+	close(stop)
+	streams.Wait()
+	close(done)
+	counting.Wait()
+	c.heal() // who ended by itself meanwhile
+	c.quiet(all, total)
+}

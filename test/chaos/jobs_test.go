@@ -1,0 +1,172 @@
+//go:build linux
+
+package chaos_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// job is a run whose result does not depend on how it is run.
+type job struct {
+	name string
+	args []string
+	want []byte // the result of a run in one process
+}
+
+// jobs are of every kind of delivery: values that are exact, and float sums that --deterministic folds in one order.
+func jobs() []*job {
+	kronecker := func(scale int) string { return fmt.Sprintf("kronecker:scale=%d", scale) }
+	all := []*job{
+		{name: "bfs", args: []string{"bfs", "-p", "source=3", "--graph", kronecker(14)}},
+		{name: "levels", args: []string{"bfs", "-p", "source=1", "-p", "output=level", "--graph", "grid:rows=60,columns=60"}},
+		{name: "wcc", args: []string{"wcc", "--graph", kronecker(13)}},
+		{name: "sssp", args: []string{"sssp", "-p", "source=3", "--graph", kronecker(12)}},
+		{name: "pagerank", args: []string{"pagerank", "-p", "iterations=40", "--graph", kronecker(13)}},
+		{name: "catalog", args: []string{"pagerank", "-p", "iterations=30", "--graph", "catalog:g"}},
+	}
+	for _, j := range all {
+		j.args = append(append([]string{"run"}, j.args...), "--deterministic")
+	}
+	return all
+}
+
+// ofCatalog is what the graph of the catalog is made of.
+const ofCatalog = "kronecker:scale=12"
+
+// Bounds of waits: a job that takes longer hangs, and a cluster that is not whole again after so long never will be.
+const (
+	jobTime  = 100 * time.Second
+	healTime = 60 * time.Second
+	retryFor = "15s"
+)
+
+// expect runs the jobs in one process.
+func (c *cluster) expect(all []*job) {
+	for _, j := range all {
+		args := append([]string(nil), j.args...)
+		for i, a := range args {
+			if a == "catalog:g" {
+				args[i] = ofCatalog
+			}
+		}
+		var said bytes.Buffer
+		cmd := exec.Command(binary, append(args, "--output", "-", "--quiet")...)
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			c.t.Fatalf("%s in one process: %v: %s", j.name, err, said.String())
+		}
+		j.want = out
+	}
+}
+
+// causes are what may be said of a job that failed, each with its name: anything else is a finding.
+var causes = []struct {
+	name string
+	is   *regexp.Regexp
+}{
+	{"worker lost", regexp.MustCompile(`failed: .*\bworker \S+ (was|is) lost`)},
+	{"master restarted", regexp.MustCompile(`the master was started anew`)},
+	{"no such job after a restart", regexp.MustCompile(`there is no job "`)},
+	{"master lost", regexp.MustCompile(`^superstep: lost the master at `)},
+	{"master unreachable", regexp.MustCompile(`^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer)`)},
+	{"master stopping", regexp.MustCompile(`the master is stopping`)},
+	{"no such graph after a loss", regexp.MustCompile(`there is no graph "g"`)},
+	{"graph lost", regexp.MustCompile(`graph "?g"? (is|was) lost|graph g .*\blost\b`)},
+	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
+	{"cancelled", regexp.MustCompile(`was cancelled`)},
+}
+
+// cause names what a client said last; it is empty for what has no name.
+func cause(said string) string {
+	line := last(said, 1)
+	for _, c := range causes {
+		if c.is.MatchString(line) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// client runs a command against the master and returns what it said, and whether it ended with status 0. One that does not
+// end in time hangs: its stacks and those of the cluster are shown.
+func (c *cluster) client(within time.Duration, args ...string) (out, said string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, append(args, "--master", c.clients.address(), "--retry-for", retryFor)...)
+	cmd.Env = c.env
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		err = errHangs
+	}
+	return stdout.String(), stderr.String(), err
+}
+
+var errHangs = fmt.Errorf("it has not ended in time")
+
+// outcome is how one job went.
+type outcome struct {
+	job   *job
+	cause string // why it failed; empty for a result that is right
+	bad   string // what must not be
+}
+
+// do runs a job on the cluster, or cancels it by an interrupt after a while, and looks at what came of it.
+func (c *cluster) do(j *job, id int) outcome {
+	file := filepath.Join(c.dir, fmt.Sprintf("result-%d", id))
+	defer os.Remove(file)
+	began := time.Now()
+	_, said, err := c.client(jobTime, append(append([]string(nil), j.args...), "--output", file)...)
+	o := outcome{job: j}
+	switch {
+	case err == errHangs:
+		c.hung(fmt.Sprintf("%s for %v", j.name, time.Since(began).Round(time.Millisecond)), said)
+		o.bad = "hangs: " + last(said, 40)
+	case err != nil:
+		if o.cause = cause(said); o.cause == "" {
+			o.bad = fmt.Sprintf("%v, without a cause that has a name: %s", err, last(said, 3))
+		}
+		if _, err := os.Stat(file); err == nil {
+			o.bad = "it failed, and left a result: " + last(said, 3)
+		}
+	default:
+		got, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(got, j.want) {
+			kept := filepath.Join(c.dir, fmt.Sprintf("wrong-%s-%d", j.name, id))
+			_ = os.WriteFile(kept, got, 0o600)
+			o.bad = fmt.Sprintf("WRONG RESULT: %d bytes of %d are kept in %s (%v)", len(got), len(j.want), kept, err)
+		}
+	}
+	if o.bad != "" {
+		c.event("%s: %s", j.name, strings.ReplaceAll(o.bad, "\n", "\n    "))
+	} else if o.cause != "" {
+		c.event("%s: %s: %s", j.name, o.cause, last(said, 1))
+	}
+	return o
+}
+
+// stream runs jobs one after the other until told to stop.
+func (c *cluster) stream(random *rand.Rand, all []*job, first int, stop <-chan struct{}, done chan<- outcome) {
+	for id := first; ; id += 1000 {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		done <- c.do(all[random.IntN(len(all))], id)
+	}
+}
