@@ -423,6 +423,20 @@ func TestReach(t *testing.T) {
 	if err := c.Reach(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "connection refused (tried for 100ms)") {
 		t.Errorf("found %v", err)
 	}
+	// Something before a master that is not there closes connections; something else that answers is no master.
+	for address, want := range map[string]string{
+		banner(t, "", true):                        "EOF (tried for 100ms)",
+		banner(t, "SSH-2.0-OpenSSH_9.6\r\n", true): "\"SSH-2.0-OpenSSH_9.6\"",
+	} {
+		c, err := New(Options{Address: address, Patience: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), " is not a master: ") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("found %v, expected %s", err, want)
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Reach(ctx); !errors.Is(err, context.Canceled) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -43,19 +44,27 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 		case !passing(err):
 			return nil, c.Explain(ctx, err)
 		}
-		if foreign := c.foreign(ctx, err); foreign != nil {
-			return nil, foreign
+		reached := !unreached(err)
+		err = c.loss(err)
+		if reached {
+			var who *control.ForeignError
+			if foreign := c.conn.Probe(ctx); errors.As(foreign, &who) {
+				if !who.Silent() {
+					return nil, foreign
+				}
+				err = foreign
+			}
 		}
 		waited := time.Since(began)
 		if waited+firstWait > c.Patience {
 			if tries == 1 {
-				return nil, c.loss(err)
+				return nil, err
 			}
-			return nil, fmt.Errorf("%w (tried for %v)", c.loss(err), c.Patience)
+			return nil, fmt.Errorf("%w (tried for %v)", err, c.Patience)
 		}
 		if waited > absentAfter && !told {
 			told = true
-			c.Absent(c.loss(err), c.Patience)
+			c.Absent(err, c.Patience)
 		}
 		if err := pause(ctx, min(wait, c.Patience-waited)); err != nil {
 			return nil, err

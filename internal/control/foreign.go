@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
@@ -47,6 +48,12 @@ type ForeignError struct {
 	Cause   error
 }
 
+// Silent reports whether it closed the connection without a word, as something does that stands before a master which does
+// not listen yet.
+func (e *ForeignError) Silent() bool {
+	return errors.Is(e.Cause, io.EOF) || errors.Is(e.Cause, syscall.ECONNRESET)
+}
+
 func (e *ForeignError) Error() string { return foreignText(e.Address, e.Cause) }
 func (e *ForeignError) Unwrap() error { return e.Cause }
 
@@ -83,5 +90,5 @@ func (c *Connection) Probe(ctx context.Context) error {
 	case !connected.Load() || ctx.Err() != nil:
 		return nil
 	}
-	return &ForeignError{c.address, errors.New(innermost(err))}
+	return &ForeignError{c.address, err}
 }

@@ -3,13 +3,12 @@
 package chaos_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"fmt"
 )
 
 // fault is something that goes wrong for a while.

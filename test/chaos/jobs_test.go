@@ -23,9 +23,10 @@ type job struct {
 	want []byte // the result of a run in one process
 }
 
-// jobs are of every kind of delivery: values that are exact, and float sums that --deterministic folds in one order.
-func jobs() []*job {
-	kronecker := func(scale int) string { return fmt.Sprintf("kronecker:scale=%d", scale) }
+// jobs are of every kind of program: values that are exact, and float sums that --deterministic folds in one order. Their
+// graphs are 2^larger times as large as those of a short trial.
+func jobs(larger int) []*job {
+	kronecker := func(scale int) string { return fmt.Sprintf("kronecker:scale=%d", scale+larger) }
 	all := []*job{
 		{name: "bfs", args: []string{"bfs", "-p", "source=3", "--graph", kronecker(14)}},
 		{name: "levels", args: []string{"bfs", "-p", "source=1", "-p", "output=level", "--graph", "grid:rows=60,columns=60"}},
@@ -81,10 +82,20 @@ var causes = []struct {
 	{"master lost", regexp.MustCompile(`^superstep: lost the master at `)},
 	{"master unreachable", regexp.MustCompile(`^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer)`)},
 	{"master stopping", regexp.MustCompile(`the master is stopping`)},
-	{"no such graph after a loss", regexp.MustCompile(`there is no graph "g"`)},
-	{"graph lost", regexp.MustCompile(`graph "?g"? (is|was) lost|graph g .*\blost\b`)},
+	{graphGone + " with a master", regexp.MustCompile(`there is no graph "g"`)},
+	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, was lost`)},
 	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
 	{"cancelled", regexp.MustCompile(`was cancelled`)},
+}
+
+// graphGone begins the names of causes that the catalog's graph is not there.
+const graphGone = "graph lost"
+
+// load puts the graph into the catalog, in the place of one that is lost.
+func (c *cluster) load() (said string, err error) {
+	_, _, _ = c.client(30*time.Second, "graphs", "drop", "g") // there may be none
+	_, said, err = c.client(jobTime, "graphs", "load", "g", "--graph", ofCatalog)
+	return said, err
 }
 
 // cause names what a client said last; it is empty for what has no name.
@@ -167,6 +178,10 @@ func (c *cluster) stream(random *rand.Rand, all []*job, first int, stop <-chan s
 			return
 		default:
 		}
-		done <- c.do(all[random.IntN(len(all))], id)
+		o := c.do(all[random.IntN(len(all))], id)
+		done <- o
+		if strings.HasPrefix(o.cause, graphGone) {
+			c.load() // others may do so too, or it fails: the next job says so
+		}
 	}
 }
