@@ -83,7 +83,7 @@ var causes = []struct {
 	{"master unreachable", regexp.MustCompile(`^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer)`)},
 	{"master stopping", regexp.MustCompile(`the master is stopping`)},
 	{graphGone + " with a master", regexp.MustCompile(`there is no graph "g"`)},
-	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, was lost`)},
+	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, (was lost|left):`)},
 	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
 	{"cancelled", regexp.MustCompile(`was cancelled`)},
 }
