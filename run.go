@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"runtime"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -51,8 +52,11 @@ func (o Options) validate() error { return validThreads("Options", o.Threads) }
 // Progress is how far a run is.
 type Progress = engine.Progress
 
-// SuperstepRecord says what one partition did in one superstep, and why.
-type SuperstepRecord = trace.Record
+// SuperstepRecord says what happened in a superstep and why, and PartitionRecord what one partition did in it.
+type (
+	SuperstepRecord = trace.Superstep
+	PartitionRecord = trace.Partition
+)
 
 // Result is what a run left: a value for each vertex, and how it went.
 type Result[V any] struct {
@@ -79,10 +83,9 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err != nil {
 		return nil, err
 	}
-	if !g.refs.Acquire() {
+	if g.closed() {
 		return nil, errClosed
 	}
-	defer g.refs.Release()
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &keeper{keep: o.KeepTrace}
@@ -126,6 +129,7 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *engine.Outcome, record
 	for i := range r.values {
 		r.values[i] = job.Value(pregel.VertexID(i))
 	}
+	runtime.KeepAlive(g)
 	return r
 }
 
@@ -138,12 +142,8 @@ type ProgramError = engine.ProgramError
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.
 func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
-		if !r.graph.refs.Acquire() {
-			panic(errClosed)
-		}
-		defer r.graph.refs.Release()
 		for i, v := range r.values {
-			if !yield(r.graph.g.Label(pregel.VertexID(i)), v) {
+			if !yield(r.graph.Label(pregel.VertexID(i)), v) {
 				return
 			}
 		}
@@ -172,12 +172,12 @@ type keeper struct {
 	records []SuperstepRecord
 }
 
-func (k *keeper) Record(r *trace.Record) error {
+func (k *keeper) Record(s *trace.Superstep) error {
 	if k.keep {
-		k.records = append(k.records, *r.Clone())
+		k.records = append(k.records, *s.Clone())
 	}
 	if k.writer != nil {
-		return k.writer.Record(r)
+		return k.writer.Record(s)
 	}
 	return nil
 }
@@ -188,4 +188,4 @@ type journal struct {
 	keeper *keeper
 }
 
-func (j journal) Record(r *trace.Record) error { return j.keeper.Record(r) }
+func (j journal) Record(s *trace.Superstep) error { return j.keeper.Record(s) }

@@ -66,20 +66,27 @@ func TestRunTells(t *testing.T) {
 	if res.Converged || res.Supersteps != 4 || !slices.Equal(supersteps, []int{0, 1, 2, 3}) {
 		t.Errorf("converged %t, %d supersteps, told of %v", res.Converged, res.Supersteps, supersteps)
 	}
-	if len(res.Trace) != 8 || strings.Count(trace.String(), "\n") != 1+8+1 {
+	if len(res.Trace) != 4 || strings.Count(trace.String(), "\n") != 1+8+1 {
 		t.Fatalf("%d records kept, %d written", len(res.Trace), strings.Count(trace.String(), "\n"))
 	}
 	sent := 0
 	lines := strings.Split(trace.String(), "\n")
 	for i, r := range res.Trace {
-		if r.Superstep != i/2 || r.Partition != i%2 || r.Job != "Levels" {
+		if r.Superstep != i || len(r.Partitions) != 2 || r.Job != "Levels" {
 			t.Errorf("record %d: %+v", i, r)
 		}
-		var written superstep.SuperstepRecord
-		if err := json.Unmarshal([]byte(lines[1+i]), &written); err != nil || written.Messages != r.Messages || len(written.Peers) != len(r.Peers) {
-			t.Errorf("record %d written as %s: %v", i, lines[i], err)
+		for p, part := range r.Partitions {
+			var written struct {
+				Superstep, Partition, Messages int
+				Peers                          []any
+			}
+			line := lines[1+2*i+p]
+			if err := json.Unmarshal([]byte(line), &written); err != nil || written.Superstep != i || written.Partition != p ||
+				written.Messages != part.Messages() || len(written.Peers) != len(part.Peers) {
+				t.Errorf("superstep %d, partition %d written as %s: %v", i, p, line, err)
+			}
+			sent += part.Bytes
 		}
-		sent += r.Bytes()
 	}
 	if sent != res.BytesSent {
 		t.Errorf("%d bytes in the records, %d in the result", sent, res.BytesSent)

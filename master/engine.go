@@ -30,17 +30,16 @@ type Task struct {
 type Coordinator interface {
 	// Begin decides on superstep 0.
 	Begin() (Decision, error)
-	// Next takes the reports of a superstep, by partition, and the seconds it took, and decides on the one after it.
-	Next(reports []*control.PartitionReport, seconds float64) (Decision, error)
+	// Record takes the reports of a superstep, by partition, and the seconds it took, and makes its record; worker names
+	// who has a partition. Next decides on the superstep after it.
+	Record(reports []*control.PartitionReport, worker func(partition int) string, seconds float64) *control.SuperstepRecord
+	Next() (Decision, error)
 }
 
 // Decision is the next superstep, or that there is none.
 type Decision struct {
 	Superstep *control.Superstep // nil: the job has ended
 	Outcome   Outcome
-	// Predicted is what the model expects of every scheme, in seconds, and Reason why this one was chosen.
-	Predicted map[string]float64
-	Reason    string
 }
 
 // Outcome is how far a job is, and at its end what came out.

@@ -90,9 +90,8 @@ func (r *run) lead(ctx context.Context) {
 	if errors.As(err, &failed) {
 		r.set(func(a *control.Job) { a.Stack = failed.failure.Stack })
 	}
-	s := r.server
-	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch); return nil })
 	r.cleanUp(err)
+	s := r.server
 	_ = s.event(func() error {
 		if stop := s.stops[r.id]; stop != nil {
 			stop(nil)
@@ -203,10 +202,8 @@ func (r *run) drive(ctx context.Context, lead Coordinator, search string) error 
 	d, err := lead.Begin()
 	for err == nil && d.Superstep != nil {
 		r.tell(d.Outcome)
-		var reports []*control.PartitionReport
-		var seconds float64
-		if reports, seconds, err = r.superstep(ctx, &d, search); err == nil {
-			d, err = lead.Next(reports, seconds)
+		if err = r.superstep(ctx, d.Superstep, lead, search); err == nil {
+			d, err = lead.Next()
 		}
 	}
 	if err == nil {
@@ -222,9 +219,8 @@ func (r *run) tell(o Outcome) {
 	})
 }
 
-// superstep has every worker run a superstep and returns the partitions' reports, in order, and the seconds it took.
-func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*control.PartitionReport, float64, error) {
-	step := d.Superstep
+// superstep has every worker run a superstep, and gives the partitions' reports, in order, to the coordinator.
+func (r *run) superstep(ctx context.Context, step *control.Superstep, lead Coordinator, search string) error {
 	if limit := r.server.options.SuperstepTimeout; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("superstep %d took longer than %v", step.Superstep, limit))
@@ -248,21 +244,16 @@ func (r *run) superstep(ctx context.Context, d *Decision, search string) ([]*con
 	})
 	seconds := time.Since(began).Seconds()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	reports, err := collect(append(slices.Concat(first...), answers...), len(r.job.placements), step.Superstep)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	record := &control.SuperstepRecord{
-		Superstep: step.Superstep, Scheme: step.Scheme, Seconds: seconds, Reason: d.Reason, Predicted: d.Predicted,
-		Search: search,
-	}
-	for _, p := range reports {
-		record.Partitions = append(record.Partitions, told(p, r.job.placements[p.Partition].Worker, len(reports)))
-	}
+	record := lead.Record(reports, func(partition int) string { return r.job.placements[partition].Worker }, seconds)
+	record.Search = search
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
-	return reports, seconds, nil
+	return nil
 }
 
 // write has every worker send its values.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
@@ -84,7 +85,7 @@ func (f *followed) event(e *control.JobEvent) error {
 		if r.Search != "" {
 			break // its search is what is shown
 		}
-		at := engine.Progress{Superstep: int(r.Superstep), Scheme: jobtrace.Scheme(r), Seconds: r.Seconds}
+		at := engine.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds}
 		for _, p := range r.Partitions {
 			at.Active += int(p.Active)
 			at.Senders += int(p.Senders)

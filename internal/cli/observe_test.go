@@ -23,7 +23,7 @@ func TestNothingIsTracedUnasked(t *testing.T) {
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
-	r := &trace.Record{Job: "bfs", Scheme: "pull", Delivery: "pull"}
+	r := &trace.Superstep{Job: "bfs", Scheme: "pull", Delivery: "pull", Partitions: make([]trace.Partition, 1)}
 	tell := func() { r.Superstep++; _ = w.Record(r) }
 	for range 100 {
 		tell()

@@ -227,9 +227,9 @@ func (f ofFile) Begin(j *trace.Job) error {
 	return f.to.Begin(&named)
 }
 
-func (f ofFile) Record(r *trace.Record) error {
-	named := *r
-	named.Job = f.named(r.Job)
+func (f ofFile) Record(s *trace.Superstep) error {
+	named := *s
+	named.Job = f.named(s.Job)
 	return f.to.Record(&named)
 }
 

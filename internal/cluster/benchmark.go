@@ -21,9 +21,8 @@ import (
 )
 
 // benchmark is a worker's part in an attempt at Graph500: its share of the run, by which workers meet in collectives. Its
-// searches are jobs, which have sessions of their own. It counts the commands and jobs that use it.
+// searches are jobs, which have sessions of their own.
 type benchmark struct {
-	*mem.Refs
 	epoch      uint32
 	placements []*control.Placement
 	roots      int
@@ -33,7 +32,7 @@ type benchmark struct {
 	kernel     string // of the job that there is
 }
 
-func (b *benchmark) free() {
+func (b *benchmark) close() {
 	if b.session != nil {
 		b.session.Close()
 	}
@@ -51,12 +50,10 @@ func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.Benc
 	}
 	x.mu.Lock()
 	b := x.benchmarks[t.Job]
-	found := b != nil && b.epoch == t.Epoch && b.Acquire()
 	x.mu.Unlock()
-	if !found {
+	if b == nil || b.epoch != t.Epoch {
 		return nil, fmt.Errorf("worker %s has no part in attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
 	}
-	defer b.Release()
 	b.share.Progress = t.Progress
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
@@ -91,17 +88,19 @@ func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Gener
 		return nil, err
 	}
 	b := &benchmark{epoch: t.Epoch, placements: g.Placements, roots: int(g.Spec.GetRoots()), team: x.team()}
-	b.Refs = mem.NewRefs(b.free)
 	if err := x.take(ctx, t, b, generator, g); err != nil {
-		b.Close()
+		b.close()
 		return nil, lost(x.options.Name, err)
 	}
 	seconds, err := b.share.Generate(ctx)
 	if err != nil {
-		b.Close()
+		b.close()
 		return nil, err
 	}
-	return &control.BenchmarkReport{Seconds: seconds}, put(ctx, x, x.benchmarks, t.Job, b)
+	x.mu.Lock()
+	x.benchmarks[t.Job] = b
+	x.mu.Unlock()
+	return &control.BenchmarkReport{Seconds: seconds}, nil
 }
 
 // take takes part in a run, with the other workers.
@@ -151,7 +150,6 @@ func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *c
 		if err != nil {
 			return nil, err
 		}
-		defer j.Release()
 		if err := k.restart(j.share, root); err != nil {
 			return nil, err
 		}
@@ -162,23 +160,22 @@ func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *c
 	delete(x.jobs, t.Job)
 	x.mu.Unlock()
 	if old != nil {
-		old.Close()
+		old.close()
 	}
 	program, err := k.program(root)
 	if err != nil {
 		return nil, err
 	}
-	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{&share{Graph: b.share.Graph()}, b.Refs})
+	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{share: &share{Graph: b.share.Graph()}})
 	if err != nil {
 		return nil, err
 	}
 	b.kernel = s.Kernel
+	x.mu.Lock()
+	x.jobs[t.Job] = j
+	x.mu.Unlock()
 	facts, err := j.facts()
-	if err != nil {
-		j.Close()
-		return nil, err
-	}
-	return &control.BenchmarkReport{Facts: facts}, put(ctx, x, x.jobs, t.Job, j)
+	return &control.BenchmarkReport{Facts: facts}, err
 }
 
 // judge judges what the search found that ended last.
@@ -187,7 +184,6 @@ func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *co
 	if err != nil {
 		return nil, err
 	}
-	defer j.Release()
 	k, err := kernelOf(b.kernel)
 	if err != nil {
 		return nil, err

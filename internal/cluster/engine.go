@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -162,16 +161,23 @@ func (e *Engine) program(t master.Task) (engine.Program, error) {
 // coordinator is a job's Lead, as the master knows it.
 type coordinator struct {
 	lead    engine.Lead
-	reports []*engine.Report
+	reports []*engine.Report // of the superstep that has ended last
+	seconds float64
 }
 
 func (c *coordinator) Begin() (master.Decision, error) { return c.decision(c.lead.Begin()) }
 
-func (c *coordinator) Next(reports []*control.PartitionReport, seconds float64) (master.Decision, error) {
+func (c *coordinator) Record(reports []*control.PartitionReport, worker func(partition int) string, seconds float64) *control.SuperstepRecord {
 	for i, p := range reports {
-		c.reports[i] = reportOf(p, c.reports[i])
+		c.reports[i] = &engine.Report{Partition: p.Trace(), Encoded: p.Aggregates}
+		c.reports[i].Worker = worker(i)
 	}
-	return c.decision(c.lead.Next(c.reports, seconds))
+	c.seconds = seconds
+	return control.NewSuperstepRecord(c.lead.Record(c.reports, seconds))
+}
+
+func (c *coordinator) Next() (master.Decision, error) {
+	return c.decision(c.lead.Next(c.reports, c.seconds))
 }
 
 func (c *coordinator) decision(command *engine.Command, o *engine.Outcome, err error) (master.Decision, error) {
@@ -183,10 +189,6 @@ func (c *coordinator) decision(command *engine.Command, o *engine.Outcome, err e
 	}}
 	if !o.Done {
 		d.Superstep = superstepOf(command)
-		d.Predicted, d.Reason = c.lead.Why()
 	}
 	return d, nil
 }
-
-// Scheme names the way messages were delivered in a record.
-func Scheme(r *control.SuperstepRecord) delivery.Scheme { return delivery.Scheme(r.Scheme) }

@@ -9,7 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -17,12 +16,11 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// job is a worker's part in an attempt at a job, and counts the commands that use it.
+// job is a worker's part in an attempt at a job.
 type job struct {
-	*mem.Refs
 	epoch   uint32
 	self    string
-	graph   *loaded // held until the job is freed
+	graph   *loaded
 	team    *parallel.Team
 	session *mesh.Session
 	share   engine.Share
@@ -52,14 +50,10 @@ func (x *Executor) begin(ctx context.Context, t worker.Task, name string, progra
 	if err != nil {
 		return nil, err
 	}
-	if !g.Acquire() {
-		return nil, errors.New("the graph was dropped")
-	}
 	j := &job{epoch: t.Epoch, self: x.options.Name, graph: g, team: x.team()}
-	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
-			j.Close()
+			j.close()
 		}
 	}()
 	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
@@ -105,7 +99,7 @@ func (j *job) again() error {
 // told makes the engine tell of exchanges: reports have them, and the master makes records of these.
 type told struct{}
 
-func (told) Record(*trace.Record) error { return nil }
+func (told) Record(*trace.Superstep) error { return nil }
 
 // number is a job's on the data plane, where ids have 8 bytes.
 func number(id string) uint64 {
@@ -130,7 +124,7 @@ func layoutOf(placements []*control.Placement) mesh.Layout {
 	return l
 }
 
-func (j *job) free() {
+func (j *job) close() {
 	if j.session != nil {
 		j.session.Close()
 	}
@@ -141,7 +135,6 @@ func (j *job) free() {
 		j.end()
 	}
 	j.team.Close()
-	j.graph.Release()
 }
 
 func (j *job) facts() ([]byte, error) { return json.Marshal(j.share.Facts()) }

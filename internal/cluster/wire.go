@@ -27,20 +27,14 @@ func commandOf(s *control.Superstep) (*engine.Command, error) {
 	}, nil
 }
 
-// partitionReportOf is what a partition tells the master.
+// partitionReportOf is what a partition tells the master: what is recorded, its account with the others, and its aggregates.
 func partitionReportOf(r *engine.Report) *control.PartitionReport {
-	p := &control.PartitionReport{
-		Partition: uint32(r.Partition), Computed: uint64(r.Computed), Delivered: uint64(r.Delivered), Receivers: uint64(r.Receivers),
-		Walked: uint64(r.Walked), Sent: uint64(r.Sent), Bytes: uint64(r.Bytes),
-		Senders: uint64(r.Senders), SenderEdges: uint64(r.SenderEdges), Sends: uint64(r.Sends),
-		Active: uint64(r.Active), Unfinished: uint64(r.Unfinished), UnfinishedEdges: uint64(r.UnfinishedEdges),
-		Times: &control.Times{
-			Expand: r.Times.Expand, Traverse: r.Times.Traverse, Fold: r.Times.Fold, Compute: r.Times.Compute, Total: r.Times.Total,
-			Wait: r.Times.Wait,
-		},
-		Memory: uint64(r.Memory), GcPause: r.GCPause,
-		Aggregates: append([]byte(nil), r.Encoded...),
+	partitions := 1
+	if r.Account != nil {
+		partitions = len(r.Account.Sent)
 	}
+	p := control.NewPartitionReport(&r.Partition, partitions)
+	p.Aggregates = append([]byte(nil), r.Encoded...)
 	if a := r.Account; a != nil {
 		for q, sent := range a.Sent {
 			got := a.Received[q]
@@ -52,35 +46,5 @@ func partitionReportOf(r *engine.Report) *control.PartitionReport {
 			})
 		}
 	}
-	paired := r.Account == nil || len(r.Account.Sent) <= control.MaxPaired
-	for _, x := range r.Peers {
-		if !paired {
-			p.Sum(x.Exchange, x.Encoding, uint64(x.Messages), uint64(x.Bytes))
-			continue
-		}
-		p.Exchanges = append(p.Exchanges, &control.Exchange{
-			Partition: uint32(x.Partition), Exchange: x.Exchange, Encoding: x.Encoding, Messages: uint64(x.Messages), Bytes: uint64(x.Bytes),
-		})
-	}
 	return p
-}
-
-// reportOf is what the engine's Lead wants to know of a partition, into a report of before if there is one.
-func reportOf(p *control.PartitionReport, into *engine.Report) *engine.Report {
-	if into == nil {
-		into = new(engine.Report)
-	}
-	t := p.GetTimes()
-	*into = engine.Report{
-		Partition: int(p.Partition), Computed: int(p.Computed), Delivered: int(p.Delivered), Receivers: int(p.Receivers),
-		Walked: int(p.Walked), Sent: int(p.Sent), Bytes: int(p.Bytes),
-		Senders: int(p.Senders), SenderEdges: int(p.SenderEdges), Sends: int(p.Sends),
-		Active: int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
-		Times: engine.Times{
-			Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(), Total: t.GetTotal(),
-			Wait: t.GetWait(),
-		},
-		Encoded: p.Aggregates,
-	}
-	return into
 }

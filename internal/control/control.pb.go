@@ -2779,7 +2779,7 @@ func (x *SuperstepReport) GetPartitions() []*PartitionReport {
 	return nil
 }
 
-// PartitionReport is what a partition tells of a superstep; the counts are those of engine.Report.
+// PartitionReport is what a partition tells of a superstep; the counts are those of trace.Partition.
 type PartitionReport struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Partition       uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
@@ -5355,12 +5355,14 @@ func (x *BenchmarkStage) GetNote() string {
 type SuperstepRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Scheme        uint32                 `protobuf:"varint,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Partitions    []*PartitionReport     `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty"`                                                                           // without aggregates
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                                                                                   // why the scheme was chosen
 	Predicted     map[string]float64     `protobuf:"bytes,6,rep,name=predicted,proto3" json:"predicted,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // seconds, by scheme
 	Search        string                 `protobuf:"bytes,20,opt,name=search,proto3" json:"search,omitempty"`                                                                                  // of Graph500: which one
+	Scheme        string                 `protobuf:"bytes,21,opt,name=scheme,proto3" json:"scheme,omitempty"`                                                                                  // how messages to all neighbours were delivered
+	Delivery      string                 `protobuf:"bytes,22,opt,name=delivery,proto3" json:"delivery,omitempty"`                                                                              // push, pull or none
+	Actual        float64                `protobuf:"fixed64,23,opt,name=actual,proto3" json:"actual,omitempty"`                                                                                // seconds that delivery took
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5402,13 +5404,6 @@ func (x *SuperstepRecord) GetSuperstep() uint32 {
 	return 0
 }
 
-func (x *SuperstepRecord) GetScheme() uint32 {
-	if x != nil {
-		return x.Scheme
-	}
-	return 0
-}
-
 func (x *SuperstepRecord) GetSeconds() float64 {
 	if x != nil {
 		return x.Seconds
@@ -5442,6 +5437,27 @@ func (x *SuperstepRecord) GetSearch() string {
 		return x.Search
 	}
 	return ""
+}
+
+func (x *SuperstepRecord) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
+func (x *SuperstepRecord) GetDelivery() string {
+	if x != nil {
+		return x.Delivery
+	}
+	return ""
+}
+
+func (x *SuperstepRecord) GetActual() float64 {
+	if x != nil {
+		return x.Actual
+	}
+	return 0
 }
 
 type CancelJobRequest struct {
@@ -6815,20 +6831,22 @@ const file_control_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\xea\x02\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xa4\x03\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x16\n" +
-	"\x06scheme\x18\x02 \x01(\rR\x06scheme\x12\x18\n" +
+	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
 	"\n" +
 	"partitions\x18\x04 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
 	"partitions\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12R\n" +
 	"\tpredicted\x18\x06 \x03(\v24.superstep.control.v1.SuperstepRecord.PredictedEntryR\tpredicted\x12\x16\n" +
-	"\x06search\x18\x14 \x01(\tR\x06search\x1a<\n" +
+	"\x06search\x18\x14 \x01(\tR\x06search\x12\x16\n" +
+	"\x06scheme\x18\x15 \x01(\tR\x06scheme\x12\x1a\n" +
+	"\bdelivery\x18\x16 \x01(\tR\bdelivery\x12\x16\n" +
+	"\x06actual\x18\x17 \x01(\x01R\x06actual\x1a<\n" +
 	"\x0ePredictedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\":\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\":\n" +
 	"\x10CancelJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\":\n" +

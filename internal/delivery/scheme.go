@@ -1,6 +1,9 @@
 package delivery
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Scheme is a way through the four phases expand, traverse, fold, compute. Flat grids, of which one side is 1, offer the
 // first three; Pull is also one of the others'.
@@ -20,12 +23,9 @@ var schemeNames = []string{"none", "naive", "mirrored", "pull", "push", "ring"}
 
 func (s Scheme) String() string { return schemeNames[s] }
 
-// SchemeOf reads a scheme that another process has told of, and reports whether there is one.
-func SchemeOf(n uint32) (Scheme, bool) {
-	if n >= uint32(schemes) {
-		return None, false
-	}
-	return Scheme(n), true
+// ParseScheme reads the name of a scheme; what a later version has is none.
+func ParseScheme(name string) Scheme {
+	return Scheme(max(slices.Index(schemeNames, name), 0))
 }
 
 // Direction returns whether the scheme pushes or pulls.

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/superstep-go/superstep/internal/bitmap"
+import (
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/trace"
+)
 
 // fill sets all values to what they are before superstep 0.
 func (r *runner[V, M]) fill() {
@@ -32,8 +35,7 @@ func (r *runner[V, M]) reset() {
 	r.kernel.Reset()
 	r.failure.Store(nil)
 	r.delivering = struct{ senders, edges int }{}
-	r.report = Report{Partition: r.part.Index, Unfinished: r.part.Owned}
-	r.report.UnfinishedEdges = r.inEdges
+	r.report = Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -24,43 +25,21 @@ type Command struct {
 	Encoded     []byte // the totals, for another process
 }
 
-// Report is what a partition tells of its superstep.
+// Report is what a partition tells of its superstep: what is recorded of it, and what only the coordinator wants.
 type Report struct {
-	Partition int
-	Err       error
-
-	Computed  int // vertices that ran
-	Delivered int // senders whose messages to all neighbours were delivered
-	Receivers int // of them, with a message
-	Walked    int // edges
-	Sent      int // values that went to other partitions
-	Bytes     int
-
-	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
-	// messages to single vertices.
-	Senders, SenderEdges, Sends int
-	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
-	Active, Unfinished, UnfinishedEdges int
-
-	Times Times
-	Peers []trace.Peer
-	// Of the process that has the partition; see trace.Record. The Lead's side knows its name.
-	Worker  string
-	Memory  int64
-	GCPause float64
+	trace.Partition
+	Err error
 	// Account is with the other partitions: nil of the only one, and of one whose process was held to it elsewhere.
 	Account *transport.Account
 	Cells   []pregel.Cell // this superstep's aggregates, to be reset by who merges them
 	Encoded []byte        // these, for another process
 }
 
-// Times are the seconds of a superstep's phases. Wait is for frames of others, and for a turn to go on after them; the
-// phases do not have it.
-type Times struct{ Expand, Traverse, Fold, Compute, Wait, Total float64 }
-
 // begin forgets what belongs to one superstep alone.
 func (p *Report) begin() {
-	*p = Report{Partition: p.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges}
+	*p = Report{Partition: trace.Partition{
+		Partition: p.Partition.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
+	}}
 }
 
 // Outcome says why a run ended.
@@ -86,7 +65,7 @@ type coordinator struct {
 
 	command Command
 	master  pregel.Coordinator
-	sum     Report // over all partitions
+	sum     trace.Partition // over all partitions
 	load    delivery.Load
 	outcome Outcome
 }
@@ -100,7 +79,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	for _, a := range c.aggregates {
 		c.totals[a.Number()].Reset()
 	}
-	c.sum = Report{Active: int(c.vertices)}
+	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.vertices == 0 {
 		c.outcome = Outcome{Done: true, Converged: true}
 	} else {
@@ -146,7 +125,11 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 // guessed.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	if c.policy.Chosen == delivery.Pull {
-		return max(seconds-float64(c.sum.Computed)*c.policy.Rates.Compute, seconds/4)
+		computed := 0
+		for _, p := range reports {
+			computed += p.Computed
+		}
+		return max(seconds-float64(computed)*c.policy.Rates.Compute, seconds/4)
 	}
 	took := 0.0
 	for _, p := range reports {
@@ -156,8 +139,43 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	return took
 }
 
+// pendingRecord is what is known of a superstep when it has ended: enough to make its record later, when there is time.
+type pendingRecord struct {
+	superstep int
+	scheme    delivery.Scheme
+	decision  delivery.Decision
+	actual    float64 // seconds of delivery
+	seconds   float64
+	ended     time.Time
+}
+
+// pending returns what is to be recorded of the superstep that has just ended, but for its partitions.
+func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
+	m := pendingRecord{
+		superstep: c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(&c.load), seconds: seconds, ended: ended,
+	}
+	if m.decision.Chosen != delivery.None {
+		m.actual = c.delivery(reports, seconds)
+	}
+	return m
+}
+
+// record makes the record of a superstep with the partitions that it has in s.
+func (m *pendingRecord) record(job string, s *trace.Superstep) {
+	d := &m.decision
+	*s = trace.Superstep{
+		Job: job, Superstep: m.superstep, Scheme: m.scheme.String(), Delivery: m.scheme.Direction(), Reason: d.Reason(),
+		Actual: m.actual, Ended: m.ended, Partitions: s.Partitions,
+	}
+	if d.Chosen != delivery.None {
+		s.Predicted = make(map[string]float64, 4)
+		d.Predicted.Into(s.Predicted)
+	}
+	s.End(m.seconds)
+}
+
 func (c *coordinator) add(reports []*Report) {
-	c.sum = Report{}
+	c.sum = trace.Partition{}
 	for _, p := range reports {
 		s := &c.sum
 		s.Computed += p.Computed

@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -71,10 +72,10 @@ func play(t *testing.T, script string) string {
 			var reports []*Report
 			for i, part := range strings.Split(rest, "|") {
 				v := fields(t, part)
-				reports = append(reports, &Report{
+				reports = append(reports, &Report{Partition: trace.Partition{
 					Partition: i, Computed: v["computed"], Active: v["active"], Senders: v["senders"], SenderEdges: v["edges"],
 					Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"], Sent: v["sent"],
-				})
+				}})
 			}
 			command, outcome := c.next(reports, 1e-6)
 			answer(&out, c, command, outcome)

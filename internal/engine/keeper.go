@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -20,8 +19,9 @@ type keeper struct {
 
 	mu      sync.Mutex // of what follows: the timer's goroutine makes records, too
 	kept    []kept
-	rows    []trace.Record // what is the same in all of a superstep is missing
-	peers   []trace.Peer   // of rows
+	rows    []trace.Partition
+	peers   []trace.Peer    // of rows
+	step    trace.Superstep // used again for each record
 	timer   *time.Timer
 	waiting bool // for the timer
 	err     error
@@ -29,11 +29,8 @@ type keeper struct {
 
 // kept is a superstep of all partitions.
 type kept struct {
-	superstep, partitions int
-	scheme                delivery.Scheme
-	decision              delivery.Decision
-	actual                float64
-	ended                 time.Time
+	pendingRecord
+	partitions int
 }
 
 // showAfter is how long the oldest superstep that is kept waits, at most: nobody sees it later than that. After a superstep
@@ -47,7 +44,7 @@ const (
 )
 
 func newKeeper(to trace.Sink, job string) *keeper {
-	return &keeper{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Record, 0, keptRows)}
+	return &keeper{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Partition, 0, keptRows)}
 }
 
 // keep takes a superstep that has just ended. Its error is of records that were made, of this superstep or one before.
@@ -57,17 +54,14 @@ func (k *keeper) keep(c *coordinator, reports []*Report, took time.Duration, end
 	if len(k.rows)+len(reports) > keptRows || len(k.peers) > keptPeers {
 		k.tell()
 	}
-	seconds := took.Seconds()
-	step := kept{
-		superstep: c.command.Superstep, partitions: len(reports), scheme: c.command.Scheme, decision: c.policy.Decided(&c.load), ended: ended,
-	}
-	if step.decision.Chosen != delivery.None {
-		step.actual = c.delivery(reports, seconds)
-	}
-	k.kept = append(k.kept, step)
+	k.kept = append(k.kept, kept{c.pending(reports, took.Seconds(), ended), len(reports)})
 	for _, p := range reports {
-		k.rows = append(k.rows, trace.Record{})
-		k.row(&k.rows[len(k.rows)-1], p, seconds)
+		k.rows = append(k.rows, p.Partition)
+		if r := &k.rows[len(k.rows)-1]; len(r.Peers) > 0 { // the runner uses its own again
+			from := len(k.peers)
+			k.peers = append(k.peers, r.Peers...)
+			r.Peers = k.peers[from:len(k.peers):len(k.peers)]
+		}
 	}
 	switch {
 	case took >= showAfter:
@@ -79,22 +73,6 @@ func (k *keeper) keep(c *coordinator, reports []*Report, took time.Duration, end
 		k.timer.Reset(showAfter)
 	}
 	return k.err
-}
-
-// row keeps a partition's part.
-func (k *keeper) row(r *trace.Record, p *Report, seconds float64) {
-	t := &p.Times
-	r.Partition, r.Worker, r.Memory, r.GCPause = p.Partition, p.Worker, p.Memory, p.GCPause
-	r.Active, r.Senders, r.Receivers, r.Edges = p.Computed, p.Delivered, p.Receivers, p.Walked
-	r.Messages, r.Sent = p.SenderEdges+p.Sends, p.Sent
-	r.Times = trace.Seconds{
-		Expand: t.Expand, Traverse: t.Traverse, Fold: t.Fold, Compute: t.Compute, Wait: t.Wait + max(0, seconds-t.Total), Total: seconds,
-	}
-	if len(p.Peers) > 0 {
-		from := len(k.peers)
-		k.peers = append(k.peers, p.Peers...)
-		r.Peers = k.peers[from:len(k.peers):len(k.peers)]
-	}
 }
 
 // late makes the records that the job had no time for.
@@ -126,27 +104,10 @@ func (k *keeper) tell() {
 			break
 		}
 		step := &k.kept[i]
-		k.err = k.tellStep(step, rows[:step.partitions])
+		k.step.Partitions = rows[:step.partitions]
+		step.record(k.job, &k.step)
+		k.err = k.to.Record(&k.step)
 		rows = rows[step.partitions:]
 	}
 	k.kept, k.rows, k.peers = k.kept[:0], k.rows[:0], k.peers[:0]
-}
-
-func (k *keeper) tellStep(step *kept, rows []trace.Record) error {
-	d := &step.decision
-	scheme, direction, reason := step.scheme.String(), step.scheme.Direction(), d.Reason()
-	var predicted map[string]float64
-	if d.Chosen != delivery.None {
-		predicted = make(map[string]float64, 4)
-		d.Predicted.Into(predicted)
-	}
-	for i := range rows {
-		r := &rows[i]
-		r.Job, r.Superstep, r.Ended = k.job, step.superstep, step.ended
-		r.Scheme, r.Delivery, r.Reason, r.Predicted, r.Actual = scheme, direction, reason, predicted, step.actual
-		if err := k.to.Record(r); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -18,13 +18,13 @@ type seen struct {
 
 var errRefused = errors.New("the disk is full")
 
-func (s *seen) Record(r *trace.Record) error {
-	if superstep, partition := s.records/2, s.records%2; r.Superstep != superstep || r.Partition != partition || r.Active != superstep+partition || r.Job != "job" {
-		s.t.Errorf("found superstep %d, partition %d, %d active: expected %d and %d", r.Superstep, r.Partition, r.Active, superstep, partition)
+func (s *seen) Record(r *trace.Superstep) error {
+	if r.Superstep != s.records || len(r.Partitions) != 2 || r.Job != "job" {
+		s.t.Errorf("found superstep %d of %s with %d partitions: expected %d", r.Superstep, r.Job, len(r.Partitions), s.records)
 	}
-	for _, p := range r.Peers {
-		if p.Messages != r.Superstep {
-			s.t.Errorf("superstep %d: found %d messages to partition %d", r.Superstep, p.Messages, p.Partition)
+	for i, p := range r.Partitions {
+		if p.Partition != i || p.Computed != r.Superstep+i || len(p.Peers) != 1 || p.Peers[0].Partition != 1-i || p.Peers[0].Messages != r.Superstep {
+			s.t.Errorf("superstep %d: found %+v of partition %d", r.Superstep, p, i)
 		}
 	}
 	if s.records++; r.Superstep == s.refuse {
@@ -38,7 +38,9 @@ func ran(k *keeper, superstep int, took time.Duration) error {
 	c := &coordinator{command: Command{Superstep: superstep}}
 	var reports []*Report
 	for p := range 2 {
-		reports = append(reports, &Report{Partition: p, Computed: superstep + p, Peers: []trace.Peer{{Partition: 1 - p, Messages: superstep}}})
+		reports = append(reports, &Report{Partition: trace.Partition{
+			Partition: p, Computed: superstep + p, Peers: []trace.Peer{{Partition: 1 - p, Messages: superstep}},
+		}})
 	}
 	return k.keep(c, reports, took, time.Now())
 }
@@ -51,8 +53,8 @@ func TestRecordsAreMadeInTime(t *testing.T) {
 			t.Helper()
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			if s.records != 2*supersteps {
-				t.Errorf("found %d records, expected those of %d supersteps", s.records, supersteps)
+			if s.records != supersteps {
+				t.Errorf("found %d records, expected %d", s.records, supersteps)
 			}
 		}
 		next := 0
@@ -93,11 +95,11 @@ func TestARecordThatIsRefusedEndsTheTelling(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := k.end(); !errors.Is(err, errRefused) || s.records != 3 {
+	if err := k.end(); !errors.Is(err, errRefused) || s.records != 2 {
 		t.Errorf("found %v after %d records", err, s.records)
 	}
 	s.records = 0 // another run
-	if err := errors.Join(ran(k, 0, showAfter), k.end()); err != nil || s.records != 2 {
+	if err := errors.Join(ran(k, 0, showAfter), k.end()); err != nil || s.records != 1 {
 		t.Errorf("found %v after %d records of another run", err, s.records)
 	}
 	if err := ran(k, 1, showAfter); !errors.Is(err, errRefused) {

@@ -15,13 +15,13 @@ import (
 
 // journal keeps what a run tells. fail makes it refuse the record of a superstep.
 type journal struct {
-	records []*trace.Record
+	records []*trace.Superstep
 	begun   []*trace.Job
 	ended   []*trace.End
 	at      func(superstep int) error
 }
 
-func (j *journal) Record(r *trace.Record) error {
+func (j *journal) Record(r *trace.Superstep) error {
 	j.records = append(j.records, r.Clone())
 	if j.at != nil {
 		return j.at(r.Superstep)
@@ -64,19 +64,25 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 		}
 		messages, sent, bytes := 0, 0, 0
 		for _, r := range j.records {
-			messages, sent, bytes = messages+r.Messages, sent+r.Sent, bytes+r.Bytes()
-			s := r.Times
-			if sum := s.Busy() + s.Wait; sum <= 0 || sum > s.Total*(1+1e-9) || s.Wait < 0 {
-				t.Errorf("superstep %d: phases take %g of %g s, wait %g", r.Superstep, sum, s.Total, s.Wait)
-			}
-			if r.Memory <= 0 || r.GCPause < 0 || r.Reason == "" {
-				t.Errorf("superstep %d: memory %d, pause %g, reason %q", r.Superstep, r.Memory, r.GCPause, r.Reason)
+			for _, p := range r.Partitions {
+				peers := 0
+				for _, q := range p.Peers {
+					peers += q.Bytes
+				}
+				messages, sent, bytes = messages+p.Messages(), sent+p.Sent, bytes+p.Bytes
+				s := p.Times
+				if sum := s.Busy() + s.Wait; sum <= 0 || sum > s.Total*(1+1e-9) || s.Wait < 0 || s.Total != r.Seconds {
+					t.Errorf("superstep %d: phases take %g of %g s, wait %g; the superstep %g", r.Superstep, sum, s.Total, s.Wait, r.Seconds)
+				}
+				if p.Memory <= 0 || p.GCPause < 0 || r.Reason == "" || peers != p.Bytes {
+					t.Errorf("superstep %d: memory %d, pause %g, reason %q, %d bytes, to the others %d", r.Superstep, p.Memory, p.GCPause, r.Reason, p.Bytes, peers)
+				}
 			}
 			if delivers := r.Delivery != "none"; delivers != (r.Actual > 0) || delivers != (r.Predicted[r.Scheme] > 0) {
 				t.Errorf("superstep %d: delivery %s took %g s, predicted %v", r.Superstep, r.Delivery, r.Actual, r.Predicted)
 			}
-			if first := j.records[0]; r.Superstep == 0 && r.Times.Total != first.Times.Total {
-				t.Error("partitions differ about the superstep's time")
+			if len(r.Partitions) != partitions {
+				t.Errorf("superstep %d: %d partitions", r.Superstep, len(r.Partitions))
 			}
 		}
 		if messages != o.Messages || sent != o.Sent || bytes != o.Bytes {

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
-	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -45,8 +46,9 @@ type Lead interface {
 	// Next takes the reports of a superstep that took so many seconds, by partition, and returns the next command, unless
 	// the outcome says that the run is done.
 	Next(reports []*Report, seconds float64) (*Command, *Outcome, error)
-	// Why returns what the model predicted for the last command's delivery, in seconds by scheme, and why it was chosen.
-	Why() (predicted map[string]float64, reason string)
+	// Record makes the record of the superstep that has just ended; call it before Next. The partitions are those of the
+	// reports.
+	Record(reports []*Report, seconds float64) *trace.Superstep
 }
 
 // share is a job of whose graph only some partitions are here.
@@ -222,7 +224,7 @@ func (l *lead) Next(reports []*Report, seconds float64) (command *Command, o *Ou
 		return nil, nil, fmt.Errorf("%d reports of %d partitions", len(reports), l.c.load.Partitions)
 	}
 	for i, p := range reports {
-		if p == nil || p.Partition != i {
+		if p == nil || p.Partition.Partition != i {
 			return nil, nil, fmt.Errorf("superstep %d: no report of partition %d", l.c.command.Superstep, i)
 		}
 		p.Cells = l.cells[i]
@@ -239,13 +241,11 @@ func (l *lead) encode(c *Command) (err error) {
 	return err
 }
 
-func (l *lead) Why() (map[string]float64, string) {
-	decided := l.c.policy.Decided(&l.c.load)
-	reason := decided.Reason()
-	if l.c.policy.Chosen == delivery.None {
-		return nil, reason
+func (l *lead) Record(reports []*Report, seconds float64) *trace.Superstep {
+	m, s := l.c.pending(reports, seconds, time.Now()), &trace.Superstep{}
+	for _, p := range reports {
+		s.Partitions = append(s.Partitions, p.Partition)
 	}
-	predicted := map[string]float64{}
-	l.c.policy.Predicted.Into(predicted)
-	return predicted, reason
+	m.record("", s)
+	return s
 }

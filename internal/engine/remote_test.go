@@ -61,7 +61,7 @@ func drive(t *testing.T, lead engine.Lead, shares []engine.Share, parts int) (*e
 					t.Error(e)
 				}
 				for _, p := range some {
-					reports[p.Partition], accounts[p.Partition] = p, p.Account
+					reports[p.Partition.Partition], accounts[p.Partition.Partition] = p, p.Account
 				}
 			})
 		}

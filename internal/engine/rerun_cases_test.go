@@ -221,7 +221,7 @@ func runShares(ctx context.Context, f *fault, lead engine.Lead, shares []engine.
 				var some []*engine.Report
 				some, errs[i] = s.Superstep(ctx, command)
 				for _, p := range some {
-					reports[p.Partition], accounts[p.Partition] = p, p.Account
+					reports[p.Partition.Partition], accounts[p.Partition.Partition] = p, p.Account
 				}
 			})
 		}

@@ -184,14 +184,7 @@ func (p *Partition) HasSendersView(b *Block) bool {
 
 // transpose turns lists by receiver into lists by sender. It returns nil when ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
-	arena, done := &mem.Arena{Meter: p.graph.arena.Meter}, false
-	defer func() {
-		if done {
-			p.graph.arena.Adopt(arena)
-		} else {
-			arena.Close()
-		}
-	}()
+	arena := p.graph.arena
 	counts := make([]uint32, p.Slots)
 	for some := range slices.Chunk(a.Adj, linkGrain) {
 		if ctx.Err() != nil {
@@ -228,10 +221,9 @@ func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 			}
 		}
 	})
-	if ctx.Err() != nil {
+	if stopped.Load() {
 		return nil
 	}
 	t.chunk(p.Words(), bitmap.Words(p.Slots))
-	done = true
 	return t
 }

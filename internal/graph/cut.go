@@ -219,13 +219,8 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	o.Duplicates, o.DropLoops, o.UnitWeights = KeepDuplicates, false, false
 	// The lists of out-edges, which lie with the senders' owners: of the reversed arcs they are the receivers.
 	b := &builder{assembler: assembler{g: &Graph{
-		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: o, Connected: g.Connected, Order: g.Order, IDs: g.IDs, arena: &mem.Arena{Meter: g.arena.Meter},
+		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: o, Connected: g.Connected, Order: g.Order, IDs: g.IDs, arena: g.arena,
 	}, o: o, team: team, tmp: new(mem.Arena), lists: new(mem.Arena)}, list: in.Edges}
-	defer func() {
-		if err != nil || !g.turned {
-			b.g.arena.Close()
-		}
-	}()
 	defer b.tmp.Close()
 	defer b.lists.Close()
 	degrees := mem.Make[uint32](b.tmp, g.N)
@@ -241,8 +236,6 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	if err := b.reversed(ctx, g, nil); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
-	g.arena.Adopt(b.g.arena)
-	b.g.arena = g.arena
 	return nil
 }
 

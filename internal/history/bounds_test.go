@@ -13,7 +13,7 @@ func TestBounds(t *testing.T) {
 	s := NewStore()
 	for i := range maxJobs + 10 {
 		must(t, s.Begin(&trace.Job{Job: fmt.Sprint(i)}))
-		must(t, s.Record(&trace.Record{Job: fmt.Sprint(i)}))
+		must(t, s.Record(active(fmt.Sprint(i), 0, 1)))
 		must(t, s.End(&trace.End{Job: fmt.Sprint(i), Outcome: trace.Converged}))
 	}
 	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs || len(s.last) != maxJobs {
@@ -28,7 +28,7 @@ func TestBounds(t *testing.T) {
 	long := NewStore()
 	must(t, long.Begin(&trace.Job{Job: "j", Partitions: 1}))
 	for i := range maxSteps + 1 {
-		must(t, long.Record(&trace.Record{Job: "j", Superstep: i, Active: 1, Times: trace.Seconds{Total: 1}}))
+		must(t, long.Record(active("j", i, 1)))
 	}
 	steps, err := long.Steps("1", 0, maxSteps)
 	must(t, err)
@@ -47,9 +47,7 @@ func TestOldRunsAreLetGo(t *testing.T) {
 	for i := range 60 {
 		name := strconv.Itoa(i)
 		must(t, s.Begin(&trace.Job{Job: name, Partitions: 500}))
-		for p := range 500 {
-			must(t, s.Record(&trace.Record{Job: name, Partition: p, Active: 1}))
-		}
+		must(t, s.Record(active(name, 0, 500)))
 		must(t, s.End(&trace.End{Job: name, Outcome: trace.Converged}))
 	}
 	bytes := 0
@@ -69,9 +67,7 @@ func TestDetailsAreLetGo(t *testing.T) {
 	s.mostRows = 1000
 	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 30}))
 	for superstep := range 50 {
-		for p := range 30 {
-			must(t, s.Record(&trace.Record{Job: "j", Superstep: superstep, Partition: p, Active: 1}))
-		}
+		must(t, s.Record(active("j", superstep, 30)))
 	}
 	if s.rows > s.mostRows || s.rows < s.mostRows-30 {
 		t.Errorf("%d rows of at most %d", s.rows, s.mostRows)
@@ -90,12 +86,11 @@ func TestPairsAreLetGoFirst(t *testing.T) {
 	s.mostRows, s.mostPairs = 2*40, 2*30
 	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 2}))
 	for superstep := range 50 {
+		step := active("j", superstep, 2)
 		for p := range 2 {
-			must(t, s.Record(&trace.Record{
-				Job: "j", Superstep: superstep, Partition: p, Active: 1, Times: trace.Seconds{Compute: 1, Total: 1},
-				Peers: []trace.Peer{{Partition: 1 - p, Bytes: 7}},
-			}))
+			step.Partitions[p].Times, step.Partitions[p].Peers = trace.Seconds{Compute: 1, Total: 1}, []trace.Peer{{Partition: 1 - p, Bytes: 7}}
 		}
+		must(t, s.Record(step))
 	}
 	for superstep, want := range map[int]string{9: "nothing", 10: "rows", 19: "rows", 20: "rows and pairs", 49: "rows and pairs"} {
 		d, err := s.Detail("1", superstep)

@@ -8,7 +8,7 @@ import (
 // maxEvents is how many events are kept for readers that come back: a reader farther behind reads everything anew.
 const maxEvents = 4096
 
-// Event is something new. Kind is job, gone, step, stage or log; Data is a Job, nothing, a *Step, a trace.Stage or a
+// Event is something new. Kind is job, gone, step, stage or log; Data is a Job, nothing, a *trace.Step, a trace.Stage or a
 // trace.Log, and must not be changed.
 type Event struct {
 	Number uint64

@@ -13,14 +13,28 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// record is of a partition that worked for so many seconds of two.
-func record(superstep, partition int, busy float64) *trace.Record {
-	return &trace.Record{
-		Job: "j", Superstep: superstep, Partition: partition, Scheme: "pull", Delivery: "pull", Active: 1, Senders: 2, Receivers: 3, Edges: 4,
-		Messages: 5, Sent: 6, Reason: "why", Memory: 100, GCPause: .5, Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
-		Peers: []trace.Peer{{Partition: 1 - partition, Exchange: "expand", Encoding: "sparse", Messages: 6, Bytes: 7}},
-		Times: trace.Seconds{Expand: busy / 2, Traverse: busy / 2, Wait: 2 - busy, Total: 2},
+// superstep is one in which each partition worked for so many seconds of two.
+func superstep(number int, busy ...float64) *trace.Superstep {
+	s := &trace.Superstep{
+		Job: "j", Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
 	}
+	for p, busy := range busy {
+		s.Partitions = append(s.Partitions, trace.Partition{
+			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, SenderEdges: 5, Sent: 6, Bytes: 7, Memory: 100, GCPause: .5,
+			Peers: []trace.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "sparse", Messages: 6, Bytes: 7}},
+			Times: trace.Seconds{Expand: busy / 2, Traverse: busy / 2, Wait: 2 - busy, Total: 2},
+		})
+	}
+	return s
+}
+
+// active is a superstep in which so many partitions ran a vertex each.
+func active(job string, number, partitions int) *trace.Superstep {
+	s := &trace.Superstep{Job: job, Superstep: number}
+	for p := range partitions {
+		s.Partitions = append(s.Partitions, trace.Partition{Partition: p, Computed: 1})
+	}
+	return s
 }
 
 func must(t *testing.T, err error) {
@@ -36,8 +50,7 @@ func filled(t *testing.T, supersteps int) *Store {
 	s := NewStore()
 	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 2}))
 	for i := range supersteps {
-		must(t, s.Record(record(i, 0, 1.5)))
-		must(t, s.Record(record(i, 1, .5)))
+		must(t, s.Record(superstep(i, 1.5, .5)))
 	}
 	return s
 }
@@ -49,10 +62,10 @@ func TestStepSumsAndMeans(t *testing.T) {
 		t.Fatalf("%d steps", len(steps))
 	}
 	got := *steps[0]
-	want := Step{
+	want := trace.Step{
 		Superstep: 0, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
 		Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10, Sent: 12, Bytes: 14,
-		Times: trace.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2}, Busy: Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
+		Times: trace.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2}, Busy: trace.Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
 		Partitions: 2, Memory: 100, GCPause: .5,
 	}
 	a, _ := json.Marshal(got)
@@ -81,35 +94,21 @@ func TestRegret(t *testing.T) {
 		{"mirrored", 2, 0},       // better than predicted
 		{"not predicted", 10, 7}, // nothing to scale by
 	} {
-		s := Step{Scheme: c.scheme, Predicted: predicted, Actual: c.actual}
+		s := trace.Step{Scheme: c.scheme, Predicted: predicted, Actual: c.actual}
 		if got := s.Regret(); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s took %g: regret %g, expected %g", c.scheme, c.actual, got, c.want)
 		}
 	}
-	alone := Step{Scheme: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 9}
+	alone := trace.Step{Scheme: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 9}
 	if got := alone.Regret(); got != 0 {
 		t.Errorf("regret %g without a choice", got)
 	}
 }
 
-func TestMemoryIsOfProcessesNotPartitions(t *testing.T) {
-	var g gather
-	for i, worker := range []string{"b", "a", "b"} {
-		r := record(0, i, 1)
-		if r.Worker = worker; i == 0 {
-			g.begin(r)
-		}
-		g.add(r)
-	}
-	if step := g.close(); step.Memory != 200 {
-		t.Errorf("%d bytes in two processes of 100", step.Memory)
-	}
-}
-
 func TestJobGoesFromBeginToEnd(t *testing.T) {
 	s := filled(t, 3)
-	idle := record(3, 0, .1)
-	idle.Active = 0
+	idle := superstep(3, .1)
+	idle.Partitions[0].Computed = 0
 	must(t, s.Record(idle))
 	must(t, s.End(&trace.End{Job: "j", Outcome: trace.Limit, Seconds: 9, Supersteps: 3}))
 	j, err := s.Job("1")
@@ -132,8 +131,8 @@ func TestJobGoesFromBeginToEnd(t *testing.T) {
 
 func TestARunWithoutBeginOrEnd(t *testing.T) {
 	s := NewStore()
-	must(t, s.Record(record(0, 0, 1)))
-	must(t, s.Record(record(1, 0, 1)))
+	must(t, s.Record(superstep(0, 1)))
+	must(t, s.Record(superstep(1, 1)))
 	must(t, s.Begin(&trace.Job{Job: "j"}))
 	jobs := s.Jobs()
 	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 || jobs[1].State != Running {
@@ -143,9 +142,7 @@ func TestARunWithoutBeginOrEnd(t *testing.T) {
 
 func TestASuperstepThatRunsAgainReplacesWhatCameAfter(t *testing.T) {
 	s := filled(t, 5)
-	for p := range 2 {
-		must(t, s.Record(record(2, p, 1)))
-	}
+	must(t, s.Record(superstep(2, 1, 1)))
 	steps, err := s.Steps("1", 0, 100)
 	must(t, err)
 	if len(steps) != 3 || steps[2].Superstep != 2 || steps[2].Busy.Most != 1 {
@@ -188,11 +185,13 @@ func TestWholeAndDetail(t *testing.T) {
 func TestSums(t *testing.T) {
 	s := NewStore()
 	must(t, s.Begin(&trace.Job{Job: "big", Partitions: 2}))
-	for p := range 2 {
-		must(t, s.Record(&trace.Record{Job: "big", Partition: p, Active: 1, Sums: []trace.Sum{
+	big := active("big", 0, 2)
+	for p := range big.Partitions {
+		big.Partitions[p].Bytes, big.Partitions[p].Sums = 8, []trace.Sum{
 			{Exchange: "fold", Encoding: "sparse", Columns: 3, Messages: 4, Bytes: 5}, {Exchange: "fold", Encoding: "bitmap", Columns: 1, Messages: 2, Bytes: 3},
-		}}))
+		}
 	}
+	must(t, s.Record(big))
 	w, err := s.Whole("1")
 	must(t, err)
 	if !w.Matrix.Summed || !slices.Equal(w.Matrix.Bytes, make([]int, 4)) || w.Totals[1].Bytes != 8 {
@@ -241,7 +240,7 @@ func TestEventsResume(t *testing.T) {
 	default:
 		t.Error("nobody was told")
 	}
-	must(t, s.Record(&trace.Record{Job: "j"}))
+	must(t, s.Record(&trace.Superstep{Job: "j", Partitions: make([]trace.Partition, 1)}))
 	must(t, s.Log(&trace.Log{Text: "x"}))
 	kinds := func(events []Event) string {
 		var all []string
@@ -283,11 +282,9 @@ func TestReadersAndWriters(t *testing.T) {
 			name := fmt.Sprint("j", w)
 			_ = s.Begin(&trace.Job{Job: name, Partitions: 2})
 			for i := range 300 {
-				for p := range 2 {
-					r := record(i, p, 1)
-					r.Job = name
-					_ = s.Record(r)
-				}
+				r := superstep(i, 1, 1)
+				r.Job = name
+				_ = s.Record(r)
 				_ = s.Stage(&trace.Stage{Stage: "work", Done: int64(i)})
 			}
 			_ = s.End(&trace.End{Job: name, Outcome: trace.Converged})
@@ -320,13 +317,10 @@ func TestReadersAndWriters(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	var m Meter
-	push := func(superstep int, actual float64) {
-		r := record(superstep, 0, 1)
-		r.Delivery, r.Scheme, r.Actual = "push", "naive", actual
-		must(t, m.Record(r))
-		q := record(superstep, 1, .2)
-		q.Delivery, q.Scheme, q.Actual = "push", "naive", actual
-		must(t, m.Record(q))
+	push := func(number int, actual float64) {
+		s := superstep(number, 1, .2)
+		s.Delivery, s.Scheme, s.Actual = "push", "naive", actual
+		must(t, m.Record(s))
 	}
 	must(t, m.Begin(&trace.Job{Job: "j warm-up"}))
 	push(0, 100)
@@ -334,7 +328,7 @@ func TestSummary(t *testing.T) {
 	must(t, m.Begin(&trace.Job{Job: "j"}))
 	push(0, 6) // predicted: naive 3, pull 1
 	push(1, 1.5)
-	must(t, m.Record(&trace.Record{Job: "j", Superstep: 2})) // empty: does not count
+	must(t, m.Record(&trace.Superstep{Job: "j", Superstep: 2, Partitions: make([]trace.Partition, 2)})) // empty: does not count
 	must(t, m.End(&trace.End{}))
 	s := m.Summary
 	if s.Supersteps != 2 || s.Pushed != (Share{2, 4}) || s.Pulled != (Share{}) {
@@ -387,7 +381,7 @@ func TestSummariesOfTinyRuns(t *testing.T) {
 
 func TestMeterMakesNoGarbage(t *testing.T) {
 	var m Meter
-	r := record(0, 0, 1)
+	r := superstep(0, 1, 1)
 	_ = m.Record(r)
 	if n := testing.AllocsPerRun(100, func() { r.Superstep++; _ = m.Record(r) }); n > 0 {
 		t.Errorf("%g allocations a record", n)
@@ -397,18 +391,18 @@ func TestMeterMakesNoGarbage(t *testing.T) {
 func BenchmarkStore(b *testing.B) {
 	s := NewStore()
 	_ = s.Begin(&trace.Job{Job: "j", Partitions: 2})
-	r := record(0, 0, 1)
+	r := superstep(0, 1, 1)
 	for i := 0; b.Loop(); i++ {
-		r.Superstep, r.Partition = i/2, i%2
+		r.Superstep = i
 		_ = s.Record(r)
 	}
 }
 
 func BenchmarkMeter(b *testing.B) {
 	var m Meter
-	r := record(0, 0, 1)
+	r := superstep(0, 1, 1)
 	for i := 0; b.Loop(); i++ {
-		r.Superstep, r.Partition = i/2, i%2
+		r.Superstep = i
 		_ = m.Record(r)
 	}
 }

@@ -44,12 +44,12 @@ type Row struct {
 	Bytes     int     `json:"bytes"`
 }
 
-func newRow(r *trace.Record) Row {
-	t := &r.Times
+func newRow(p *trace.Partition) Row {
+	t := &p.Times
 	return Row{
-		Partition: r.Partition, Expand: float32(t.Expand), Traverse: float32(t.Traverse), Fold: float32(t.Fold),
-		Compute: float32(t.Compute), Wait: float32(t.Wait), Active: r.Active, Senders: r.Senders, Edges: r.Edges, Messages: r.Messages,
-		Sent: r.Sent, Bytes: r.Bytes(),
+		Partition: p.Partition, Expand: float32(t.Expand), Traverse: float32(t.Traverse), Fold: float32(t.Fold),
+		Compute: float32(t.Compute), Wait: float32(t.Wait), Active: p.Computed, Senders: p.Delivered, Edges: p.Walked, Messages: p.Messages(),
+		Sent: p.Sent, Bytes: p.Bytes,
 	}
 }
 
@@ -61,9 +61,9 @@ type Pair struct {
 
 // Detail is a superstep, partition by partition. Rows are missing of supersteps so old that they were let go.
 type Detail struct {
-	Step  *Step  `json:"step"`
-	Rows  []Row  `json:"rows"`
-	Pairs []Pair `json:"pairs"`
+	Step  *trace.Step `json:"step"`
+	Rows  []Row       `json:"rows"`
+	Pairs []Pair      `json:"pairs"`
 	// PairsGone says that there were pairs, which are not kept any more.
 	PairsGone bool `json:"pairs_gone,omitempty"`
 }
@@ -81,21 +81,15 @@ type Total struct {
 	Memory    int64         `json:"memory,omitempty"` // of its process, at last
 }
 
-func (t *Total) add(r *trace.Record) {
-	t.Worker = r.Worker
-	a, b := &t.Times, &r.Times
-	a.Expand += b.Expand
-	a.Traverse += b.Traverse
-	a.Fold += b.Fold
-	a.Compute += b.Compute
-	a.Wait += b.Wait
-	a.Total += b.Total
-	t.Active += r.Active
-	t.Edges += r.Edges
-	t.Messages += r.Messages
-	t.Sent += r.Sent
-	t.Bytes += r.Bytes()
-	t.Memory = r.Memory
+func (t *Total) add(p *trace.Partition) {
+	t.Worker = p.Worker
+	t.Times.Add(&p.Times)
+	t.Active += p.Computed
+	t.Edges += p.Walked
+	t.Messages += p.Messages()
+	t.Sent += p.Sent
+	t.Bytes += p.Bytes
+	t.Memory = p.Memory
 }
 
 // Encoded is what columns of an exchange and an encoding carried.
@@ -110,12 +104,9 @@ type Encoded struct {
 // job is all that is kept of a run.
 type job struct {
 	Job
-	gather  gather
-	steps   []*Step         // in order, the newest maxSteps
+	steps   []*trace.Step   // in order, the newest maxSteps
 	details map[int]*Detail // by superstep, of some
-	rows    []Row           // of the superstep that is open
-	pairs   []Pair
-	totals  []Total // by partition
+	totals  []Total         // by partition
 	matrix  matrix
 	encoded []Encoded
 	counted int // bytes, when it ended
@@ -131,31 +122,53 @@ func (j *job) bytes() int {
 	return cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
 }
 
-// record takes a record in. It returns the superstep that this ended, or nil.
-func (j *job) record(r *trace.Record) (ended *Detail) {
-	g := &j.gather
-	if g.open && g.step.Superstep != r.Superstep {
-		ended = j.close()
+// record takes a superstep in. One that ran before, and runs again after a failure, takes the earlier's place.
+func (j *job) record(s *trace.Superstep) *Detail {
+	step := new(trace.Step)
+	step.Sum(s)
+	for n := len(j.steps); n > 0 && j.steps[n-1].Superstep >= step.Superstep; n-- {
+		delete(j.details, j.steps[n-1].Superstep)
+		j.steps = j.steps[:n-1]
 	}
-	if !g.open {
-		g.begin(r)
+	if len(j.steps) >= maxSteps {
+		for _, old := range j.steps[:maxSteps/10] {
+			delete(j.details, old.Superstep)
+		}
+		j.steps = slices.Delete(j.steps, 0, maxSteps/10)
 	}
-	g.add(r)
-	j.rows = append(j.rows, newRow(r))
-	for i := len(j.totals); i <= r.Partition; i++ {
+	j.steps = append(j.steps, step.Clone())
+	j.Seconds += step.Times.Total
+	if step.Active > 0 {
+		j.Supersteps = step.Superstep + 1
+		j.Messages += step.Messages
+		j.Sent += step.Sent
+		j.Bytes += step.Bytes
+		j.Summary.Add("", step)
+	}
+	d := &Detail{Step: j.steps[len(j.steps)-1], Rows: make([]Row, 0, len(s.Partitions)), Pairs: []Pair{}}
+	for i := range s.Partitions {
+		p := &s.Partitions[i]
+		d.Rows = append(d.Rows, newRow(p))
+		j.partition(p, d)
+	}
+	return d
+}
+
+// partition adds what a partition did to what is kept of the whole run, and its pairs to the superstep's.
+func (j *job) partition(p *trace.Partition, d *Detail) {
+	for i := len(j.totals); i <= p.Partition; i++ {
 		j.totals = append(j.totals, Total{Partition: i})
 	}
-	j.totals[r.Partition].add(r)
-	for _, p := range r.Peers {
-		j.pairs = append(j.pairs, Pair{r.Partition, p})
-		j.matrix.add(r.Partition, p.Partition, p.Bytes)
-		j.encode(&trace.Sum{Exchange: p.Exchange, Encoding: p.Encoding, Columns: 1, Messages: p.Messages, Bytes: p.Bytes})
+	j.totals[p.Partition].add(p)
+	for _, q := range p.Peers {
+		d.Pairs = append(d.Pairs, Pair{p.Partition, q})
+		j.matrix.add(p.Partition, q.Partition, q.Bytes)
+		j.encode(&trace.Sum{Exchange: q.Exchange, Encoding: q.Encoding, Columns: 1, Messages: q.Messages, Bytes: q.Bytes})
 	}
-	for i := range r.Sums {
+	for i := range p.Sums {
 		j.matrix.Summed = true
-		j.encode(&r.Sums[i])
+		j.encode(&p.Sums[i])
 	}
-	return ended
 }
 
 func (j *job) encode(s *trace.Sum) {
@@ -168,39 +181,6 @@ func (j *job) encode(s *trace.Sum) {
 	}
 	e := &j.encoded[i]
 	e.Columns, e.Messages, e.Bytes = e.Columns+s.Columns, e.Messages+s.Messages, e.Bytes+s.Bytes
-}
-
-// whole reports whether all partitions of the open superstep have told, as far as one knows how many there are.
-func (j *job) whole() bool {
-	return j.gather.open && j.Partitions > 0 && j.gather.step.Partitions >= j.Partitions
-}
-
-// close ends the open superstep. One that ran before, and runs again after a failure, takes the earlier's place.
-func (j *job) close() *Detail {
-	step := new(Step)
-	*step = *j.gather.close()
-	for n := len(j.steps); n > 0 && j.steps[n-1].Superstep >= step.Superstep; n-- {
-		delete(j.details, j.steps[n-1].Superstep)
-		j.steps = j.steps[:n-1]
-	}
-	if len(j.steps) >= maxSteps {
-		for _, old := range j.steps[:maxSteps/10] {
-			delete(j.details, old.Superstep)
-		}
-		j.steps = slices.Delete(j.steps, 0, maxSteps/10)
-	}
-	j.steps = append(j.steps, step)
-	d := &Detail{Step: step, Rows: j.rows, Pairs: j.pairs}
-	j.rows, j.pairs = make([]Row, 0, len(d.Rows)), make([]Pair, 0, len(d.Pairs))
-	j.Seconds += step.Times.Total
-	if step.Active > 0 {
-		j.Supersteps = step.Superstep + 1
-		j.Messages += step.Messages
-		j.Sent += step.Sent
-		j.Bytes += step.Bytes
-		j.Summary.Add("", step)
-	}
-	return d
 }
 
 // describe returns the job as lists show it.

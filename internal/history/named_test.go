@@ -26,7 +26,7 @@ func TestNamedStore(t *testing.T) {
 	must(t, s.Describe(&trace.Job{Job: "a 1", Partitions: 1, Vertices: 7}))
 	must(t, s.Describe(&trace.Job{Job: "b", Vertices: 8})) // of nobody
 	is(Running, "", 7)
-	must(t, s.Record(&trace.Record{Job: "a 1", Active: 1}))
+	must(t, s.Record(active("a 1", 0, 1)))
 	must(t, s.Stage(&trace.Stage{Job: "a 1", Stage: "loading", Done: 1, Total: 2}))
 	must(t, s.Stage(&trace.Stage{Job: "b", Stage: "loading", Seconds: 3}))
 	must(t, s.Stage(&trace.Stage{Job: "a 1", Stage: "loading", Seconds: 2}))

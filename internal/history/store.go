@@ -175,20 +175,15 @@ func (s *Store) drop(j *job) {
 	})
 }
 
-// Record takes a record in. A run that nobody began begins with its first one.
-func (s *Store) Record(r *trace.Record) error {
+// Record takes a superstep in. A run that nobody began begins with its first one.
+func (s *Store) Record(step *trace.Superstep) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := s.last[r.Job]
+	j := s.last[step.Job]
 	if j == nil || j.State != Running {
-		j = s.begin(&trace.Job{Job: r.Job})
+		j = s.begin(&trace.Job{Job: step.Job})
 	}
-	if d := j.record(r); d != nil {
-		s.keep(j, d)
-	}
-	if j.whole() {
-		s.keep(j, j.close())
-	}
+	s.keep(j, j.record(step))
 	return nil
 }
 
@@ -247,9 +242,6 @@ func (s *Store) End(e *trace.End) error {
 }
 
 func (s *Store) end(j *job, e *trace.End) {
-	if j.gather.open {
-		s.keep(j, j.close())
-	}
 	j.State, j.Error = e.Outcome, e.Error
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
@@ -341,9 +333,9 @@ func (s *Store) Job(id string) (d Job, err error) {
 }
 
 // Steps returns the supersteps of a run from one on, at most so many. The Steps must not be changed.
-func (s *Store) Steps(id string, from, most int) (steps []*Step, err error) {
+func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error) {
 	err = s.see(id, func(j *job) {
-		i, _ := slices.BinarySearchFunc(j.steps, from, func(step *Step, n int) int { return step.Superstep - n })
+		i, _ := slices.BinarySearchFunc(j.steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })
 		steps = slices.Clone(j.steps[i:min(i+most, len(j.steps))])
 	})
 	return steps, err

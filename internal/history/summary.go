@@ -61,20 +61,14 @@ const tellable = 50e-6
 const tiny = 1e-3
 
 // Add takes in a superstep of a job.
-func (s *Summary) Add(job string, step *Step) {
+func (s *Summary) Add(job string, step *trace.Step) {
 	s.Supersteps++
-	t, x := &s.Times, &step.Times
-	t.Expand += x.Expand
-	t.Traverse += x.Traverse
-	t.Fold += x.Fold
-	t.Compute += x.Compute
-	t.Wait += x.Wait
-	t.Total += x.Total
+	s.Times.Add(&step.Times)
 	switch step.Delivery {
 	case "push":
-		s.Pushed.add(x.Total)
+		s.Pushed.add(step.Times.Total)
 	case "pull":
-		s.Pulled.add(x.Total)
+		s.Pulled.add(step.Times.Total)
 	}
 	lost := step.Busy.Most - step.Busy.Mean
 	s.Skew += lost
@@ -170,40 +164,27 @@ func Seconds(s float64) string {
 // Meter is a Journal that sums up runs, and keeps nothing else: it costs a run as good as nothing.
 type Meter struct {
 	Summary
-	gather gather
-	job    string
-	idle   bool // the run does not count
+	step trace.Step
+	idle bool // the run does not count
 }
 
-// Record takes a record in.
-func (m *Meter) Record(r *trace.Record) error {
+// Record takes a superstep in.
+func (m *Meter) Record(s *trace.Superstep) error {
 	if m.idle {
 		return nil
 	}
-	if !m.gather.open || r.Superstep != m.gather.step.Superstep {
-		m.flush()
-		m.job = r.Job
-		m.gather.begin(r)
+	if m.step.Sum(s); m.step.Active > 0 {
+		m.Add(s.Job, &m.step)
 	}
-	m.gather.add(r)
 	return nil
-}
-
-func (m *Meter) flush() {
-	if m.gather.open {
-		if step := m.gather.close(); step.Active > 0 {
-			m.Add(m.job, step)
-		}
-	}
 }
 
 // Begin begins a run. One that only warms up does not count.
 func (m *Meter) Begin(j *trace.Job) error {
-	m.flush()
 	m.idle = strings.HasSuffix(j.Job, trace.WarmUp)
 	return nil
 }
 
-func (m *Meter) End(*trace.End) error     { m.flush(); m.idle = false; return nil }
+func (m *Meter) End(*trace.End) error     { m.idle = false; return nil }
 func (m *Meter) Stage(*trace.Stage) error { return nil }
 func (m *Meter) Log(*trace.Log) error     { return nil }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -27,11 +26,10 @@ type Teller struct {
 
 // job is one that has not ended.
 type job struct {
-	to     trace.Journal
-	state  control.JobState
-	record trace.Record
-	stage  string // of Graph500, that is under way
-	since  time.Time
+	to    trace.Journal
+	state control.JobState
+	stage string // of Graph500, that is under way
+	since time.Time
 }
 
 // Event takes an event of a job. It does not wait, and may be called by several goroutines.
@@ -154,53 +152,11 @@ func end(now *control.Job) *trace.End {
 	return e
 }
 
-// Scheme is the way messages were delivered; what a later version has is none.
-func Scheme(s *control.SuperstepRecord) delivery.Scheme {
-	scheme, _ := delivery.SchemeOf(s.Scheme)
-	return scheme
-}
-
-// superstep passes a record on for every partition.
-func (j *job) superstep(id string, s *control.SuperstepRecord) {
-	scheme := Scheme(s)
-	actual := 0.0
-	if scheme != delivery.None {
-		for _, p := range s.Partitions {
-			t := p.GetTimes()
-			actual = max(actual, t.GetExpand()+t.GetTraverse()+t.GetFold()+t.GetWait())
-		}
+// superstep passes a superstep on.
+func (j *job) superstep(id string, r *control.SuperstepRecord) {
+	s := r.Trace()
+	if s.Job == "" {
+		s.Job = id
 	}
-	if s.Search != "" {
-		id = s.Search
-	}
-	for _, p := range s.Partitions {
-		t := p.GetTimes()
-		r := &j.record
-		*r = trace.Record{
-			Job: id, Superstep: int(s.Superstep), Partition: int(p.Partition), Worker: p.Worker, Scheme: scheme.String(), Delivery: scheme.Direction(),
-			Active: int(p.Computed), Senders: int(p.Delivered), Receivers: int(p.Receivers), Edges: int(p.Walked),
-			Messages: int(p.SenderEdges + p.Sends), Sent: int(p.Sent), Peers: r.Peers[:0], Sums: r.Sums[:0],
-			Times: trace.Seconds{
-				Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(),
-				Wait: t.GetWait() + max(0, s.Seconds-t.GetTotal()), Total: s.Seconds,
-			},
-			Predicted: s.Predicted, Actual: actual, Reason: s.Reason, Memory: int64(p.Memory), GCPause: p.GcPause,
-		}
-		for _, x := range p.Exchanges {
-			r.Peers = append(r.Peers, trace.Peer{
-				Partition: int(x.Partition), Exchange: x.Exchange, Encoding: x.Encoding, Messages: int(x.Messages), Bytes: int(x.Bytes),
-			})
-		}
-		if len(p.Exchanges) == 0 { // records do not tell of each
-			for _, q := range p.Peers {
-				r.Peers = append(r.Peers, trace.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
-			}
-		}
-		for _, x := range p.Sums {
-			r.Sums = append(r.Sums, trace.Sum{
-				Exchange: x.Exchange, Encoding: x.Encoding, Columns: int(x.Columns), Messages: int(x.Messages), Bytes: int(x.Bytes),
-			})
-		}
-		_ = j.to.Record(r)
-	}
+	_ = j.to.Record(s)
 }

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -26,9 +25,12 @@ func (t teller) Begin(j *trace.Job) error {
 	return t.add("begin %s %s on %s, %s, at %d", j.Job, j.Program, j.Graph, j.Grid, j.Began.Unix())
 }
 
-func (t teller) Record(r *trace.Record) error {
-	return t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", r.Job, r.Superstep, r.Partition, r.Scheme,
-		r.Delivery, r.Active, r.Messages, r.Sent, r.Bytes(), r.Times.Total, r.Times.Wait, r.Reason, r.Predicted[r.Scheme], r.Actual)
+func (t teller) Record(s *trace.Superstep) error {
+	for _, p := range s.Partitions {
+		_ = t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", s.Job, s.Superstep, p.Partition, s.Scheme,
+			s.Delivery, p.Computed, p.Messages(), p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, s.Reason, s.Predicted[s.Scheme], s.Actual)
+	}
+	return nil
 }
 
 func (t teller) End(e *trace.End) error {
@@ -64,11 +66,10 @@ func turned(state control.JobState, about *control.Job) *control.JobEvent {
 
 func TestTeller(t *testing.T) {
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{
-		Superstep: 4, Scheme: uint32(delivery.Pull), Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2},
+		Superstep: 4, Scheme: "pull", Delivery: "pull", Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2}, Actual: 1.5,
 		Partitions: []*control.PartitionReport{
-			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Times: &control.Times{Traverse: 1, Wait: .5, Total: 2}, Peers: []*control.Peer{{Partition: 1, Sent: 4, Bytes: 9}}},
-			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3.5}, Exchanges: []*control.Exchange{{Bytes: 5}, {Bytes: 6}}, Peers: []*control.Peer{{Bytes: 11}}},
-			{Partition: 2, Times: &control.Times{Total: 3}, Sums: []*control.ExchangeSum{{Exchange: "fold", Columns: 3, Bytes: 7}, {Bytes: 8}}},
+			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Bytes: 9, Times: &control.Times{Traverse: 1, Wait: 1.5, Total: 3}},
+			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3}},
 		},
 	}}}
 	progress := &control.JobEvent{Body: &control.JobEvent_Progress{Progress: &control.Progress{Stage: "reading", Done: 1, Total: 2}}}
@@ -95,8 +96,7 @@ func TestTeller(t *testing.T) {
 			[]string{
 				"waits: ", begun, "loading reading 1 of 2", "on 3 vertices", "stage loading 0.5",
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
-				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 11 total 3 wait 0 few 2 in 1.5",
-				"j1 4/2 pull pull active 0 messages 0 sent 0 bytes 15 total 3 wait 0 few 2 in 1.5",
+				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 0 total 3 wait 0 few 2 in 1.5",
 				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 2: ",
 			},
 		},
@@ -142,26 +142,6 @@ func TestTeller(t *testing.T) {
 	}
 }
 
-// TestSchemes reads every scheme there is, and takes others for none.
-func TestSchemes(t *testing.T) {
-	n := uint32(0)
-	for ; ; n++ {
-		want, ok := delivery.SchemeOf(n)
-		if !ok {
-			break
-		}
-		if got := Scheme(&control.SuperstepRecord{Scheme: n}); got != want || uint32(got) != n {
-			t.Errorf("scheme %d is %v", n, got)
-		}
-	}
-	if n <= uint32(delivery.Ring) {
-		t.Errorf("found %d schemes", n)
-	}
-	if got := Scheme(&control.SuperstepRecord{Scheme: n}); got != delivery.None {
-		t.Errorf("scheme %d is %v", n, got)
-	}
-}
-
 // TestSearches makes runs of a benchmark's searches.
 func TestSearches(t *testing.T) {
 	var lines []string
@@ -170,7 +150,7 @@ func TestSearches(t *testing.T) {
 	_ = s.Begin(b)
 	_ = s.Describe(&trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})
 	for _, search := range []string{"bfs root 1", "bfs root 1", "sssp root 2"} {
-		r := &trace.Record{Job: search}
+		r := &trace.Superstep{Job: search, Partitions: []trace.Partition{{}}}
 		_ = s.Record(r)
 		if r.Job != search {
 			t.Errorf("the record was changed to one of %s", r.Job)

@@ -38,12 +38,12 @@ func (l *Late) tell() error {
 	return l.To.Begin(b)
 }
 
-// Record begins the job, if it has not begun, and passes the record on.
-func (l *Late) Record(r *trace.Record) error {
+// Record begins the job, if it has not begun, and passes the superstep on.
+func (l *Late) Record(s *trace.Superstep) error {
 	if err := l.tell(); err != nil {
 		return err
 	}
-	return l.To.Record(r)
+	return l.To.Record(s)
 }
 
 // End begins the job, if it has not begun, and ends it.

@@ -19,7 +19,7 @@ func (b begun) Begin(j *trace.Job) error {
 // TestLate tells a file of jobs: the line that begins one has its graph.
 func TestLate(t *testing.T) {
 	loading := turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
-	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{Partitions: []*control.PartitionReport{{}}}}}
+	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{Scheme: "none", Delivery: "none", Partitions: []*control.PartitionReport{{}}}}}
 	for name, c := range map[string]struct {
 		events []*control.JobEvent
 		want   []string

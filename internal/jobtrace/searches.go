@@ -35,8 +35,8 @@ func (s *Searches) Describe(b *trace.Job) error {
 	return nil
 }
 
-// Record passes a record on, to the search it is of.
-func (s *Searches) Record(r *trace.Record) error {
+// Record passes a superstep on, to the search it is of.
+func (s *Searches) Record(r *trace.Superstep) error {
 	if r.Job == s.job.Job {
 		return s.To.Record(r)
 	}

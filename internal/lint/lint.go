@@ -29,9 +29,9 @@ var layers = map[string]int{
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,
 	"internal/graph500":          5,
-	"master": 5, "worker": 5, // they meet in internal/control
+	"master":                     5, "worker": 5, // they meet in internal/control
 	"internal/cluster": 6,
-	"internal/cli": 7, "internal/testcluster": 7,
+	"internal/cli":     7, "internal/testcluster": 7,
 	"":              8, // the root package
 	"cmd/superstep": 9, "examples": 9, "test": 9, "pregel/pregeltest": 9,
 	"lab/experiment": 8, "lab/model": 8, "lab": 9,

@@ -51,13 +51,16 @@ func expect(t *testing.T, got map[string]string, want map[string]string) {
 func tell(j trace.Journal, name, program, outcome string) {
 	_ = j.Begin(&trace.Job{Job: name, Program: program, Partitions: 2})
 	for step := range 3 {
+		s := &trace.Superstep{
+			Job: name, Superstep: step, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
+		}
 		for p := range 2 {
-			_ = j.Record(&trace.Record{
-				Job: name, Superstep: step, Partition: p, Scheme: "pull", Delivery: "pull", Active: 5, Senders: 4, Edges: 3,
-				Messages: 2, Sent: 1, Peers: []trace.Peer{{Bytes: 10}}, Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
+			s.Partitions = append(s.Partitions, trace.Partition{
+				Partition: p, Computed: 5, Delivered: 4, Walked: 3, SenderEdges: 2, Sent: 1, Bytes: 10,
 				Times: trace.Seconds{Traverse: float64(1 + p), Compute: 1, Wait: .5, Total: 4},
 			})
 		}
+		_ = j.Record(s)
 	}
 	_ = j.End(&trace.End{Job: name, Outcome: outcome, Supersteps: 3, Seconds: 12})
 }
@@ -71,7 +74,10 @@ func TestRuns(t *testing.T) {
 	tell(j, "one"+trace.WarmUp, "bfs", trace.Converged) // does not count
 	tell(j, "two", "bfs", trace.Failed)
 	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
-	_ = j.Record(&trace.Record{Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push", Active: 9, Senders: 8, Times: trace.Seconds{Total: .25}})
+	_ = j.Record(&trace.Superstep{
+		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push",
+		Partitions: []trace.Partition{{Computed: 9, Delivered: 8, Times: trace.Seconds{Total: .25}}},
+	})
 	expect(t, scrape(t, s), map[string]string{
 		`superstep_jobs_total{outcome="converged",program="bfs"}`:               "1",
 		`superstep_jobs_total{outcome="failed",program="bfs"}`:                  "1",
@@ -278,7 +284,10 @@ func TestJournalAllocatesNothing(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(s.NewWork())
 	_ = j.Begin(&trace.Job{Job: "one", Partitions: 1})
-	r := &trace.Record{Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1, Times: trace.Seconds{Compute: 1}}
+	r := &trace.Superstep{
+		Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1,
+		Partitions: []trace.Partition{{Times: trace.Seconds{Compute: 1}}},
+	}
 	if n := testing.AllocsPerRun(100, func() { r.Superstep++; _ = j.Record(r) }); n > 0 {
 		t.Errorf("%g allocations a superstep", n)
 	}

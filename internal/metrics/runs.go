@@ -79,14 +79,13 @@ func (s *Set) NewRuns(names ...string) *Runs {
 // partitions did is counted in work as well, if it is not nil.
 func (r *Runs) Journal(work *Work) trace.Journal {
 	j := &journal{runs: r, work: work, supersteps: map[string]prometheus.Counter{}, seconds: map[string]prometheus.Observer{}}
-	j.steps.To = j.step
 	return j
 }
 
 type journal struct {
 	runs    *Runs
 	work    *Work
-	steps   trace.Steps
+	step    trace.Step
 	program string
 	skip    bool
 	// By scheme and by delivery: to ask a vector for them anew would take longer than all else.
@@ -99,19 +98,22 @@ func (j *journal) Begin(b *trace.Job) error {
 		return nil
 	}
 	j.program = j.runs.programs.bounded(b.Program)
-	j.steps.Begin(b)
 	j.runs.begin(b.Job, j.program)
 	return nil
 }
 
-func (j *journal) Record(r *trace.Record) error {
+func (j *journal) Record(s *trace.Superstep) error {
 	if j.skip {
 		return nil
 	}
 	if j.work != nil {
-		j.work.record(r)
+		for i := range s.Partitions {
+			j.work.record(&s.Partitions[i])
+		}
 	}
-	return j.steps.Record(r)
+	j.step.Sum(s)
+	j.count(s.Job, &j.step)
+	return nil
 }
 
 func (j *journal) End(e *trace.End) error {
@@ -119,7 +121,6 @@ func (j *journal) End(e *trace.End) error {
 		j.skip = false
 		return nil
 	}
-	j.steps.End(e)
 	j.runs.runs.WithLabelValues(j.program, e.Outcome).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
 	j.runs.end(e.Job)
@@ -129,8 +130,8 @@ func (j *journal) End(e *trace.End) error {
 func (j *journal) Stage(*trace.Stage) error { return nil }
 func (j *journal) Log(*trace.Log) error     { return nil }
 
-// step counts a superstep.
-func (j *journal) step(s *trace.Step) {
+// count counts a superstep of a job.
+func (j *journal) count(name string, s *trace.Step) {
 	r := j.runs
 	counter, seconds := j.supersteps[s.Scheme], j.seconds[s.Delivery]
 	if counter == nil {
@@ -142,18 +143,18 @@ func (j *journal) step(s *trace.Step) {
 		j.seconds[s.Delivery] = seconds
 	}
 	counter.Inc()
-	seconds.Observe(s.Seconds)
+	seconds.Observe(s.Times.Total)
 	r.messages.Add(float64(s.Messages))
-	if skew := s.Skew(); skew > 0 {
-		r.skew.Observe(skew)
+	if s.Busy.Mean > 0 {
+		r.skew.Observe(s.Busy.Ratio())
 	}
-	if s.Predicted > 0 && s.Actual > 0 {
-		r.model.Observe(s.Actual / s.Predicted)
+	if predicted := s.Predicted[s.Scheme]; predicted > 0 && s.Actual > 0 {
+		r.model.Observe(s.Actual / predicted)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if job := r.jobs.find(s.Job); job != nil {
-		job.superstep, job.active, job.senders, job.seconds, job.at = s.Superstep, s.Active, s.Senders, s.Seconds, r.now()
+	if job := r.jobs.find(name); job != nil {
+		job.superstep, job.active, job.senders, job.seconds, job.at = s.Superstep, s.Active, s.Senders, s.Times.Total, r.now()
 	}
 }
 

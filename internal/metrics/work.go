@@ -40,17 +40,13 @@ func (s *Set) NewWork() *Work {
 }
 
 // record counts a partition's superstep.
-func (w *Work) record(r *trace.Record) {
-	w.add(&r.Times, float64(r.Active), float64(r.Edges), float64(r.Sent), float64(r.Bytes()))
-}
-
-func (w *Work) add(t *trace.Seconds, vertices, edges, values, bytes float64) {
-	for i, seconds := range t.ByPhase() {
+func (w *Work) record(p *trace.Partition) {
+	for i, seconds := range p.Times.ByPhase() {
 		w.phases[i].Add(max(0, seconds))
 	}
 	w.partitions.Inc()
-	w.vertices.Add(vertices)
-	w.edges.Add(edges)
-	w.values.Add(values)
-	w.bytes.Add(bytes)
+	w.vertices.Add(float64(p.Computed))
+	w.edges.Add(float64(p.Walked))
+	w.values.Add(float64(p.Sent))
+	w.bytes.Add(float64(p.Bytes))
 }

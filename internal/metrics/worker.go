@@ -81,6 +81,6 @@ func (w *Worker) Command(name string, took time.Duration, r *control.Report, err
 		t := p.GetTimes()
 		seconds := trace.Seconds{Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute()}
 		seconds.Wait = max(t.GetWait(), took.Seconds()-seconds.Busy())
-		w.work.add(&seconds, float64(p.Computed), float64(p.Walked), float64(p.Sent), float64(p.Bytes))
+		w.work.record(&trace.Partition{Computed: int(p.Computed), Walked: int(p.Walked), Sent: int(p.Sent), Bytes: int(p.Bytes), Times: seconds})
 	}
 }

@@ -19,14 +19,12 @@ const maxSupersteps = 1000
 
 // Journal returns what to tell of one run after the other. Runs at the same time need a journal each.
 func (e *Exporter) Journal() trace.Journal {
-	j := &journal{Exporter: e}
-	j.steps.To = j.step
-	return j
+	return &journal{Exporter: e}
 }
 
 type journal struct {
 	*Exporter
-	steps trace.Steps
+	step  trace.Step
 	job   context.Context // has the run's span, or is nil between runs
 	span  oteltrace.Span
 	count int // supersteps so far
@@ -36,7 +34,6 @@ func (j *journal) Begin(b *trace.Job) error {
 	if strings.HasSuffix(b.Job, trace.WarmUp) {
 		return nil
 	}
-	j.steps.Begin(b)
 	j.count = 0
 	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began), oteltrace.WithAttributes(
 		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", text(b.Graph)),
@@ -48,11 +45,12 @@ func (j *journal) Begin(b *trace.Job) error {
 
 func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-func (j *journal) Record(r *trace.Record) error {
-	if j.job == nil {
-		return nil
+func (j *journal) Record(s *trace.Superstep) error {
+	if j.job != nil {
+		j.step.Sum(s)
+		j.superstep(&j.step)
 	}
-	return j.steps.Record(r)
+	return nil
 }
 
 func (j *journal) Stage(s *trace.Stage) error {
@@ -75,7 +73,6 @@ func (j *journal) End(e *trace.End) error {
 	if j.job == nil {
 		return nil
 	}
-	j.steps.End(e)
 	j.span.SetAttributes(attribute.String("superstep.outcome", e.Outcome), attribute.Int("superstep.supersteps", e.Supersteps),
 		attribute.Int("superstep.supersteps_without_span", max(0, j.count-maxSupersteps)))
 	if e.Outcome == trace.Failed {
@@ -90,9 +87,9 @@ func before(t time.Time, seconds float64) time.Time {
 	return t.Add(-time.Duration(seconds * float64(time.Second)))
 }
 
-// step makes the spans of a superstep that has ended. Of phases only the times are known: the spans, each of the
+// superstep makes the spans of a superstep that has ended. Of phases only the times are known: the spans, each of the
 // partition that took longest, are laid one after the other.
-func (j *journal) step(s *trace.Step) {
+func (j *journal) superstep(s *trace.Step) {
 	j.count++
 	if j.count > maxSupersteps {
 		return
@@ -101,7 +98,7 @@ func (j *journal) step(s *trace.Step) {
 	if end.IsZero() {
 		end = j.now() // of a cluster: it just has
 	}
-	begin := before(end, s.Seconds)
+	begin := before(end, s.Times.Total)
 	ctx, span := j.tracer.Start(j.job, fmt.Sprintf("superstep %d", s.Superstep), oteltrace.WithTimestamp(begin))
 	if !span.IsRecording() {
 		return
@@ -111,16 +108,16 @@ func (j *journal) step(s *trace.Step) {
 		attribute.String("superstep.delivery", s.Delivery), attribute.String("superstep.reason", s.Reason),
 		attribute.Int("superstep.active", s.Active), attribute.Int("superstep.senders", s.Senders), attribute.Int("superstep.edges", s.Edges),
 		attribute.Int("superstep.messages", s.Messages), attribute.Int("superstep.values_sent", s.Sent), attribute.Int("superstep.bytes_sent", s.Bytes),
-		attribute.Float64("superstep.predicted_seconds", s.Predicted), attribute.Float64("superstep.actual_seconds", s.Actual),
-		attribute.Float64("superstep.skew", s.Skew()))
-	at := begin
-	for i, p := range s.Phases {
-		if p.Longest <= 0 {
+		attribute.Float64("superstep.predicted_seconds", s.Predicted[s.Scheme]), attribute.Float64("superstep.actual_seconds", s.Actual),
+		attribute.Float64("superstep.skew", s.Busy.Ratio()))
+	at, means := begin, s.Times.ByPhase()
+	for i, p := range s.Longest {
+		if p.Seconds <= 0 {
 			continue
 		}
 		_, phase := j.tracer.Start(ctx, trace.Phases[i], oteltrace.WithTimestamp(at), oteltrace.WithAttributes(
-			attribute.Int("superstep.partition", p.Partition), attribute.Float64("superstep.mean_seconds", p.Sum/float64(s.Partitions))))
-		if at = at.Add(time.Duration(p.Longest * float64(time.Second))); at.After(end) {
+			attribute.Int("superstep.partition", p.Partition), attribute.Float64("superstep.mean_seconds", means[i])))
+		if at = at.Add(time.Duration(p.Seconds * float64(time.Second))); at.After(end) {
 			at = end
 		}
 		phase.End(oteltrace.WithTimestamp(at))

@@ -96,12 +96,13 @@ func tell(j trace.Journal, name string, supersteps int, outcome string) {
 	_ = j.Stage(&trace.Stage{Stage: "reading", Seconds: .5})
 	_ = j.Begin(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
 	for s := range supersteps {
+		step := &trace.Superstep{Job: name, Superstep: s, Scheme: "pull", Delivery: "pull", Reason: "few"}
 		for p := range 2 {
-			_ = j.Record(&trace.Record{
-				Job: name, Superstep: s, Partition: p, Scheme: "pull", Delivery: "pull", Reason: "few", Active: 3, Peers: []trace.Peer{{Bytes: 4}},
-				Times: trace.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
+			step.Partitions = append(step.Partitions, trace.Partition{
+				Partition: p, Computed: 3, Bytes: 4, Times: trace.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
 			})
 		}
+		_ = j.Record(step)
 	}
 	_ = j.End(&trace.End{Job: name, Outcome: outcome, Error: "why", Supersteps: supersteps})
 }

@@ -133,7 +133,7 @@ func TestPageOfAMaster(t *testing.T) {
 	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || j.Arcs != 3480 || len(j.Said) != 3 {
 		t.Errorf("found %+v", j)
 	}
-	var steps struct{ Items []history.Step }
+	var steps struct{ Items []trace.Step }
 	s.call("GET", "jobs/"+j.ID+"/steps", "", 200, &steps)
 	var whole history.Whole
 	s.call("GET", "jobs/"+j.ID+"/partitions", "", 200, &whole)

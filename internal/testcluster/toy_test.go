@@ -38,10 +38,18 @@ type toyLead struct {
 
 func (l *toyLead) Begin() (master.Decision, error) { return l.decide(), nil }
 
-func (l *toyLead) Next(reports []*control.PartitionReport, _ float64) (master.Decision, error) {
-	for _, r := range reports {
+func (l *toyLead) Record(reports []*control.PartitionReport, worker func(int) string, seconds float64) *control.SuperstepRecord {
+	record := &control.SuperstepRecord{Superstep: uint32(l.outcome.Supersteps), Seconds: seconds}
+	for i, r := range reports {
 		l.outcome.Sent += r.Sent
+		p := r.Trace()
+		p.Worker = worker(i)
+		record.Partitions = append(record.Partitions, control.NewPartitionReport(&p, len(reports)))
 	}
+	return record
+}
+
+func (l *toyLead) Next() (master.Decision, error) {
 	l.outcome.Supersteps++
 	return l.decide(), nil
 }

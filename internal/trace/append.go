@@ -9,43 +9,83 @@ import (
 	"unicode/utf8"
 )
 
-// appendRecord writes the line of a record. It is what json.Marshal writes of it, for a fraction of the time: records are
-// written in the middle of a run.
-func appendRecord(dst []byte, r *Record) []byte {
+// appendSuperstep writes a line for each partition of a superstep. It is what json.Marshal writes of a line, for a fraction of
+// the time: supersteps are written in the middle of a run.
+func appendSuperstep(dst []byte, s *Superstep) []byte {
+	for i := range s.Partitions {
+		dst = appendPartition(dst, s, &s.Partitions[i])
+	}
+	return dst
+}
+
+func appendPartition(dst []byte, s *Superstep, p *Partition) []byte {
 	dst = append(dst, usual...)
 	dst = append(dst, `"job":`...)
-	dst = appendText(dst, r.Job)
-	dst = appendInt(dst, `,"superstep":`, r.Superstep)
-	dst = appendInt(dst, `,"partition":`, r.Partition)
-	if r.Worker != "" {
+	dst = appendText(dst, s.Job)
+	dst = appendInt(dst, `,"superstep":`, s.Superstep)
+	dst = appendInt(dst, `,"partition":`, p.Partition)
+	if p.Worker != "" {
 		dst = append(dst, `,"worker":`...)
-		dst = appendText(dst, r.Worker)
+		dst = appendText(dst, p.Worker)
 	}
 	dst = append(dst, `,"scheme":`...)
-	dst = appendText(dst, r.Scheme)
+	dst = appendText(dst, s.Scheme)
 	dst = append(dst, `,"delivery":`...)
-	dst = appendText(dst, r.Delivery)
-	dst = appendInt(dst, `,"active":`, r.Active)
-	dst = appendInt(dst, `,"senders":`, r.Senders)
-	dst = appendInt(dst, `,"receivers":`, r.Receivers)
-	dst = appendInt(dst, `,"edges":`, r.Edges)
-	dst = appendInt(dst, `,"messages":`, r.Messages)
-	dst = appendInt(dst, `,"messages_sent":`, r.Sent)
-	for i, p := range r.Peers {
-		dst = append(dst, [...]string{`,"peers":[{"partition":`, `,{"partition":`}[min(i, 1)]...)
-		dst = strconv.AppendInt(dst, int64(p.Partition), 10)
-		dst = append(dst, `,"exchange":`...)
-		dst = appendText(dst, p.Exchange)
-		dst = append(dst, `,"encoding":`...)
-		dst = appendText(dst, p.Encoding)
-		dst = appendInt(dst, `,"messages":`, p.Messages)
-		dst = appendInt(dst, `,"bytes":`, p.Bytes)
+	dst = appendText(dst, s.Delivery)
+	dst = appendInt(dst, `,"active":`, p.Computed)
+	dst = appendInt(dst, `,"senders":`, p.Delivered)
+	dst = appendInt(dst, `,"receivers":`, p.Receivers)
+	dst = appendInt(dst, `,"edges":`, p.Walked)
+	dst = appendInt(dst, `,"messages":`, p.Messages())
+	dst = appendInt(dst, `,"messages_sent":`, p.Sent)
+	dst = appendPeers(dst, p)
+	t := &p.Times
+	dst = appendFloat(dst, `,"seconds":{"expand":`, t.Expand)
+	dst = appendFloat(dst, `,"traverse":`, t.Traverse)
+	dst = appendFloat(dst, `,"fold":`, t.Fold)
+	dst = appendFloat(dst, `,"compute":`, t.Compute)
+	dst = appendFloat(dst, `,"wait":`, t.Wait)
+	dst = appendFloat(dst, `,"total":`, t.Total)
+	dst = append(dst, '}')
+	if len(s.Predicted) > 0 {
+		dst = append(dst, `,"predicted":{`...)
+		for i, scheme := range slices.Sorted(maps.Keys(s.Predicted)) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendText(dst, scheme)
+			dst = appendFloat(dst, ":", s.Predicted[scheme])
+		}
 		dst = append(dst, '}')
 	}
-	if len(r.Peers) > 0 {
+	if s.Actual != 0 {
+		dst = appendFloat(dst, `,"actual":`, s.Actual)
+	}
+	dst = append(dst, `,"reason":`...)
+	dst = appendText(dst, s.Reason)
+	if p.Memory != 0 {
+		dst = appendInt(dst, `,"memory":`, int(p.Memory))
+	}
+	dst = appendFloat(dst, `,"gc_pause":`, p.GCPause)
+	return append(dst, "}\n"...)
+}
+
+func appendPeers(dst []byte, p *Partition) []byte {
+	for i, q := range p.Peers {
+		dst = append(dst, [...]string{`,"peers":[{"partition":`, `,{"partition":`}[min(i, 1)]...)
+		dst = strconv.AppendInt(dst, int64(q.Partition), 10)
+		dst = append(dst, `,"exchange":`...)
+		dst = appendText(dst, q.Exchange)
+		dst = append(dst, `,"encoding":`...)
+		dst = appendText(dst, q.Encoding)
+		dst = appendInt(dst, `,"messages":`, q.Messages)
+		dst = appendInt(dst, `,"bytes":`, q.Bytes)
+		dst = append(dst, '}')
+	}
+	if len(p.Peers) > 0 {
 		dst = append(dst, ']')
 	}
-	for i, x := range r.Sums {
+	for i, x := range p.Sums {
 		dst = append(dst, [...]string{`,"sums":[{"exchange":`, `,{"exchange":`}[min(i, 1)]...)
 		dst = appendText(dst, x.Exchange)
 		dst = append(dst, `,"encoding":`...)
@@ -55,38 +95,10 @@ func appendRecord(dst []byte, r *Record) []byte {
 		dst = appendInt(dst, `,"bytes":`, x.Bytes)
 		dst = append(dst, '}')
 	}
-	if len(r.Sums) > 0 {
+	if len(p.Sums) > 0 {
 		dst = append(dst, ']')
 	}
-	t := &r.Times
-	dst = appendFloat(dst, `,"seconds":{"expand":`, t.Expand)
-	dst = appendFloat(dst, `,"traverse":`, t.Traverse)
-	dst = appendFloat(dst, `,"fold":`, t.Fold)
-	dst = appendFloat(dst, `,"compute":`, t.Compute)
-	dst = appendFloat(dst, `,"wait":`, t.Wait)
-	dst = appendFloat(dst, `,"total":`, t.Total)
-	dst = append(dst, '}')
-	if len(r.Predicted) > 0 {
-		dst = append(dst, `,"predicted":{`...)
-		for i, scheme := range slices.Sorted(maps.Keys(r.Predicted)) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendText(dst, scheme)
-			dst = appendFloat(dst, ":", r.Predicted[scheme])
-		}
-		dst = append(dst, '}')
-	}
-	if r.Actual != 0 {
-		dst = appendFloat(dst, `,"actual":`, r.Actual)
-	}
-	dst = append(dst, `,"reason":`...)
-	dst = appendText(dst, r.Reason)
-	if r.Memory != 0 {
-		dst = appendInt(dst, `,"memory":`, int(r.Memory))
-	}
-	dst = appendFloat(dst, `,"gc_pause":`, r.GCPause)
-	return append(dst, "}\n"...)
+	return dst
 }
 
 func appendInt(dst []byte, key string, x int) []byte {

@@ -19,10 +19,10 @@ func (n *Named) journal(f func(Journal) error) error {
 	return nil
 }
 
-// Record passes a record on.
-func (n *Named) Record(r *Record) error {
-	r.Job = n.Name
-	return n.To.Record(r)
+// Record passes a superstep on.
+func (n *Named) Record(s *Superstep) error {
+	s.Job = n.Name
+	return n.To.Record(s)
 }
 
 func (n *Named) Begin(j *Job) error {

@@ -27,21 +27,28 @@ type Reader struct {
 	in   *bufio.Reader
 	line int
 	text []byte
+
+	open       Superstep      // whose lines come
+	partitions map[string]int // of runs that have begun, by their names
 }
 
 // NewReader reads a trace; name is the file's, for errors, which read NAME:LINE: what was found, what was expected.
 func NewReader(r io.Reader, name string) *Reader {
-	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
+	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10), partitions: map[string]int{}}
 }
 
-// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if only the end is missing.
+// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if only the end is missing. A
+// superstep is passed on when the lines of all its partitions have come, or something else comes.
 func (r *Reader) Play(to Journal) error {
 	for {
 		line, err := r.next()
-		if err == io.EOF {
-			return nil
-		}
 		if err != nil {
+			if flushed := r.flush(to); flushed != nil {
+				return flushed
+			}
+			if err == io.EOF {
+				return nil
+			}
 			return err
 		}
 		if err := r.pass(line, to); err != nil {
@@ -94,13 +101,23 @@ func (r *Reader) pass(line []byte, to Journal) error {
 	if err != nil {
 		return err
 	}
+	if kind == kindRecord {
+		return decode(r, line, (*partitionLine).check, func(l *partitionLine) error { return r.add(l, to) })
+	}
+	if err := r.flush(to); err != nil {
+		return err
+	}
 	switch kind {
-	case kindRecord:
-		return decode(r, line, (*Record).check, to.Record)
 	case kindJob:
-		return decode(r, line, (*Job).check, to.Begin)
+		return decode(r, line, (*Job).check, func(j *Job) error {
+			r.partitions[j.Job] = j.Partitions
+			return to.Begin(j)
+		})
 	case kindEnd:
-		return decode(r, line, (*End).check, to.End)
+		return decode(r, line, (*End).check, func(e *End) error {
+			delete(r.partitions, e.Job)
+			return to.End(e)
+		})
 	case kindStage:
 		return decode(r, line, (*Stage).check, to.Stage)
 	case kindLog:
@@ -151,41 +168,6 @@ func excerpt(line []byte) string {
 		return fmt.Sprintf("%q...", strings.ToValidUTF8(string(line[:most]), "?"))
 	}
 	return fmt.Sprintf("%q", line)
-}
-
-func (r *Record) check() error {
-	switch {
-	case r.Job == "":
-		return errors.New("found a superstep without a job")
-	case r.Superstep < 0 || r.Superstep > maxSuperstep:
-		return fmt.Errorf("found superstep %d, expected 0 or more", r.Superstep)
-	case r.Partition < 0 || r.Partition > MaxPartition:
-		return fmt.Errorf("found partition %d, expected 0 to %d", r.Partition, MaxPartition)
-	case min(r.Active, r.Senders, r.Receivers, r.Edges, r.Messages, r.Sent) < 0 || r.Memory < 0:
-		return errors.New("found a negative count")
-	case min(r.Actual, r.GCPause) < 0:
-		return errors.New("found a negative time")
-	}
-	for _, p := range r.Peers {
-		if p.Partition < 0 || p.Partition > MaxPartition || min(p.Messages, p.Bytes) < 0 {
-			return fmt.Errorf("found a peer %d with %d messages of %d bytes", p.Partition, p.Messages, p.Bytes)
-		}
-	}
-	for _, x := range r.Sums {
-		if min(x.Columns, x.Messages, x.Bytes) < 0 {
-			return fmt.Errorf("found a sum of %d columns with %d messages of %d bytes", x.Columns, x.Messages, x.Bytes)
-		}
-	}
-	for scheme, seconds := range r.Predicted {
-		if seconds < 0 {
-			return fmt.Errorf("found %g predicted seconds of %s", seconds, excerpt([]byte(scheme)))
-		}
-	}
-	t := &r.Times
-	if min(t.Expand, t.Traverse, t.Fold, t.Compute, t.Wait, t.Total) < 0 {
-		return errors.New("found a negative time")
-	}
-	return nil
 }
 
 func (j *Job) check() error {

@@ -1,6 +1,10 @@
 package trace
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Phases are the names of a superstep's phases, in the order of Seconds.
 var Phases = [...]string{"expand", "traverse", "fold", "compute", "wait"}
@@ -10,106 +14,156 @@ func (s *Seconds) ByPhase() [len(Phases)]float64 {
 	return [...]float64{s.Expand, s.Traverse, s.Fold, s.Compute, s.Wait}
 }
 
-// Step is a superstep of all partitions together.
+// Add adds the seconds of o.
+func (s *Seconds) Add(o *Seconds) {
+	s.Expand += o.Expand
+	s.Traverse += o.Traverse
+	s.Fold += o.Fold
+	s.Compute += o.Compute
+	s.Wait += o.Wait
+	s.Total += o.Total
+}
+
+// Step is a superstep of all partitions together, as the page's API has it.
 type Step struct {
-	Job                      string
-	Superstep                int
-	Scheme, Delivery, Reason string
-	Partitions               int
-	Active, Senders          int
-	Receivers, Edges         int
-	Messages, Sent, Bytes    int
-	Seconds                  float64 // the superstep took
-	Phases                   [len(Phases)]Phase
-	Busy                     float64 // seconds of work, summed over partitions
-	Busiest                  float64 // the most that one of them had
-	Predicted, Actual        float64 // seconds of the scheme that was chosen; 0 is not known
-	Ended                    time.Time
+	Superstep int    `json:"superstep"`
+	Scheme    string `json:"scheme"`
+	Delivery  string `json:"delivery"`
+	Reason    string `json:"reason"`
+	// Predicted and Actual are the seconds of delivery, as Superstep has them.
+	Predicted map[string]float64 `json:"predicted,omitempty"`
+	Actual    float64            `json:"actual,omitempty"`
+
+	Active    int `json:"active"`    // vertices that ran
+	Senders   int `json:"senders"`   // whose messages to all neighbours were delivered
+	Receivers int `json:"receivers"` // vertices that got a message
+	Edges     int `json:"edges"`     // walked
+	Messages  int `json:"messages"`
+	Sent      int `json:"messages_sent"`
+	Bytes     int `json:"bytes"`
+
+	// Times are the means over the partitions, so that they add up to Total.
+	Times      Seconds `json:"seconds"`
+	Busy       Spread  `json:"busy"`
+	Partitions int     `json:"partitions"`
+	Memory     int64   `json:"memory,omitempty"` // of all processes
+	GCPause    float64 `json:"gc_pause"`         // of the process it was longest in
+
+	Longest [len(Phases)]Longest `json:"-"`
+	Ended   time.Time            `json:"-"`
+
+	processes []process // used again by Sum
 }
 
-// Phase is the time that partitions spent in a phase: all together, and the one that took longest.
-type Phase struct {
-	Sum, Longest float64
-	Partition    int // which took longest
+// Spread is how the partitions' time at work in a superstep differs.
+type Spread struct {
+	Least   float64 `json:"least"`
+	Mean    float64 `json:"mean"`
+	Most    float64 `json:"most"`
+	Slowest int     `json:"slowest"` // the partition that worked longest
 }
 
-// Add takes a partition's record in.
-func (s *Step) Add(r *Record) {
-	if s.Partitions == 0 {
-		*s = Step{
-			Job: r.Job, Superstep: r.Superstep, Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason,
-			Predicted: r.Predicted[r.Scheme], Actual: r.Actual, Ended: r.Ended,
+// Ratio is the slowest partition's time over the mean: 1 is even.
+func (s Spread) Ratio() float64 {
+	if s.Mean <= 0 {
+		return 1
+	}
+	return s.Most / s.Mean
+}
+
+// Longest is the partition that took longest in a phase.
+type Longest struct {
+	Seconds   float64
+	Partition int
+}
+
+type process struct {
+	name   string
+	memory int64
+}
+
+// Sum adds up what the partitions of a superstep did. It replaces all of s, and makes no garbage when s is used again.
+func (s *Step) Sum(from *Superstep) {
+	processes := s.processes[:0]
+	*s = Step{
+		Superstep: from.Superstep, Scheme: from.Scheme, Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted, Actual: from.Actual,
+		Ended: from.Ended, Partitions: len(from.Partitions),
+	}
+	for i := range from.Partitions {
+		p := &from.Partitions[i]
+		s.Active += p.Computed
+		s.Senders += p.Delivered
+		s.Receivers += p.Receivers
+		s.Edges += p.Walked
+		s.Messages += p.Messages()
+		s.Sent += p.Sent
+		s.Bytes += p.Bytes
+		s.GCPause = max(s.GCPause, p.GCPause)
+		s.times(i, p)
+		// Partitions of one process mostly follow one another, or there are few processes.
+		at, known := slices.BinarySearchFunc(processes, p.Worker, func(q process, name string) int { return cmp.Compare(q.name, name) })
+		if !known {
+			processes = slices.Insert(processes, at, process{name: p.Worker})
+		}
+		processes[at].memory = max(processes[at].memory, p.Memory)
+	}
+	for _, p := range processes {
+		s.Memory += p.memory
+	}
+	s.processes = processes
+}
+
+// times takes in the times of a partition, after those of n others.
+func (s *Step) times(n int, p *Partition) {
+	mean := func(to *float64, x float64) { *to += (x - *to) / float64(n+1) }
+	t := &s.Times
+	mean(&t.Expand, p.Times.Expand)
+	mean(&t.Traverse, p.Times.Traverse)
+	mean(&t.Fold, p.Times.Fold)
+	mean(&t.Compute, p.Times.Compute)
+	mean(&t.Wait, p.Times.Wait)
+	t.Total = max(t.Total, p.Times.Total)
+	busy := p.Times.Busy()
+	if n == 0 || busy < s.Busy.Least {
+		s.Busy.Least = busy
+	}
+	if n == 0 || busy > s.Busy.Most {
+		s.Busy.Most, s.Busy.Slowest = busy, p.Partition
+	}
+	mean(&s.Busy.Mean, busy)
+	for i, seconds := range p.Times.ByPhase() {
+		if l := &s.Longest[i]; seconds > l.Seconds {
+			*l = Longest{seconds, p.Partition}
 		}
 	}
-	s.Active += r.Active
-	s.Senders += r.Senders
-	s.Receivers += r.Receivers
-	s.Edges += r.Edges
-	s.Messages += r.Messages
-	s.Sent += r.Sent
-	s.Bytes += r.Bytes()
-	s.AddTimes(r.Partition, &r.Times)
 }
 
-// AddTimes takes the times of one more partition in; Add does it too.
-func (s *Step) AddTimes(partition int, t *Seconds) {
-	s.Partitions++
-	s.Seconds = max(s.Seconds, t.Total)
-	s.Busy += t.Busy()
-	s.Busiest = max(s.Busiest, t.Busy())
-	for i, seconds := range t.ByPhase() {
-		p := &s.Phases[i]
-		p.Sum += seconds
-		if seconds > p.Longest {
-			p.Longest, p.Partition = seconds, partition
+// Clone returns a copy that shares nothing but Predicted with s.
+func (s *Step) Clone() *Step {
+	c := *s
+	c.processes = nil
+	return &c
+}
+
+// Regret is how many seconds would have been saved by the scheme that is predicted to be the fastest of those not chosen,
+// if that prediction is right; 0 where the choice was the best. Where delivery took more than disturbed times what was
+// predicted, the machine did other work, or the model is wrong about it: the other scheme is taken to be slower by the same factor.
+func (s *Step) Regret() float64 {
+	best, found := 0.0, false
+	for scheme, seconds := range s.Predicted {
+		if scheme != s.Scheme && (!found || seconds < best) {
+			best, found = seconds, true
 		}
 	}
-}
-
-// Skew is how much longer the busiest partition worked than the mean of all: 1 is even; 0 if there was no work.
-func (s *Step) Skew() float64 {
-	if s.Busy == 0 {
+	if !found {
 		return 0
 	}
-	return s.Busiest * float64(s.Partitions) / s.Busy
-}
-
-// Steps puts the records of partitions together to supersteps. It is a Sink; a Journal that has one tells it of Begin and
-// End. Nothing is allocated.
-type Steps struct {
-	// To takes each superstep when its last record has come. It is only valid during the call.
-	To         func(*Step)
-	partitions int // of the run; 0 is not known
-	step       Step
-}
-
-// Begin begins a run.
-func (s *Steps) Begin(j *Job) {
-	s.flush()
-	s.partitions = j.Partitions
-}
-
-// Record takes a record in.
-func (s *Steps) Record(r *Record) error {
-	if s.step.Partitions > 0 && (s.step.Superstep != r.Superstep || s.step.Job != r.Job) {
-		s.flush()
+	if guess := s.Predicted[s.Scheme]; guess > 0 && s.Actual > disturbed*guess {
+		best *= s.Actual / guess
 	}
-	s.step.Add(r)
-	if s.step.Partitions == s.partitions {
-		s.flush()
-	}
-	return nil
+	return max(0, s.Actual-best)
 }
 
-// End ends a run.
-func (s *Steps) End(*End) {
-	s.flush()
-	s.partitions = 0
-}
-
-func (s *Steps) flush() {
-	if s.step.Partitions > 0 {
-		s.To(&s.step)
-		s.step.Partitions = 0
-	}
-}
+// disturbed is how many times its prediction a superstep takes at most for which the other schemes' predictions hold as they are.
+// Beyond it one cannot tell a wrong model from a machine that does other work; if it happens often, the summary's Error shows it.
+const disturbed = 2

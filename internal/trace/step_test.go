@@ -1,91 +1,104 @@
 package trace
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
-// records of a run of two partitions.
-func records(job string, supersteps, partitions int) []*Record {
-	var all []*Record
-	for step := range supersteps {
-		for p := range partitions {
-			all = append(all, &Record{
-				Job: job, Superstep: step, Partition: p, Scheme: "pull", Delivery: "pull", Reason: "why",
-				Active: 1, Senders: 2, Receivers: 3, Edges: 4, Messages: 5, Sent: 6,
-				Peers:     []Peer{{Partition: 1 - p, Bytes: 7}, {Partition: 1 - p, Bytes: 8}},
-				Times:     Seconds{Expand: 1, Traverse: float64(2 + p), Fold: 3, Compute: 4, Wait: 5, Total: 20},
-				Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5,
-			})
-		}
+// superstep is one of partitions of which each worked a second longer than the one before.
+func superstep(job string, number, partitions int) *Superstep {
+	s := &Superstep{
+		Job: job, Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5,
 	}
-	return all
+	for p := range partitions {
+		s.Partitions = append(s.Partitions, Partition{
+			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, SenderEdges: 3, Sends: 2, Sent: 6, Bytes: 15,
+			Times: Seconds{Expand: 1, Traverse: float64(2 + p), Fold: 3, Compute: 4, Wait: 5, Total: 20}, GCPause: float64(p),
+		})
+	}
+	return s
 }
 
-func TestSteps(t *testing.T) {
-	for _, known := range []bool{true, false} {
-		var got []Step
-		s := &Steps{To: func(s *Step) { got = append(got, *s) }}
-		begin := &Job{Job: "a"}
-		if known {
-			begin.Partitions = 2
-		}
-		s.Begin(begin)
-		all := records("a", 3, 2)
-		for i, r := range all {
-			if err := s.Record(r); err != nil {
+func TestStepAddsPartitionsUp(t *testing.T) {
+	var got Step
+	for i := range 3 { // what was there before does not count
+		got.Sum(superstep("a", i, 2))
+	}
+	want := Step{
+		Superstep: 2, Scheme: "pull", Delivery: "pull", Reason: "why", Partitions: 2, Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10,
+		Sent: 12, Bytes: 30, Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5, GCPause: 1,
+		Times: Seconds{Expand: 1, Traverse: 2.5, Fold: 3, Compute: 4, Wait: 5, Total: 20}, Busy: Spread{Least: 10, Mean: 10.5, Most: 11, Slowest: 1},
+		Longest: [len(Phases)]Longest{{1, 0}, {3, 1}, {3, 0}, {4, 0}, {5, 0}},
+	}
+	if g := got.Clone(); !reflect.DeepEqual(*g, want) {
+		t.Errorf("found %+v, expected %+v", *g, want)
+	}
+	if ratio := got.Busy.Ratio(); ratio != 11/10.5 {
+		t.Errorf("ratio %g", ratio)
+	}
+	if (Spread{}).Ratio() != 1 {
+		t.Error("a superstep without work is uneven")
+	}
+}
+
+// TestStepMemoryIsOfProcesses counts the memory of a process once, however many partitions it has.
+func TestStepMemoryIsOfProcesses(t *testing.T) {
+	s := superstep("a", 0, 3)
+	for i, worker := range []string{"b", "a", "b"} {
+		s.Partitions[i].Worker, s.Partitions[i].Memory = worker, 100
+	}
+	var step Step
+	if step.Sum(s); step.Memory != 200 {
+		t.Errorf("%d bytes in two processes of 100", step.Memory)
+	}
+}
+
+func TestStepAllocatesNothing(t *testing.T) {
+	s, step := superstep("a", 0, 2), new(Step)
+	step.Sum(s)
+	if n := testing.AllocsPerRun(100, func() { step.Sum(s) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+// TestEndCountsWaiting: who is done before the others waits for them.
+func TestEndCountsWaiting(t *testing.T) {
+	s := &Superstep{Partitions: []Partition{{Times: Seconds{Wait: 1, Total: 2}}, {Times: Seconds{Total: 5}}}}
+	s.End(5)
+	if a, b := s.Partitions[0].Times, s.Partitions[1].Times; a != (Seconds{Wait: 4, Total: 5}) || b != (Seconds{Total: 5}) || s.Seconds != 5 {
+		t.Errorf("found %+v, %+v, %g", a, b, s.Seconds)
+	}
+}
+
+// TestReaderPutsSuperstepsTogether: the lines of a superstep's partitions are one record, wherever the next begins.
+func TestReaderPutsSuperstepsTogether(t *testing.T) {
+	for _, known := range []int{0, 2} {
+		var text strings.Builder
+		w := NewWriter(&text)
+		_ = w.Begin(&Job{Job: "a", Partitions: known})
+		for _, s := range []*Superstep{superstep("a", 0, 2), superstep("a", 1, 2), superstep("b", 1, 3), superstep("b", 1, 3), superstep("b", 2, 1)} {
+			if err := w.Record(s); err != nil {
 				t.Fatal(err)
 			}
-			if want := (i + 1) / 2; known && len(got) != want {
-				t.Fatalf("%d supersteps after %d records, expected %d", len(got), i+1, want)
-			}
 		}
-		s.End(&End{})
-		if len(got) != 3 {
-			t.Fatalf("known %v: %d supersteps", known, len(got))
+		var k kept
+		if err := k.play(text.String()); err != nil {
+			t.Fatal(err)
 		}
-		for i, g := range got {
-			want := Step{
-				Job: "a", Superstep: i, Scheme: "pull", Delivery: "pull", Reason: "why", Partitions: 2, Active: 2, Senders: 4,
-				Receivers: 6, Edges: 8, Messages: 10, Sent: 12, Bytes: 30, Seconds: 20, Busy: 21, Busiest: 11, Predicted: 2, Actual: 2.5,
-				Phases: [len(Phases)]Phase{{2, 1, 0}, {5, 3, 1}, {6, 3, 0}, {8, 4, 0}, {10, 5, 0}},
-			}
-			if g != want {
-				t.Errorf("found %+v, expected %+v", g, want)
-			}
-			if skew := g.Skew(); skew != 11.0*2/21 {
-				t.Errorf("skew %g", skew)
-			}
+		var got []int
+		for _, x := range k.all[1:] {
+			got = append(got, len(x.(*Superstep).Partitions))
+		}
+		if want := []int{2, 2, 3, 3, 1}; !slices.Equal(got, want) {
+			t.Errorf("found %v partitions, expected %v", got, want)
 		}
 	}
-}
-
-// TestStepsApart: what is of another run, or another superstep, is not added up.
-func TestStepsApart(t *testing.T) {
-	var got []int
-	s := &Steps{To: func(s *Step) { got = append(got, s.Partitions) }}
-	for _, r := range slices.Concat(records("a", 1, 2), records("b", 1, 3), records("b", 2, 1)[1:]) {
-		_ = s.Record(r)
-	}
-	s.Begin(&Job{Job: "c", Partitions: 1})
-	_ = s.Record(records("c", 1, 1)[0])
-	if want := []int{2, 3, 1, 1}; !slices.Equal(got, want) {
-		t.Errorf("found %v partitions, expected %v", got, want)
-	}
-	if (&Step{Partitions: 3}).Skew() != 0 {
-		t.Error("a superstep without work has skew")
-	}
-}
-
-func TestStepsAllocateNothing(t *testing.T) {
-	s := &Steps{To: func(*Step) {}}
-	s.Begin(&Job{Partitions: 2})
-	all := records("a", 2, 2)
-	if n := testing.AllocsPerRun(100, func() {
-		for _, r := range all {
-			_ = s.Record(r)
-		}
-	}); n != 0 {
-		t.Errorf("%g allocations", n)
+	// What is there of a superstep that was cut short is passed on.
+	var k kept
+	line := string(appendSuperstep(nil, superstep("a", 0, 1)))
+	if err := k.play(line + line[:40]); err == nil || len(k.all) != 1 {
+		t.Errorf("found %d records, error %v", len(k.all), err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package trace has the superstep record: what one partition did in one superstep, why, and how long it took; and the
-// lines around it that say which run it belongs to. It is what --trace writes, one JSON object a line (docs/formats.md),
-// and what the page, the API and the summary of a run are made of.
+// Package trace has the record of a superstep: what each partition did, why, and how long it took; and what is recorded
+// around it: which run it belongs to, how that ended, other work, the log. It is what --trace writes, one JSON object a line
+// (docs/formats.md), and what the page, the API, the metrics and the summary of a run are made of.
 package trace
 
 import (
@@ -12,43 +12,78 @@ import (
 // Version is that of the lines' form. Keys may be added under the same version; readers skip those they do not know.
 const Version = 1
 
-// Record is one partition's superstep. Seconds are wall time; Predicted and Actual are of the superstep as a whole. The
-// last superstep of a run may be one in which no vertex ran: it has records, and is not counted.
-type Record struct {
-	Job       string `json:"job"`
-	Superstep int    `json:"superstep"`
-	Partition int    `json:"partition"`
+// Superstep is what happened in a superstep of a run: how messages were delivered and why, and what each partition did. The
+// last one of a run may be one in which no vertex ran: it is recorded, and not counted.
+type Superstep struct {
+	Job       string
+	Superstep int
+	// Scheme is how messages to all neighbours were delivered: none, naive, mirrored, pull and so on; Delivery is push or pull,
+	// or none; Reason says why the scheme was chosen.
+	Scheme, Delivery, Reason string
+	// Predicted is the model's guess of what delivery takes, in seconds by scheme, and Actual what the chosen scheme took. A
+	// Journal may keep Predicted: it does not change any more.
+	Predicted map[string]float64
+	Actual    float64
+	Seconds   float64 // wall time
+	// Ended is when the superstep ended; it may be recorded some time later. It is not known of one read from a file.
+	Ended time.Time
+	// Partitions are in rising order. In a file that was cut short some may be missing.
+	Partitions []Partition
+}
+
+// Partition is what one partition did in a superstep. The runner of the partition makes it; the coordinator decides by it, and
+// everything that shows or counts a run is made of it.
+type Partition struct {
+	Partition int
 	// Worker names the process that has the partition; it is empty in a run of one process.
-	Worker string `json:"worker,omitempty"`
-	// Scheme is the grid's way to deliver: none, naive, mirrored or pull; Delivery is push or pull, or none.
-	Scheme   string `json:"scheme"`
-	Delivery string `json:"delivery"`
+	Worker string
 
-	Active    int `json:"active"`        // vertices computed
-	Senders   int `json:"senders"`       // whose messages to all neighbours were delivered
-	Receivers int `json:"receivers"`     // vertices that got a message
-	Edges     int `json:"edges"`         // walked
-	Messages  int `json:"messages"`      // sent in this superstep, before combining: sender x out-edge, and Send calls
-	Sent      int `json:"messages_sent"` // values that left for other partitions in this superstep
+	Computed  int // vertices that ran
+	Delivered int // senders whose messages to all neighbours were delivered
+	Receivers int // vertices that got a message
+	Walked    int // edges
+	Sent      int // values that went to other partitions
+	Bytes     int // of these, with their presence
 
-	Peers []Peer `json:"peers,omitempty"`
-	// Sums stand for Peers where there are so many partitions that pairs are not told of.
-	Sums  []Sum   `json:"sums,omitempty"`
-	Times Seconds `json:"seconds"`
-	// Predicted is the model's guess of delivery in seconds, by scheme, and Actual what the one chosen took: the slowest
-	// partition's expand, traverse and fold. Both are the same in the records of all partitions. Who gets a record may
-	// keep Predicted: it does not change any more.
-	Predicted map[string]float64 `json:"predicted,omitempty"`
-	Actual    float64            `json:"actual,omitempty"`
-	Reason    string             `json:"reason"`
+	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
+	// messages to single vertices.
+	Senders, SenderEdges, Sends int
+	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
+	Active, Unfinished, UnfinishedEdges int
+
+	Times Seconds
+	// Peers tell what was sent to each other partition. Sums stand for them where there are too many partitions.
+	Peers []Peer
+	Sums  []Sum
 
 	// Of the process that has the partition: its resident memory in bytes after the superstep, measured twice a second at
 	// most, and the seconds that the garbage collector stopped it for since it was last asked, once a millisecond at most.
-	Memory  int64   `json:"memory,omitempty"`
-	GCPause float64 `json:"gc_pause"`
+	Memory  int64
+	GCPause float64
+}
 
-	// Ended is when the superstep did, for who is told of it at once; records are told of some time later. Lines lack it.
-	Ended time.Time `json:"-"`
+// Messages counts what the partition's vertices sent in the superstep, before combining: sender x out-edge, and Send calls.
+func (p *Partition) Messages() int { return p.SenderEdges + p.Sends }
+
+// End notes that the superstep took so many seconds: a partition that was done earlier has waited for the others.
+func (s *Superstep) End(seconds float64) {
+	s.Seconds = seconds
+	for i := range s.Partitions {
+		t := &s.Partitions[i].Times
+		t.Wait += max(0, seconds-t.Total)
+		t.Total = seconds
+	}
+}
+
+// Clone returns a copy that shares nothing with s.
+func (s *Superstep) Clone() *Superstep {
+	c := *s
+	c.Predicted, c.Partitions = maps.Clone(s.Predicted), slices.Clone(s.Partitions)
+	for i := range c.Partitions {
+		p := &c.Partitions[i]
+		p.Peers, p.Sums = slices.Clone(p.Peers), slices.Clone(p.Sums)
+	}
+	return &c
 }
 
 // Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the coordinator.
@@ -59,7 +94,7 @@ type Seconds struct {
 	Compute  float64 `json:"compute"`
 	// Wait is for others: for their frames, for a processor while other partitions have it, and for the slowest.
 	Wait float64 `json:"wait"`
-	// Total is the superstep's time, the same for all partitions.
+	// Total is the superstep's time, the same for all partitions once the superstep has ended; before, the partition's own.
 	Total float64 `json:"total"`
 }
 
@@ -82,25 +117,6 @@ type Sum struct {
 	Columns  int    `json:"columns"` // as many peers
 	Messages int    `json:"messages"`
 	Bytes    int    `json:"bytes"`
-}
-
-// Bytes returns what the partition sent to others.
-func (r *Record) Bytes() int {
-	n := 0
-	for _, s := range r.Sums {
-		n += s.Bytes
-	}
-	for _, p := range r.Peers {
-		n += p.Bytes
-	}
-	return n
-}
-
-// Clone returns a copy that shares nothing with r.
-func (r *Record) Clone() *Record {
-	c := *r
-	c.Peers, c.Sums, c.Predicted = slices.Clone(r.Peers), slices.Clone(r.Sums), maps.Clone(r.Predicted)
-	return &c
 }
 
 // Job begins a run: a program on a graph. What is not known is zero.
@@ -155,8 +171,9 @@ type Log struct {
 	Text   string    `json:"text"`
 }
 
-// Sink takes records. Record may be called by one goroutine at a time; r is only valid during the call, r.Predicted ever.
-type Sink interface{ Record(r *Record) error }
+// Sink takes the supersteps of runs, in order. Record may be called by one goroutine at a time; s is only valid during the
+// call, but for s.Predicted.
+type Sink interface{ Record(s *Superstep) error }
 
 // Journal takes all there is to know of runs. Its methods may be called by one goroutine at a time, but for Log.
 type Journal interface {

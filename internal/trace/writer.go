@@ -41,11 +41,11 @@ func (w *Writer) write(line any) error {
 	return w.enc.Encode(line)
 }
 
-// Record writes r as one line, and so do the other methods.
-func (w *Writer) Record(r *Record) error {
+// Record writes a line for each partition; the other methods write one.
+func (w *Writer) Record(s *Superstep) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.line(appendRecord(w.buffer[:0], r))
+	return w.line(appendSuperstep(w.buffer[:0], s))
 }
 
 func (w *Writer) line(line []byte) error {
@@ -95,10 +95,10 @@ func (t Tee) each(f func(Journal) error) error {
 	return errors.Join(errs...)
 }
 
-// Record passes a record on, without garbage: it is called in the middle of a run.
-func (t Tee) Record(r *Record) error {
+// Record passes a superstep on, without garbage: it is called in the middle of a run.
+func (t Tee) Record(s *Superstep) error {
 	for _, j := range t {
-		if err := j.Record(r); err != nil {
+		if err := j.Record(s); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ type Source interface {
 	Jobs() []history.Job
 	// Of a job that is not known the error is a *history.NoJob.
 	Job(id string) (history.Job, error)
-	Steps(id string, from, most int) ([]*history.Step, error)
+	Steps(id string, from, most int) ([]*trace.Step, error)
 	Detail(id string, superstep int) (*history.Detail, error)
 	Whole(id string) (history.Whole, error)
 	Lanes(id string, columns int) (history.Lanes, error)

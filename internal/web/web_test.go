@@ -59,13 +59,16 @@ func begin(t *testing.T, l *Local, name string) {
 
 func step(t *testing.T, l *Local, name string, superstep int) {
 	t.Helper()
-	for p := range 2 {
-		check(t, l.Record(&trace.Record{
-			Job: name, Superstep: superstep, Partition: p, Worker: "w", Scheme: "pull", Delivery: "pull", Active: 1, Reason: "why", Memory: 1,
-			Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5, Times: trace.Seconds{Expand: 1, Total: 2},
-			Peers: []trace.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "all", Messages: 1, Bytes: 8}},
-		}))
+	s := &trace.Superstep{
+		Job: name, Superstep: superstep, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5,
 	}
+	for p := range 2 {
+		s.Partitions = append(s.Partitions, trace.Partition{
+			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Times: trace.Seconds{Expand: 1, Total: 2},
+			Peers: []trace.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "all", Messages: 1, Bytes: 8}},
+		})
+	}
+	check(t, l.Record(s))
 }
 
 func check(t *testing.T, err error) {

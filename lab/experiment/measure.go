@@ -105,29 +105,32 @@ type traffic struct {
 	all     volume
 }
 
-// Record takes a record in.
-func (t *traffic) Record(r *trace.Record) error {
+// Record takes a superstep in.
+func (t *traffic) Record(r *trace.Superstep) error {
 	for len(t.steps) <= r.Superstep {
 		t.steps = append(t.steps, superstep{sent: map[string]volume{}})
 	}
 	if t.sent == nil {
 		t.sent, t.records = map[string]volume{}, map[string]int{}
 	}
-	t.records[r.Delivery]++
 	s := &t.steps[r.Superstep]
 	s.scheme, s.direction = r.Scheme, r.Delivery
-	s.senders += r.Senders
-	s.messages += r.Messages
-	s.edges += r.Edges
-	for _, p := range r.Peers {
-		v := volume{1, p.Messages, p.Bytes}
-		for _, sum := range []map[string]volume{s.sent, t.sent} {
-			w := sum[p.Exchange]
-			w.add(v)
-			sum[p.Exchange] = w
+	for i := range r.Partitions {
+		p := &r.Partitions[i]
+		t.records[r.Delivery]++
+		s.senders += p.Delivered
+		s.messages += p.Messages()
+		s.edges += p.Walked
+		for _, q := range p.Peers {
+			v := volume{1, q.Messages, q.Bytes}
+			for _, sum := range []map[string]volume{s.sent, t.sent} {
+				w := sum[q.Exchange]
+				w.add(v)
+				sum[q.Exchange] = w
+			}
+			s.all.add(v)
+			t.all.add(v)
 		}
-		s.all.add(v)
-		t.all.add(v)
 	}
 	return nil
 }

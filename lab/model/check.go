@@ -45,11 +45,13 @@ func ratio(a, b float64) float64 {
 // counter adds up what partitions sent, by exchange.
 type counter map[string]Volume
 
-func (c counter) Record(r *trace.Record) error {
-	for _, p := range r.Peers {
-		v := c[p.Exchange]
-		v.add(Volume{1, float64(p.Messages), float64(p.Bytes)})
-		c[p.Exchange] = v
+func (c counter) Record(s *trace.Superstep) error {
+	for i := range s.Partitions {
+		for _, p := range s.Partitions[i].Peers {
+			v := c[p.Exchange]
+			v.add(Volume{1, float64(p.Messages), float64(p.Bytes)})
+			c[p.Exchange] = v
+		}
 	}
 	return nil
 }

@@ -15,9 +15,11 @@ import (
 // frontiers keeps how many vertices each level of a search had.
 type frontiers []float64
 
-func (f *frontiers) Record(r *trace.Record) error {
-	if r.Senders > 0 {
-		*f = append(*f, float64(r.Senders))
+func (f *frontiers) Record(s *trace.Superstep) error {
+	for _, p := range s.Partitions {
+		if p.Delivered > 0 {
+			*f = append(*f, float64(p.Delivered))
+		}
 	}
 	return nil
 }

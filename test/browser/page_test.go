@@ -304,13 +304,17 @@ func TestHostileNamesAreText(t *testing.T) {
 		Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil},
 	}))
 	for superstep := range 3 {
-		for p := range 2 {
-			must(t, l.Record(&trace.Record{
-				Job: evil, Superstep: superstep, Partition: p, Worker: evil, Scheme: evil, Delivery: evil, Reason: evil, Active: 1,
-				Predicted: map[string]float64{evil: 1, "pull": 2, "__proto__": 3, "constructor": 4}, Actual: 1,
-				Peers: []trace.Peer{{Partition: 1 - p, Exchange: evil, Encoding: evil, Bytes: 9}}, Times: trace.Seconds{Compute: 1, Total: 1},
-			}))
+		s := &trace.Superstep{
+			Job: evil, Superstep: superstep, Scheme: evil, Delivery: evil, Reason: evil, Actual: 1,
+			Predicted: map[string]float64{evil: 1, "pull": 2, "__proto__": 3, "constructor": 4},
 		}
+		for p := range 2 {
+			s.Partitions = append(s.Partitions, trace.Partition{
+				Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: trace.Seconds{Compute: 1, Total: 1},
+				Peers: []trace.Peer{{Partition: 1 - p, Exchange: evil, Encoding: evil, Bytes: 9}},
+			})
+		}
+		must(t, l.Record(s))
 	}
 	must(t, l.Stage(&trace.Stage{Stage: evil, Seconds: 1}))
 	must(t, l.Log(&trace.Log{Level: evil, Text: evil}))

@@ -21,7 +21,7 @@ func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 
 // steps records supersteps from one to another.
 func steps(to trace.Journal, job string, from, until, partitions int) {
-	r := trace.Record{Job: job}
+	r := trace.Superstep{Job: job, Partitions: make([]trace.Partition, partitions)}
 	for superstep := from; superstep < until; superstep++ {
 		wave := (1 + math.Sin(float64(superstep)/17)) / 2 // the share of vertices that send
 		senders := 1 + int(wave*wave*1e6)
@@ -34,21 +34,23 @@ func steps(to trace.Journal, job string, from, until, partitions int) {
 		r.Reason = fmt.Sprintf("%s predicted %.1f µs: %d senders", r.Scheme, r.Actual*1e6, senders)
 		total := r.Actual * 2
 		for p := range partitions {
-			r.Partition = p
+			x := &r.Partitions[p]
+			x.Partition = p
 			busy := r.Actual * (.6 + .4*math.Abs(math.Sin(float64(p*7+superstep))))
 			if p == 3 {
 				busy = r.Actual * 1.8
 			}
-			r.Active, r.Senders, r.Edges, r.Messages, r.Sent = senders, senders, 16*senders, 16*senders, senders/2
-			r.Times = trace.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
-			r.Memory = int64(1+wave) << 30
-			r.Peers = r.Peers[:0]
+			x.Computed, x.Delivered, x.Walked, x.SenderEdges, x.Sent, x.Bytes = senders, senders, 16*senders, 16*senders, senders/2, 0
+			x.Times = trace.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
+			x.Memory = int64(1+wave) << 30
+			x.Peers = x.Peers[:0]
 			if partitions > 1 {
 				for k := 1; k <= min(4, partitions-1); k++ {
-					r.Peers = append(r.Peers, trace.Peer{Partition: (p + k*k) % partitions, Exchange: "expand", Encoding: "sparse", Messages: senders, Bytes: senders * 2 / k})
+					x.Peers = append(x.Peers, trace.Peer{Partition: (p + k*k) % partitions, Exchange: "expand", Encoding: "sparse", Messages: senders, Bytes: senders * 2 / k})
+					x.Bytes += senders * 2 / k
 				}
 			}
-			_ = to.Record(&r)
 		}
+		_ = to.Record(&r)
 	}
 }
