@@ -180,6 +180,9 @@ func (c *cluster) stream(random *rand.Rand, all []*job, first int, stop <-chan s
 		}
 		o := c.do(all[random.IntN(len(all))], id)
 		done <- o
+		if o.cause != "" {
+			<-time.After(100 * time.Millisecond) // else a fault that lasts fails a hundred jobs
+		}
 		if strings.HasPrefix(o.cause, graphGone) {
 			c.load() // others may do so too, or it fails: the next job says so
 		}
