@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //
 //	begin [lease=2.5s] [grace=25s] [keep=1m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
 //	at TIME                                   the clock, which also ticks
+//	unheard TIME                              the master was paused for so long
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=]
 //	attach | heard | holds | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
@@ -113,6 +114,12 @@ func (s *script) do(verb string, words []string) error {
 		}
 		s.now = d
 		c.tick(d)
+	case "unheard":
+		d, err := time.ParseDuration(words[0])
+		if err != nil {
+			s.t.Fatalf("unheard %s: %v", words[0], err)
+		}
+		c.unheard(d)
 	case "register":
 		v := values(words[1:])
 		incarnation, err := c.register(now, &control.RegisterRequest{

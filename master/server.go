@@ -162,7 +162,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
-	service := func(path string, h http.Handler) { mux.Handle(path, control.Authenticated(h, s.options.Token, s.TurnAway)) }
+	service := func(path string, h http.Handler) {
+		mux.Handle(path, control.Authenticated(h, s.options.Token, s.TurnAway))
+	}
 	service(control.NewWorkersHandler(s, control.HandlerOptions()...))
 	service(control.NewClusterHandler(s, control.HandlerOptions()...))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
@@ -205,15 +207,27 @@ func (s *Server) TurnAway() {
 	_ = s.event(func() error { s.turned++; return nil })
 }
 
-// tick lets time pass in the state machine.
+// tick lets time pass in the state machine. Between two ticks no more than two periods pass, unless the process was stopped,
+// the machine suspended, or the lock held: that time is nobody's silence but the master's own.
 func (s *Server) tick() {
 	defer s.work.Done()
-	t := time.NewTicker(s.options.Lease / ticks)
+	period := s.options.Lease / ticks
+	t := time.NewTicker(period)
 	defer t.Stop()
+	last := s.now()
 	for {
 		select {
 		case <-t.C:
-			_ = s.event(func() error { s.tickSessions(); s.cluster.tick(s.now()); return nil })
+			_ = s.event(func() error {
+				now := s.now()
+				if gap := now - last; gap > 2*period {
+					s.cluster.unheard(gap - period)
+				}
+				last = now
+				s.tickSessions()
+				s.cluster.tick(now)
+				return nil
+			})
 		case <-s.ctx.Done():
 			return
 		}

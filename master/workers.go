@@ -172,6 +172,14 @@ func (c *cluster) heardOf(now time.Duration, w *worker) {
 	w.heard, w.deadline, w.suspected = now, now+c.lease, false
 }
 
+// unheard lengthens all leases by a time in which the master itself could not hear: it was paused.
+func (c *cluster) unheard(d time.Duration) {
+	for _, w := range c.workers {
+		w.deadline += d
+		w.leaveBy += d
+	}
+}
+
 // suspect takes gossip's hint that a worker is dead: unless it is heard of soon, its lease ends early.
 func (c *cluster) suspect(now time.Duration, name string) {
 	w := c.workers[name]

@@ -21,8 +21,12 @@ type session struct {
 	heard atomic.Int64 // when the master was, in nanoseconds since began
 	began time.Time
 	queue *queue
-	// connect makes another connection to the master, for long answers.
-	connect func(context.Context) (*control.Lane, error)
+	// connect makes another connection to the master, for long answers; register registers again, which changes nothing.
+	connect  func(context.Context) (*control.Lane, error)
+	register func(context.Context) error
+
+	received uint64 // bytes, as live last saw them
+	asked    asked
 }
 
 func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
@@ -51,6 +55,7 @@ func (s *session) keep(leave context.Context) error {
 	err := s.live(ctx, leave)
 	end(err)
 	err = context.Cause(ctx) // the first: what ended the other goroutine is a consequence
+	s.silent = s.silence()
 	s.lane.Close()
 	<-read
 	s.Observe.Session(false)
@@ -92,10 +97,11 @@ func (s *session) live(ctx, leave context.Context) error {
 		var m *control.FromWorker
 		select {
 		case <-beat.C:
-			if s.silence() > s.lease {
-				return errSilent
+			if err := s.overdue(ctx, going == nil); err != nil {
+				return err
 			}
-			m = &control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: &control.Heartbeat{MemoryUsed: memoryUsed()}}}
+			s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: &control.Heartbeat{MemoryUsed: memoryUsed()}}})
+			continue
 		case <-going:
 			s.Log.Info("asking to leave")
 			s.Observe.Leaving()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
@@ -27,7 +28,7 @@ type Options struct {
 	About *control.RegisterRequest
 	// Executor does the work; nil answers every command that there is nobody to do it.
 	Executor Executor
-	// Patience is how long to look for a master that does not answer, default 60 s.
+	// Patience is how long to look for a master that does not answer, and to keep what is held for it; default 60 s.
 	Patience time.Duration
 	// Grace is how long to wait for the master's leave to go, default 27 s.
 	Grace time.Duration
@@ -57,6 +58,7 @@ type worker struct {
 	master      string // the run of the master that is registered with
 	lease       time.Duration
 	heartbeat   time.Duration
+	silent      time.Duration // for how long the master was when the last session ended
 	commands    sync.WaitGroup
 }
 
@@ -95,6 +97,9 @@ func Run(ctx context.Context, o Options) error {
 		switch now := w.Now(); {
 		case registered || control.RefusalOf(err) != control.Refusal_KIND_UNSPECIFIED:
 			last = now
+			if errors.Is(err, errSilent) {
+				last = now.Add(-w.silent)
+			}
 			wait = firstWait
 		case now.Sub(last) > w.Patience:
 			return fmt.Errorf("no master for %v: %w", w.Patience, control.Explain(address, err))
@@ -218,7 +223,14 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, newSession(w, lane, c.Session).keep(ctx)
+	s := newSession(w, lane, c.Session)
+	s.register = func(ctx context.Context) error {
+		again := proto.CloneOf(request)
+		again.Incarnation = w.incarnation
+		_, err := c.Workers.Register(ctx, connect.NewRequest(again))
+		return err
+	}
+	return true, s.keep(ctx)
 }
 
 // nobody executes nothing.

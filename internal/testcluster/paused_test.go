@@ -1,0 +1,36 @@
+package testcluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// TestMasterIsPaused stops everything in the master for three leases while a job runs, as SIGSTOP does: nobody is lost, no
+// session breaks, the graph is there and the job goes on.
+func TestMasterIsPaused(t *testing.T) {
+	const lease = 500 * time.Millisecond
+	c := Run(t, 3, 1, master.Options{Lease: lease, Watch: func(_ string, e *control.JobEvent) {
+		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING { // the lock is held: nothing is heard, nothing is said
+			<-time.After(3 * lease)
+		}
+	}}, programs()...)
+	before := map[string]uint64{}
+	for _, w := range c.Workers() {
+		before[w.Name] = w.Incarnation
+	}
+	c.load(t, "web", small(), 0, 0)
+	for range 2 {
+		j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
+		if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 {
+			t.Fatalf("%s on %v: %s", j.State.Word(), j.Workers, j.Reason)
+		}
+	}
+	for _, w := range c.Workers() {
+		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached || w.Incarnation != before[w.Name] {
+			t.Errorf("found %v", w)
+		}
+	}
+}
