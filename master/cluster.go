@@ -45,6 +45,8 @@ type cluster struct {
 	order   []string          // the jobs by age
 	queued  []string          // of them, those that wait
 	keys    map[string]string // of submissions: the jobs they made
+	cuts    map[pair]bool     // of workers that do not reach each other
+	probed  time.Duration     // when that was looked into last
 
 	last    uint64 // incarnation given
 	floor   uint64 // incarnations up to here have been forgotten
@@ -56,7 +58,7 @@ type cluster struct {
 }
 
 func newCluster(r rules) *cluster {
-	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}}
+	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}, cuts: map[pair]bool{}}
 }
 
 // effect is something that the state machine wants done.
@@ -78,6 +80,7 @@ type (
 		workers []string
 	}
 	goodbye struct{ name string }
+	probe   struct{ pair }
 	dismiss struct { // end the session of a worker that is lost
 		name, reason string
 		incarnation  uint64
@@ -91,6 +94,7 @@ func (e startLoad) String() string {
 }
 func (e stopLoad) String() string  { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
 func (e dropShare) String() string { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
+func (e probe) String() string     { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
 func (e goodbye) String() string   { return "goodbye " + e.name }
 func (e dismiss) String() string {
 	return fmt.Sprintf("lost %s incarnation %d: %s", e.name, e.incarnation, e.reason)
@@ -138,5 +142,6 @@ func (c *cluster) tick(now time.Duration) {
 			delete(c.workers, name)
 		}
 	}
+	c.probeCuts(now)
 	c.schedule(now)
 }

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,6 +24,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //
 //	begin [lease=2.5s] [grace=25s] [keep=1m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
 //	at TIME                                   the clock, which also ticks
+//	cut | mended NAME NAME                    two workers do not reach each other, or do again
 //	unheard TIME                              the master was paused for so long
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=]
 //	attach | heard | holds | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
@@ -114,6 +116,10 @@ func (s *script) do(verb string, words []string) error {
 		}
 		s.now = d
 		c.tick(d)
+	case "cut":
+		c.cut(now, words[0], words[1])
+	case "mended":
+		c.mended(now, words[0], words[1])
 	case "unheard":
 		d, err := time.ParseDuration(words[0])
 		if err != nil {
@@ -189,7 +195,7 @@ func (s *script) do(verb string, words []string) error {
 func (s *script) show() {
 	for _, name := range slices.Sorted(maps.Keys(s.c.workers)) {
 		w := s.c.workers[name]
-		s.answer("worker %s incarnation %d %s attached=%v %s", name, w.incarnation, w.state.Word(), w.attached, w.reason)
+		s.answer("worker %s incarnation %d %s attached=%v %s", name, w.incarnation, w.state.Word(), w.attached, cmp.Or(w.reason, w.excluded))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.c.graphs)) {
 		g := s.c.graphs[name]

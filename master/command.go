@@ -77,7 +77,8 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 			case err != nil:
 				fail(err)
 			case report.Failure != nil:
-				if report.Failure.Lost != "" {
+				if other := report.Failure.Lost; other != "" {
+					_ = s.event(func() error { s.examine(pairOf(p.Worker, other)); return nil })
 					if cause := s.awaitCause(ctx, sessions); cause != nil {
 						fail(cause)
 					}

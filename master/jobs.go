@@ -167,6 +167,11 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 			c.wait(j, "waits for graph "+g.name)
 			return false
 		}
+		if a, b, cut := c.cutIn(g.placements); cut {
+			c.end(now, j, control.JobState_JOB_STATE_FAILED,
+				fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
+			return false
+		}
 		j.placements, j.rows, j.columns = g.placements, g.rows, g.columns
 	}
 	c.unqueue(j)

@@ -95,6 +95,7 @@ type Server struct {
 	runs     map[string]*run
 	journals map[string]*journal
 	loads    map[string]chan struct{} // closed when a load has ended
+	examined map[pair]bool            // whose connections are being looked into
 	turned   int                      // clients with a wrong token
 	stale    int                      // messages of a time gone by
 }
@@ -132,7 +133,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		options: o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
 		sessions: map[string]*session{}, stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
-		journals: map[string]*journal{}, loads: map[string]chan struct{}{},
+		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 	}
 	s.cluster = newCluster(rules{
 		lease: o.Lease, grace: o.Grace, keep: keepGone, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
@@ -309,6 +310,8 @@ func (s *Server) effect(e effect) {
 				s.tell(w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: e.name}}})
 			}
 		}
+	case probe:
+		s.examine(e.pair)
 	case goodbye:
 		s.log.Info("worker may go", "worker", e.name)
 		if w := s.sessions[e.name]; w != nil {

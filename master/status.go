@@ -28,9 +28,9 @@ func (s *Server) workers() []*control.Worker {
 	for _, name := range names {
 		w := s.cluster.workers[name]
 		all = append(all, &control.Worker{
-			Name: name, State: w.state, Reason: w.reason, Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
+			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded), Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
 			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site, Attached: w.attached,
-			Suspected: w.suspected, HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used, HttpAddress: w.about.HttpAddress,
+			Suspected: w.suspected, Excluded: w.excluded != "", HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used, HttpAddress: w.about.HttpAddress,
 		})
 	}
 	return all

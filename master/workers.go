@@ -16,6 +16,7 @@ type worker struct {
 	reason         string // why it is leaving, left or lost
 	attached       bool   // has a session
 	suspected      bool   // by gossip
+	excluded       string // why it gets no work: see cuts; empty if it may
 	told           bool   // goodbye
 	heard          time.Duration
 	deadline       time.Duration // lost after it
@@ -200,6 +201,7 @@ func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 	if w.told {
 		w.state = control.WorkerState_WORKER_STATE_LEFT
 		w.heard = now
+		c.mendAll(w.name)
 	}
 }
 
@@ -236,6 +238,7 @@ func (c *cluster) farewell(w *worker) {
 func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason, false, false
 	w.heard = now
+	c.mendAll(w.name)
 	c.lost++
 	c.emit(dismiss{w.name, reason, w.incarnation})
 	c.release(now, w, "worker "+w.name+" was lost: "+reason)

@@ -35,6 +35,8 @@ type Executor interface {
 	// Measure measures the network between the workers that have met. The first of them passes the report to emit, in pieces of
 	// any size.
 	Measure(ctx context.Context, t Task, m *control.Measure, emit func(data []byte) error) error
+	// Probe tells which of the workers cannot be connected to.
+	Probe(ctx context.Context, t Task, p *control.Probe) (*control.ProbeReport, error)
 	// Values passes the lines of the result to emit, in pieces of any size.
 	Values(ctx context.Context, t Task, v *control.Values, emit func(data []byte) error) error
 	// Cancel makes the job's command end soon, if one is under way. It may come at any time.

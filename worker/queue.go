@@ -48,6 +48,9 @@ func key(c *control.Command) string {
 	if l := c.GetCancel(); l != nil {
 		return "graph " + l.Graph
 	}
+	if c.GetProbe() != nil {
+		return "probe"
+	}
 	return "graph " + c.GetDrop().GetGraph()
 }
 
@@ -192,6 +195,10 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		var s *control.SuperstepReport
 		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
 		r.Body = &control.Report_Superstep{Superstep: s}
+	case *control.Command_Probe:
+		var p *control.ProbeReport
+		p, err = q.Executor.Probe(ctx, t, body.Probe)
+		r.Body = &control.Report_Probe{Probe: p}
 	case *control.Command_Measure:
 		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return q.Executor.Measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:

@@ -271,6 +271,11 @@ func (nobody) Measure(context.Context, Task, *control.Measure, func([]byte) erro
 func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
 	return errNobody
 }
+
+func (nobody) Probe(context.Context, Task, *control.Probe) (*control.ProbeReport, error) {
+	return nil, errNobody
+}
+
 func (nobody) Cancel(Task, string)                      {}
 func (nobody) Drop(context.Context, Task, string) error { return nil }
 func (nobody) Reset()                                   {}

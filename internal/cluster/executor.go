@@ -30,6 +30,8 @@ type ExecutorOptions struct {
 	Token control.Token
 	// Dial connects to others; default TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Silence is how long another worker may give no sign of life, and connecting may take; default 5 s.
+	Silence time.Duration
 	// Compress says whether messages to others are compressed; default auto.
 	Compress mesh.Compression
 	// Log gets a line now and then about refused connections, or is nil.
@@ -83,7 +85,7 @@ func (x *Executor) Registered(incarnation uint64) error {
 	x.closeMesh()
 	m, err := mesh.New(mesh.Options{
 		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), Listener: newDoor(x.options.Listener),
-		Dial: x.options.Dial, Compress: x.options.Compress, Log: x.options.Log,
+		Dial: x.options.Dial, Compress: x.options.Compress, Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
 	})
 	if err != nil {
 		return err

@@ -78,7 +78,8 @@ func (x *Executor) meet(ctx context.Context, name string, epoch uint32, placemen
 	if m == nil {
 		return nil, errors.New("the worker is not registered")
 	}
-	return m.Open(ctx, number(name), epoch, layoutOf(placements), codec)
+	s, err := m.Open(ctx, number(name), epoch, layoutOf(placements), codec)
+	return s, lost(x.options.Name, err)
 }
 
 // again readies the job for superstep 0, after a run of it or before the first.
@@ -158,15 +159,22 @@ func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.Sup
 
 // lost tells an error that follows from the loss of a connection from others.
 func lost(self string, err error) error {
+	var known *worker.LostError
 	var broken *mesh.BrokenError
-	if !errors.As(err, &broken) {
+	var unreachable *mesh.UnreachableError
+	switch {
+	case errors.As(err, &known):
 		return err
+	case errors.As(err, &broken):
+		other := broken.From
+		if other == self {
+			other = broken.To
+		}
+		return &worker.LostError{Worker: other, Err: broken}
+	case errors.As(err, &unreachable):
+		return &worker.LostError{Worker: unreachable.To, Err: unreachable}
 	}
-	other := broken.From
-	if other == self {
-		other = broken.To
-	}
-	return &worker.LostError{Worker: other, Err: broken}
+	return err
 }
 
 // asProgram marks an error as the program's, if it is.

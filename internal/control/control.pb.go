@@ -1381,6 +1381,7 @@ type Command struct {
 	//	*Command_Benchmark
 	//	*Command_Meet
 	//	*Command_Measure
+	//	*Command_Probe
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1534,6 +1535,15 @@ func (x *Command) GetMeasure() *Measure {
 	return nil
 }
 
+func (x *Command) GetProbe() *Probe {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Probe); ok {
+			return x.Probe
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1578,6 +1588,10 @@ type Command_Measure struct {
 	Measure *Measure `protobuf:"bytes,23,opt,name=measure,proto3,oneof"`
 }
 
+type Command_Probe struct {
+	Probe *Probe `protobuf:"bytes,24,opt,name=probe,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1598,6 +1612,8 @@ func (*Command_Meet) isCommand_Body() {}
 
 func (*Command_Measure) isCommand_Body() {}
 
+func (*Command_Probe) isCommand_Body() {}
+
 // Report answers a command; those to supersteps that do not fit into a message come in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1613,6 +1629,7 @@ type Report struct {
 	//	*Report_Superstep
 	//	*Report_Located
 	//	*Report_Benchmark
+	//	*Report_Probe
 	Body          isReport_Body `protobuf_oneof:"body"`
 	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; not in reports of supersteps
 	unknownFields protoimpl.UnknownFields
@@ -1736,6 +1753,15 @@ func (x *Report) GetBenchmark() *BenchmarkReport {
 	return nil
 }
 
+func (x *Report) GetProbe() *ProbeReport {
+	if x != nil {
+		if x, ok := x.Body.(*Report_Probe); ok {
+			return x.Probe
+		}
+	}
+	return nil
+}
+
 func (x *Report) GetPeakMemory() uint64 {
 	if x != nil {
 		return x.PeakMemory
@@ -1767,6 +1793,10 @@ type Report_Benchmark struct {
 	Benchmark *BenchmarkReport `protobuf:"bytes,20,opt,name=benchmark,proto3,oneof"`
 }
 
+type Report_Probe struct {
+	Probe *ProbeReport `protobuf:"bytes,21,opt,name=probe,proto3,oneof"`
+}
+
 func (*Report_Load) isReport_Body() {}
 
 func (*Report_Prepare) isReport_Body() {}
@@ -1776,6 +1806,8 @@ func (*Report_Superstep) isReport_Body() {}
 func (*Report_Located) isReport_Body() {}
 
 func (*Report_Benchmark) isReport_Body() {}
+
+func (*Report_Probe) isReport_Body() {}
 
 // Failure is why a command was not done. Of a program that panicked it has the vertex and the stack.
 type Failure struct {
@@ -3923,6 +3955,96 @@ func (x *Measure) GetPlacements() []*Placement {
 	return nil
 }
 
+// Probe asks a worker which others it can connect to.
+type Probe struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Peers         []*Placement           `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Probe) Reset() {
+	*x = Probe{}
+	mi := &file_control_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Probe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Probe) ProtoMessage() {}
+
+func (x *Probe) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Probe.ProtoReflect.Descriptor instead.
+func (*Probe) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Probe) GetPeers() []*Placement {
+	if x != nil {
+		return x.Peers
+	}
+	return nil
+}
+
+// ProbeReport has the names of those that it cannot.
+type ProbeReport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Unreachable   []string               `protobuf:"bytes,1,rep,name=unreachable,proto3" json:"unreachable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProbeReport) Reset() {
+	*x = ProbeReport{}
+	mi := &file_control_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProbeReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProbeReport) ProtoMessage() {}
+
+func (x *ProbeReport) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
+func (*ProbeReport) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *ProbeReport) GetUnreachable() []string {
+	if x != nil {
+		return x.Unreachable
+	}
+	return nil
+}
+
 // Values asks for the result's lines, an input id and a value each.
 type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3933,7 +4055,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4067,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4080,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Values) GetSorted() bool {
@@ -3978,7 +4100,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4112,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4125,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4031,7 +4153,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4043,7 +4165,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4056,7 +4178,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4083,7 +4205,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4095,7 +4217,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4108,7 +4230,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4130,7 +4252,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4264,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4277,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4205,7 +4327,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4217,7 +4339,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4230,7 +4352,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4323,7 +4445,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4335,7 +4457,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4348,7 +4470,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4395,7 +4517,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4407,7 +4529,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4420,7 +4542,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4487,7 +4609,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4499,7 +4621,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4512,7 +4634,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4569,7 +4691,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4703,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4716,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4661,7 +4783,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4673,7 +4795,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4686,7 +4808,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Job) GetId() string {
@@ -4895,7 +5017,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4907,7 +5029,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4920,7 +5042,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -4946,7 +5068,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4958,7 +5080,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4971,7 +5093,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -4991,7 +5113,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5003,7 +5125,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5016,7 +5138,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5042,7 +5164,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5054,7 +5176,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5067,7 +5189,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5088,7 +5210,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5100,7 +5222,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5113,7 +5235,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5155,7 +5277,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5289,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5302,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5296,7 +5418,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5308,7 +5430,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5321,7 +5443,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5369,7 +5491,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5381,7 +5503,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5394,7 +5516,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5470,7 +5592,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5482,7 +5604,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5495,7 +5617,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5522,7 +5644,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5534,7 +5656,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5547,7 +5669,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5573,7 +5695,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5585,7 +5707,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5598,7 +5720,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5620,7 +5742,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5632,7 +5754,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5645,7 +5767,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5699,7 +5821,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5711,7 +5833,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5724,7 +5846,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Graph) GetName() string {
@@ -5840,7 +5962,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5852,7 +5974,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5865,7 +5987,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 type ListGraphsResponse struct {
@@ -5877,7 +5999,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5889,7 +6011,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5902,7 +6024,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -5921,7 +6043,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5933,7 +6055,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5946,7 +6068,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -5965,7 +6087,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5977,7 +6099,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5990,7 +6112,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6016,13 +6138,14 @@ type Worker struct {
 	HeardSeconds  float64                `protobuf:"fixed64,12,opt,name=heard_seconds,json=heardSeconds,proto3" json:"heard_seconds,omitempty"` // since it was last heard of
 	MemoryUsed    uint64                 `protobuf:"varint,13,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"`
 	HttpAddress   string                 `protobuf:"bytes,14,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
+	Excluded      bool                   `protobuf:"varint,15,opt,name=excluded,proto3" json:"excluded,omitempty"` // another worker cannot be reached from it, or it from there: it gets no work until that is over
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6034,7 +6157,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6047,7 +6170,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Worker) GetName() string {
@@ -6148,6 +6271,13 @@ func (x *Worker) GetHttpAddress() string {
 	return ""
 }
 
+func (x *Worker) GetExcluded() bool {
+	if x != nil {
+		return x.Excluded
+	}
+	return false
+}
+
 type ListWorkersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -6156,7 +6286,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6168,7 +6298,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6181,7 +6311,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 type ListWorkersResponse struct {
@@ -6193,7 +6323,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6205,7 +6335,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6218,7 +6348,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6236,7 +6366,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6248,7 +6378,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6261,7 +6391,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 type StatusResponse struct {
@@ -6284,7 +6414,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6296,7 +6426,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6309,7 +6439,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6482,7 +6612,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\x83\x05\n" +
+	"\aGoodbye\"\xb8\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -6496,8 +6626,9 @@ const file_control_proto_rawDesc = "" +
 	"\x06locate\x18\f \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x12C\n" +
 	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmark\x120\n" +
 	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
-	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasureB\x06\n" +
-	"\x04body\"\xfe\x03\n" +
+	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
+	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probeB\x06\n" +
+	"\x04body\"\xb9\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -6508,7 +6639,8 @@ const file_control_proto_rawDesc = "" +
 	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
 	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x129\n" +
 	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12E\n" +
-	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x12\x1f\n" +
+	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x129\n" +
+	"\x05probe\x18\x15 \x01(\v2!.superstep.control.v1.ProbeReportH\x00R\x05probe\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
@@ -6707,7 +6839,11 @@ const file_control_proto_rawDesc = "" +
 	"\x04spec\x18\x02 \x01(\v2\x1e.superstep.control.v1.NetbenchR\x04spec\x12?\n" +
 	"\n" +
 	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\" \n" +
+	"placements\">\n" +
+	"\x05Probe\x125\n" +
+	"\x05peers\x18\x01 \x03(\v2\x1f.superstep.control.v1.PlacementR\x05peers\"/\n" +
+	"\vProbeReport\x12 \n" +
+	"\vunreachable\x18\x01 \x03(\tR\vunreachable\" \n" +
 	"\x06Values\x12\x16\n" +
 	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"5\n" +
 	"\vValuesChunk\x12\x12\n" +
@@ -6885,7 +7021,7 @@ const file_control_proto_rawDesc = "" +
 	"\x13InspectGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
 	"\x10DropGraphRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xb1\x03\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xcd\x03\n" +
 	"\x06Worker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.superstep.control.v1.WorkerStateR\x05state\x12\x16\n" +
@@ -6902,7 +7038,8 @@ const file_control_proto_rawDesc = "" +
 	"\rheard_seconds\x18\f \x01(\x01R\fheardSeconds\x12\x1f\n" +
 	"\vmemory_used\x18\r \x01(\x04R\n" +
 	"memoryUsed\x12!\n" +
-	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\"\x14\n" +
+	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\x12\x1a\n" +
+	"\bexcluded\x18\x0f \x01(\bR\bexcluded\"\x14\n" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
@@ -6973,7 +7110,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7024,43 +7161,45 @@ var file_control_proto_goTypes = []any{
 	(*BenchmarkReport)(nil),       // 46: superstep.control.v1.BenchmarkReport
 	(*Violation)(nil),             // 47: superstep.control.v1.Violation
 	(*Measure)(nil),               // 48: superstep.control.v1.Measure
-	(*Values)(nil),                // 49: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 50: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 51: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 52: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 53: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 54: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 55: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 56: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 57: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 58: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 59: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 60: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 61: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 62: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 63: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 64: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 65: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 66: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 67: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 68: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 69: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 70: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 71: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 72: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 73: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 74: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 75: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 76: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 77: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 78: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 79: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 80: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 81: superstep.control.v1.StatusResponse
-	nil,                           // 82: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 83: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 84: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 85: google.protobuf.Timestamp
+	(*Probe)(nil),                 // 49: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 50: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 51: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 52: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 53: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 54: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 55: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 56: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 57: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 58: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 59: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 60: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 61: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 62: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 63: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 64: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 65: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 66: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 67: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 68: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 69: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 70: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 71: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 72: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 73: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 74: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 75: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 76: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 77: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 78: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 79: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 80: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 81: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 82: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 83: superstep.control.v1.StatusResponse
+	nil,                           // 84: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 85: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 86: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 87: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -7069,10 +7208,10 @@ var file_control_proto_depIdxs = []int32{
 	12,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	20,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	13,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	53,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	55,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	10,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	9,   // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	50,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	52,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	16,  // 10: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	17,  // 11: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
 	19,  // 12: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
@@ -7081,114 +7220,117 @@ var file_control_proto_depIdxs = []int32{
 	25,  // 15: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	31,  // 16: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
 	33,  // 17: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	49,  // 18: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	51,  // 19: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	52,  // 20: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	51,  // 18: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	53,  // 19: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	54,  // 20: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	28,  // 21: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
 	40,  // 22: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	24,  // 23: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
 	48,  // 24: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	21,  // 25: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	26,  // 26: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	32,  // 27: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	34,  // 28: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	29,  // 29: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	46,  // 30: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	22,  // 31: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	23,  // 32: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	22,  // 33: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	30,  // 34: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	82,  // 35: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	27,  // 36: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	22,  // 37: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	30,  // 38: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	35,  // 39: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	37,  // 40: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	38,  // 41: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	39,  // 42: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	36,  // 43: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	41,  // 44: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	42,  // 45: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	43,  // 46: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	44,  // 47: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	45,  // 48: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	56,  // 49: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	22,  // 50: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	30,  // 51: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	27,  // 52: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	30,  // 53: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	47,  // 54: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	55,  // 55: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	22,  // 56: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	85,  // 57: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	83,  // 58: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	23,  // 59: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 60: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	56,  // 61: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	55,  // 62: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	58,  // 63: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	58,  // 64: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	47,  // 65: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	54,  // 66: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 67: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	85,  // 68: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	85,  // 69: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	85,  // 70: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	57,  // 71: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	54,  // 72: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	59,  // 73: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	85,  // 74: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	59,  // 75: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	67,  // 76: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	53,  // 77: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	10,  // 78: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	66,  // 79: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	85,  // 80: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	35,  // 81: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	84,  // 82: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	23,  // 83: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	23,  // 84: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 85: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	22,  // 86: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	10,  // 87: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	72,  // 88: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 89: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	77,  // 90: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	77,  // 91: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	72,  // 92: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	59,  // 93: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	85,  // 94: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 95: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	60,  // 96: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	61,  // 97: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	63,  // 98: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	64,  // 99: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	68,  // 100: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	69,  // 101: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	71,  // 102: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	73,  // 103: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	75,  // 104: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	76,  // 105: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	78,  // 106: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	80,  // 107: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 108: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	59,  // 109: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	62,  // 110: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	59,  // 111: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	65,  // 112: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	59,  // 113: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	70,  // 114: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	72,  // 115: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	74,  // 116: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	72,  // 117: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	72,  // 118: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	79,  // 119: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	81,  // 120: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	108, // [108:121] is the sub-list for method output_type
-	95,  // [95:108] is the sub-list for method input_type
-	95,  // [95:95] is the sub-list for extension type_name
-	95,  // [95:95] is the sub-list for extension extendee
-	0,   // [0:95] is the sub-list for field type_name
+	49,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	21,  // 26: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	26,  // 27: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	32,  // 28: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	34,  // 29: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	29,  // 30: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	46,  // 31: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	50,  // 32: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	22,  // 33: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	23,  // 34: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	22,  // 35: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	30,  // 36: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	84,  // 37: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	27,  // 38: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	22,  // 39: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	30,  // 40: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	35,  // 41: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	37,  // 42: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	38,  // 43: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	39,  // 44: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	36,  // 45: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	41,  // 46: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	42,  // 47: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	43,  // 48: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	44,  // 49: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	45,  // 50: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	58,  // 51: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	22,  // 52: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	30,  // 53: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	27,  // 54: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	30,  // 55: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	47,  // 56: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	57,  // 57: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	22,  // 58: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	22,  // 59: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	87,  // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	85,  // 61: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	23,  // 62: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 63: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	58,  // 64: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	57,  // 65: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	60,  // 66: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	60,  // 67: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	47,  // 68: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	56,  // 69: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 70: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	87,  // 71: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	87,  // 72: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	87,  // 73: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	59,  // 74: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	56,  // 75: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	61,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	87,  // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	61,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	69,  // 79: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	55,  // 80: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	10,  // 81: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	68,  // 82: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	87,  // 83: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	35,  // 84: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	86,  // 85: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	23,  // 86: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	23,  // 87: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 88: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	22,  // 89: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	10,  // 90: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	74,  // 91: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 92: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	79,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	79,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	74,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	61,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	87,  // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 98: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	62,  // 99: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	63,  // 100: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	65,  // 101: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	66,  // 102: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	70,  // 103: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	71,  // 104: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	73,  // 105: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	75,  // 106: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	77,  // 107: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	78,  // 108: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	80,  // 109: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	82,  // 110: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 111: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	61,  // 112: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	64,  // 113: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	61,  // 114: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	67,  // 115: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	61,  // 116: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	72,  // 117: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	74,  // 118: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	76,  // 119: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	74,  // 120: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	74,  // 121: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	81,  // 122: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	83,  // 123: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	111, // [111:124] is the sub-list for method output_type
+	98,  // [98:111] is the sub-list for method input_type
+	98,  // [98:98] is the sub-list for extension type_name
+	98,  // [98:98] is the sub-list for extension extendee
+	0,   // [0:98] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7224,6 +7366,7 @@ func file_control_proto_init() {
 		(*Command_Benchmark)(nil),
 		(*Command_Meet)(nil),
 		(*Command_Measure)(nil),
+		(*Command_Probe)(nil),
 	}
 	file_control_proto_msgTypes[16].OneofWrappers = []any{
 		(*Report_Load)(nil),
@@ -7231,6 +7374,7 @@ func file_control_proto_init() {
 		(*Report_Superstep)(nil),
 		(*Report_Located)(nil),
 		(*Report_Benchmark)(nil),
+		(*Report_Probe)(nil),
 	}
 	file_control_proto_msgTypes[19].OneofWrappers = []any{}
 	file_control_proto_msgTypes[36].OneofWrappers = []any{
@@ -7240,7 +7384,7 @@ func file_control_proto_init() {
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[61].OneofWrappers = []any{
+	file_control_proto_msgTypes[63].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7253,7 +7397,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   81,
+			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -23,6 +23,8 @@ func StatusText(s *StatusResponse) string {
 		switch {
 		case w.Suspected:
 			state += ", suspected"
+		case w.Excluded:
+			state += ", excluded"
 		case !w.Attached && w.State == WorkerState_WORKER_STATE_REGISTERED:
 			state += ", no session"
 		}

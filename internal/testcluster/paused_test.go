@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,5 +33,17 @@ func TestMasterIsPaused(t *testing.T) {
 		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached || w.Incarnation != before[w.Name] {
 			t.Errorf("found %v", w)
 		}
+	}
+}
+
+// TestTimeThatTheMasterMissed lets the master's clock run ahead between two of its ticks, as after a pause: that is no silence
+// of the workers.
+func TestTimeThatTheMasterMissed(t *testing.T) {
+	const lease = 500 * time.Millisecond
+	var missed atomic.Int64
+	c := Run(t, 3, 1, master.Options{Lease: lease, Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}, programs()...)
+	for range 3 {
+		missed.Add(int64(time.Minute))
+		c.after(t, 200*time.Millisecond, 3)
 	}
 }

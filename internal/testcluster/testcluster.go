@@ -32,6 +32,8 @@ type Cluster struct {
 	// Spoil, if one is stored, changes what searches of Graph500 find: see graph500.ShareConfig.
 	Spoil atomic.Pointer[func(first int, parent []uint32, dist []float32)]
 
+	// Silence, if it is not 0, is that of executors.
+	Silence time.Duration
 	// Rate, if it is not 0, is how many bytes a second go from each worker to others, over all its connections.
 	Rate int
 
@@ -44,6 +46,7 @@ type Cluster struct {
 type Process struct {
 	stop  context.CancelFunc
 	wires *wires // its connections
+	data  string // where other workers reach it
 	// executor is a worker's, if it is a real one.
 	executor *cluster.Executor
 	ended    chan struct{}
@@ -169,7 +172,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 		}
 		x := cluster.NewExecutor(cluster.ExecutorOptions{
 			Name: name, Programs: c.Programs, Threads: c.Threads, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
-			Dial: wires.dial, Spoil: c.spoil,
+			Dial: wires.dial, Spoil: c.spoil, Silence: c.Silence,
 		})
 		o.Executor, about.DataAddress = x, l.Addr().String()
 		p = start(func(ctx context.Context) error {
@@ -180,7 +183,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 	} else {
 		p = start(func(ctx context.Context) error { return worker.Run(ctx, o) })
 	}
-	p.wires = wires
+	p.wires, p.data = wires, about.DataAddress
 	c.workers[name] = p
 	return p
 }
@@ -193,6 +196,12 @@ func (c *Cluster) spoil(first int, parent []uint32, dist []float32) {
 
 // Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.
 func (c *Cluster) Freeze(name string) { c.workers[name].wires.cut(false) }
+
+// Part cuts the way between two workers, or mends it.
+func (c *Cluster) Part(a, b string, cut bool) {
+	c.workers[a].wires.part(c.workers[b].data, cut)
+	c.workers[b].wires.part(c.workers[a].data, cut)
+}
 
 // Break closes a worker's connections; it makes new ones.
 func (c *Cluster) Break(name string) { c.workers[name].wires.close() }

@@ -77,6 +77,10 @@ func newToyWorkers() *toyWorkers {
 }
 
 // holds returns how many jobs and graphs are held by all workers.
+func (*toyWorkers) Probe(context.Context, worker.Task, *control.Probe) (*control.ProbeReport, error) {
+	return &control.ProbeReport{}, nil
+}
+
 func (x *toyWorkers) holds() (jobs, graphs int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

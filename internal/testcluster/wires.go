@@ -13,11 +13,19 @@ type wires struct {
 	mu  sync.Mutex
 	all []*wire
 	off bool
+	to  map[string]bool // addresses that cannot be reached
 
 	link link
 }
 
 func (w *wires) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	w.mu.Lock()
+	cut := w.to[address]
+	w.mu.Unlock()
+	if cut {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -46,6 +54,21 @@ func (w *wires) cut(closed bool) {
 		x.once.Do(func() { close(x.silent) })
 		if closed {
 			_ = x.Conn.Close()
+		}
+	}
+}
+
+// part cuts the way to an address, or mends it; connections that there are stay cut.
+func (w *wires) part(address string, cut bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.to == nil {
+		w.to = map[string]bool{}
+	}
+	w.to[address] = cut
+	for _, x := range w.all {
+		if cut && x.RemoteAddr().String() == address {
+			x.once.Do(func() { close(x.silent) })
 		}
 	}
 }

@@ -76,6 +76,8 @@ func (c *Cluster) Workers() []Worker {
 		switch {
 		case w.Suspected:
 			state += ", suspected"
+		case w.Excluded:
+			state += ", excluded"
 		case !w.Attached && w.State == control.WorkerState_WORKER_STATE_REGISTERED:
 			state += ", no session"
 		}

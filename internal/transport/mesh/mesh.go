@@ -270,7 +270,7 @@ func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 // dial makes a connection: to a worker of this host by a Unix socket, if there is one and it is the worker's.
 func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	failed := func(err error) (*outbound, error) {
-		return nil, fmt.Errorf("connecting worker %s to worker %s: %w", m.options.Name, p.Name, err)
+		return nil, &UnreachableError{m.options.Name, p.Name, err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.options.Hello)
 	defer cancel()
@@ -368,6 +368,18 @@ func (m *Mesh) session(job uint64, epoch uint32) *Session {
 	defer m.mu.Unlock()
 	return m.sessions[key{job, epoch}]
 }
+
+// UnreachableError says that a worker could not connect to another.
+type UnreachableError struct {
+	From, To string
+	Err      error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("connecting worker %s to worker %s: %v", e.From, e.To, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // BrokenError says that the connection between two workers broke.
 type BrokenError struct {

@@ -33,7 +33,7 @@ type Options struct {
 	MaxFrame int64
 	// Hello is how long connecting may take, the hello included: 5 s by default.
 	Hello time.Duration
-	// Silence is how long the other side of a connection may give no sign of life, or take no byte: 10 s by default.
+	// Silence is how long the other side of a connection may give no sign of life, or take no byte: 5 s by default.
 	Silence time.Duration
 	// Stall is how long a frame may wait for a busy partition to make room: 10 minutes by default.
 	Stall time.Duration
@@ -50,7 +50,7 @@ func (o *Options) setDefaults() {
 	orDefault(&o.Chunk, 1<<20)
 	orDefault(&o.MaxFrame, 16<<30)
 	orDefault(&o.Hello, 5*time.Second)
-	orDefault(&o.Silence, 10*time.Second)
+	orDefault(&o.Silence, 5*time.Second)
 	orDefault(&o.Stall, 10*time.Minute)
 	if o.Dial != nil {
 		o.TCP = true

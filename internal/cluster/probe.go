@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// probeTimeout bounds the wait for an answer to a probe.
+const probeTimeout = 2 * time.Second
+
+// Probe tells which of the workers cannot be connected to.
+func (x *Executor) Probe(ctx context.Context, _ worker.Task, p *control.Probe) (*control.ProbeReport, error) {
+	x.mu.Lock()
+	m := x.mesh
+	x.mu.Unlock()
+	if m == nil {
+		return nil, errors.New("the worker is not registered")
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, cmp.Or(x.options.Silence, probeTimeout)))
+	defer cancel()
+	var group sync.WaitGroup
+	unreachable := make([]bool, len(p.Peers))
+	for i, peer := range p.Peers {
+		if peer.Worker == x.options.Name {
+			continue
+		}
+		group.Go(func() {
+			err := m.Probe(ctx, mesh.Peer{Name: peer.Worker, Addr: peer.Address, Incarnation: peer.Incarnation})
+			unreachable[i] = errors.As(err, new(*mesh.UnreachableError))
+		})
+	}
+	group.Wait()
+	r := &control.ProbeReport{}
+	for i, peer := range p.Peers {
+		if unreachable[i] {
+			r.Unreachable = append(r.Unreachable, peer.Worker)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,103 @@
+package master
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// pair is two workers, a before b by name.
+type pair struct{ a, b string }
+
+func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
+
+// probeEvery is how often it is looked into whether workers that did not reach each other do again.
+const probeEvery = 2 * time.Second
+
+// cut notes that two workers do not reach each other. One of them gets no work until a probe passes.
+func (c *cluster) cut(now time.Duration, a, b string) {
+	v, w := c.workers[a], c.workers[b]
+	if a == b || v == nil || w == nil || !v.live() || !w.live() || c.cuts[pairOf(a, b)] {
+		return
+	}
+	c.cuts[pairOf(a, b)] = true
+	c.probed = now
+	c.exclude()
+}
+
+// mended notes that two workers reach each other.
+func (c *cluster) mended(now time.Duration, a, b string) {
+	if c.cuts[pairOf(a, b)] {
+		delete(c.cuts, pairOf(a, b))
+		c.exclude()
+		c.schedule(now)
+	}
+}
+
+// mendAll forgets the cuts of a worker that is gone.
+func (c *cluster) mendAll(name string) {
+	maps.DeleteFunc(c.cuts, func(p pair, _ bool) bool { return p.a == name || p.b == name })
+	c.exclude()
+}
+
+// exclude chooses the workers that get no work, so that all others reach each other: the one with the most cuts first, of two
+// with as many the one that registered last.
+func (c *cluster) exclude() {
+	for _, w := range c.workers {
+		w.excluded = ""
+	}
+	left := maps.Clone(c.cuts)
+	for len(left) > 0 {
+		cuts := map[string]int{}
+		for p := range left {
+			cuts[p.a]++
+			cuts[p.b]++
+		}
+		worst := slices.MaxFunc(slices.Collect(maps.Keys(cuts)), func(a, b string) int {
+			return cmp.Or(cmp.Compare(cuts[a], cuts[b]), cmp.Compare(c.workers[a].incarnation, c.workers[b].incarnation), cmp.Compare(a, b))
+		})
+		for _, p := range slices.SortedFunc(maps.Keys(left), func(p, q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }) {
+			if p.a != worst && p.b != worst {
+				continue
+			}
+			delete(left, p)
+			if w := c.workers[worst]; w.excluded == "" {
+				w.excluded = "no connection to worker "
+			} else {
+				w.excluded += ", "
+			}
+			c.workers[worst].excluded += otherOf(p, worst)
+		}
+	}
+}
+
+func otherOf(p pair, name string) string {
+	if p.a == name {
+		return p.b
+	}
+	return p.a
+}
+
+// probeCuts has it looked into, now and then, whether workers reach each other again.
+func (c *cluster) probeCuts(now time.Duration) {
+	if len(c.cuts) == 0 || now < c.probed+probeEvery {
+		return
+	}
+	c.probed = now
+	for _, p := range slices.SortedFunc(maps.Keys(c.cuts), func(p, q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }) {
+		c.emit(probe{p})
+	}
+}
+
+// cutIn finds two workers of placements that do not reach each other.
+func (c *cluster) cutIn(placements []*control.Placement) (a, b string, found bool) {
+	for p := range c.cuts {
+		if uses(placements, p.a) && uses(placements, p.b) && (!found || p.a < a || p.a == a && p.b < b) {
+			a, b, found = p.a, p.b, true
+		}
+	}
+	return a, b, found
+}
