@@ -29,9 +29,18 @@ const (
 
 func (w Weights) String() string { return [...]string{"unweighted", "float32", "float64"}[w] }
 
+// PackedBytes returns the memory that NewPacked takes.
+func PackedBytes(vertices uint64, n int, weights Weights) int64 {
+	blocks := (n + BlockSize - 1) / BlockSize
+	return 8*int64(blocks*int(2*bitsOf(vertices))*(BlockSize/64)+1) + [...]int64{0, 4, 8}[weights]*int64(n)
+}
+
+// bitsOf returns how many bits an endpoint takes.
+func bitsOf(vertices uint64) uint { return uint(max(bits.Len64(max(vertices, 1)-1), 1)) }
+
 // NewPacked makes a list of n zero tuples whose endpoints are less than vertices.
 func NewPacked(vertices uint64, n int, weights Weights) *Packed {
-	p := &Packed{bits: uint(max(bits.Len64(max(vertices, 1)-1), 1)), n: n, arena: new(mem.Arena)}
+	p := &Packed{bits: bitsOf(vertices), n: n, arena: new(mem.Arena)}
 	blocks := (n + BlockSize - 1) / BlockSize
 	p.words = mem.Make[uint64](p.arena, blocks*int(2*p.bits)*(BlockSize/64)+1)
 	switch weights {

@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"fmt"
 	"math"
 	"sync"
 
@@ -78,29 +79,39 @@ func (t *table) each(i int, f func(ids []uint64)) {
 }
 
 // store copies what p parsed into memory of its own.
-func (t *table) store(worker, index int, p *parser) batch {
+func (t *table) store(worker, index int, p *parser) (batch, error) {
 	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments}
 	for _, id := range p.ids {
 		b.max = max(b.max, id)
 	}
-	switch {
-	case t.columns == 2 && b.max <= math.MaxUint32:
-		b.words = t.slabs.take(worker, index, b.n)
+	narrow := t.columns == 2 && b.max <= math.MaxUint32
+	words, weights := len(p.ids), 0
+	if narrow {
+		words = b.n
+	}
+	if t.weighted {
+		weights = b.n
+	}
+	all, err := t.slabs.take(worker, index, words+weights)
+	if err != nil {
+		return b, err
+	}
+	b.words = all[:words:words]
+	if narrow {
 		for i := range b.words {
 			b.words[i] = p.ids[2*i] | p.ids[2*i+1]<<32
 		}
-	default:
+	} else {
 		b.wide = t.columns == 2
-		b.words = t.slabs.take(worker, index, len(p.ids))
 		copy(b.words, p.ids)
 	}
 	if t.weighted {
-		b.weights = t.slabs.take(worker, index, b.n)
+		b.weights = all[words:]
 		for i := range b.weights {
 			b.weights[i] = math.Float64bits(p.weights[i])
 		}
 	}
-	return b
+	return b, nil
 }
 
 // Slabs grow from 16 KiB, on the Go heap, to 32 MiB. Batches share slabs because a mapping for each batch of a large
@@ -112,9 +123,11 @@ const (
 
 // slabs is the memory of batches. Each worker fills slabs of its own.
 type slabs struct {
-	mu    sync.Mutex
-	all   []*slab
-	using []*slab // by worker
+	admission *admission
+	mu        sync.Mutex
+	all       []*slab
+	using     []*slab // by worker
+	bytes     int64   // of all
 }
 
 type slab struct {
@@ -125,24 +138,43 @@ type slab struct {
 }
 
 // take returns n words for batch index.
-func (s *slabs) take(worker, index, n int) []uint64 {
+func (s *slabs) take(worker, index, n int) ([]uint64, error) {
 	now := s.using[worker]
 	if now == nil || len(now.free) < n {
 		size := firstSlab
 		if now != nil {
 			size = min(2*now.size, lastSlab)
 		}
-		now = &slab{size: size}
-		now.free = mem.Make[uint64](&now.arena, max(n, size))
-		s.mu.Lock()
-		s.all = append(s.all, now)
-		s.mu.Unlock()
-		s.using[worker] = now
+		var err error
+		if now, err = s.grow(worker, max(n, size), size); err != nil {
+			return nil, err
+		}
 	}
 	now.last = index
 	words := now.free[:n:n]
 	now.free = now.free[n:]
-	return words
+	return words, nil
+}
+
+// grow gives a worker another slab, of n words, if there is the memory for it and for what the others have not yet filled.
+func (s *slabs) grow(worker, n, size int) (*slab, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	need := 8 * int64(n)
+	if need >= admitFrom {
+		for i, other := range s.using {
+			if other != nil && i != worker {
+				need += 8 * int64(other.size)
+			}
+		}
+	}
+	if err := s.admission.admit(need, fmt.Sprintf("more than the %s of its edges so far", mem.Text(s.bytes))); err != nil {
+		return nil, err
+	}
+	slab := &slab{size: size}
+	slab.free = mem.Make[uint64](&slab.arena, n)
+	s.all, s.using[worker], s.bytes = append(s.all, slab), slab, s.bytes+8*int64(n)
+	return slab, nil
 }
 
 // release frees the slabs whose batches all come before batch index.

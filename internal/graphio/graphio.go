@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -104,10 +105,11 @@ type reader struct {
 	piece       int
 	rank, ranks int // whose part is read, of how many; all that is read is part 0 of 1
 	progress    progress
+	free        func() int64 // bytes of memory that are available; 0 if unknown
 }
 
 func newReader(o ReadOptions, piece int) *reader {
-	return &reader{ReadOptions: o, piece: piece, ranks: 1, progress: progress{report: o.Progress}}
+	return &reader{ReadOptions: o, piece: piece, ranks: 1, progress: progress{report: o.Progress}, free: mem.Available}
 }
 
 func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {

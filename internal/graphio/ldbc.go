@@ -115,6 +115,10 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Input, error
 	if err != nil {
 		return nil, err
 	}
+	if err := g.v.unchanged(); err != nil {
+		list.Close()
+		return nil, err
+	}
 	in := r.input(path, list, x, r.directed(g.directed()))
 	in.Account = []string{
 		fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices")),

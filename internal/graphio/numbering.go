@@ -96,6 +96,9 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	if uint64(n) == t.max+1 {
 		return consecutive(0, n), nil
 	}
+	if err := t.slabs.admission.admit(8*int64(n), "the list of its vertices"); err != nil {
+		return nil, err
+	}
 	x := &numbering{n: n, ids: make([]uint64, n), ranked: bitmap.Rank(set, nil)}
 	team.For(len(set), 1<<14, func(_, lo, hi int) {
 		at := x.ranked.Rank[lo]
@@ -113,7 +116,13 @@ func rankIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 // itself would hold; then they are joined.
 func markIDs(ctx context.Context, team *parallel.Team, t *table) ([]uint64, error) {
 	words := bitmap.Words(int(t.max) + 1)
+	if err := t.slabs.admission.admit(8*int64(words), "the set of its vertices"); err != nil {
+		return nil, err
+	}
 	sets := make([][]uint64, min(team.Size(), max(1, 4*t.n/words)))
+	for len(sets) > 1 && t.slabs.admission.admit(8*int64(words*len(sets)), "") != nil {
+		sets = sets[1:]
+	}
 	var next parallel.Counter
 	team.Run(func(worker int) {
 		if worker >= len(sets) {

@@ -83,10 +83,16 @@ func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, verti
 			return nil, err
 		}
 	}
+	need := edges.PackedBytes(vertices, part.to-part.from, kind)
+	if err := r.admission(f).admit(need, "the list of "+counted(part.to-part.from, "edge", "edges")); err != nil {
+		return nil, err
+	}
 	list := edges.NewPacked(vertices, part.to-part.from, kind)
 	err := r.loadTuples(ctx, f, part, list, vertices)
 	if err == nil && kind != edges.Unweighted {
-		err = r.loadWeights(ctx, w, n, part, list)
+		if err = r.loadWeights(ctx, w, n, part, list); err == nil {
+			err = f.unchanged() // weights of other tuples would be wrong ones
+		}
 	}
 	if err != nil {
 		list.Close()

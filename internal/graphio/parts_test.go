@@ -99,7 +99,11 @@ func TestNumbering(t *testing.T) {
 					p.ids = append(p.ids, id(b*200+i))
 				}
 				want = append(want, p.ids...)
-				table.batches = append(table.batches, table.store(0, b, p))
+				batch, err := table.store(0, b, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				table.batches = append(table.batches, batch)
 			}
 			table.seal()
 			slices.Sort(want)

@@ -132,8 +132,15 @@ func (r *reader) shareLDBC(ctx context.Context, path string) (*edges.Share, erro
 		return nil, err
 	}
 	defer t.slabs.close()
+	if err := g.v.unchanged(); err != nil {
+		return nil, err
+	}
 	s, err := r.shareOf(ctx, g.e, t, nil, r.directed(g.directed()))
 	if err != nil {
+		return nil, err
+	}
+	if err := r.admission(g.v).admit(8*int64(vertices.n), "the list of its vertices"); err != nil {
+		s.Close()
 		return nil, err
 	}
 	s.Name, s.Naming = path, edges.Listed

@@ -1,8 +1,10 @@
 package graphio
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -11,6 +13,10 @@ import (
 // sortIDs numbers ids by sorting them: each batch by itself, then ranges of ids, cut so that they hold about as many,
 // are merged each by one worker.
 func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, error) {
+	const what = "sorting the ids of its vertices"
+	if err := t.slabs.admission.admit(8*int64(t.n*t.columns), what); err != nil {
+		return nil, err
+	}
 	runs := make([][]uint64, len(t.batches))
 	team.For(len(runs), 1, func(_, lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
@@ -22,18 +28,38 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 	}
 	cuts := cutRanges(runs, 4*team.Size())
 	ranges := make([][]uint64, len(cuts)+1)
+	var mu sync.Mutex
+	var refused error
 	team.For(len(ranges), 1, func(_, lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			ranges[i] = mergeRange(runs, cuts, i)
+			lists := cutRuns(runs, cuts, i)
+			bytes := 0
+			for _, list := range lists {
+				bytes += 8 * len(list)
+			}
+			if err := t.slabs.admission.admit(int64(bytes), what); err != nil {
+				mu.Lock()
+				refused = err
+				mu.Unlock()
+				return
+			}
+			ranges[i] = mergeAll(lists)
 		}
 	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err := cmp.Or(ctx.Err(), refused); err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, some := range ranges {
+		n += len(some)
+	}
+	if uint64(n) > maxVertices {
+		return nil, tooMany(uint64(n))
+	}
+	if err := t.slabs.admission.admit(8*int64(n), "the list of its vertices"); err != nil {
+		return nil, err
 	}
 	ids := slices.Concat(ranges...)
-	if uint64(len(ids)) > maxVertices {
-		return nil, tooMany(uint64(len(ids)))
-	}
 	return &numbering{n: len(ids), ids: ids, index: edges.NewIndex(ids)}, nil
 }
 
@@ -62,8 +88,8 @@ func cutRanges(runs [][]uint64, n int) []uint64 {
 	return slices.Compact(cuts)
 }
 
-// mergeRange merges the ids of range i, those in [cuts[i-1], cuts[i]), of all runs.
-func mergeRange(runs [][]uint64, cuts []uint64, i int) []uint64 {
+// cutRuns returns the ids of range i, those in [cuts[i-1], cuts[i]), of each run that has some.
+func cutRuns(runs [][]uint64, cuts []uint64, i int) [][]uint64 {
 	lists := make([][]uint64, 0, len(runs))
 	for _, run := range runs {
 		if i < len(cuts) {
@@ -78,6 +104,11 @@ func mergeRange(runs [][]uint64, cuts []uint64, i int) []uint64 {
 			lists = append(lists, run)
 		}
 	}
+	return lists
+}
+
+// mergeAll merges rising lists.
+func mergeAll(lists [][]uint64) []uint64 {
 	for len(lists) > 1 {
 		half := lists[:0]
 		for j := 0; j < len(lists); j += 2 {

@@ -19,7 +19,7 @@ type start struct {
 // first.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
 	t := &table{columns: min(g.columns, 2), weighted: g.columns == 3 && r.Weights != edges.Unweighted}
-	t.slabs.using = make([]*slab, r.Team.Size())
+	t.slabs.using, t.slabs.admission = make([]*slab, r.Team.Size()), r.admission(f)
 	var mu sync.Mutex
 	put := func(index int, b batch) {
 		mu.Lock()
@@ -49,8 +49,9 @@ func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) 
 			put(p.index, batch{lines: q.lines})
 			return bad
 		}
-		put(p.index, t.store(worker, p.index, q))
-		return nil
+		b, err := t.store(worker, p.index, q)
+		put(p.index, b)
+		return err
 	})
 	if err == nil {
 		err = f.unchanged()

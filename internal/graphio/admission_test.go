@@ -1,0 +1,99 @@
+package graphio
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// tight makes a reader that finds so many bytes of memory available, whatever it has taken.
+func tight(o ReadOptions, piece int, available int64) *reader {
+	r := newReader(o, piece)
+	r.free = func() int64 { return available }
+	return r
+}
+
+// TestBombIsNotAdmitted reads a small file that expands to many edges: it ends when the memory there is does not hold the next,
+// whole or as a part, with the numbers.
+func TestBombIsNotAdmitted(t *testing.T) {
+	path := put(t, "a.el.gz", gz(strings.Repeat("0 1\n", 1<<21)))
+	const available = spare
+	for _, workers := range []int{1, 3} {
+		o := ReadOptions{Team: team(t, workers)}
+		_, err := tight(o, 64<<10, available).read(t.Context(), path)
+		wantRefused(t, err, path, " of its edges so far needs ", "32.0 MiB are available")
+		r := tight(o, 64<<10, available)
+		r.rank, r.ranks = 1, 2
+		_, err = r.share(t.Context(), path)
+		wantRefused(t, err, path, " of its edges so far needs ", "32.0 MiB are available")
+		in, err := tight(o, 64<<10, 0).read(t.Context(), path) // it is not known
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+	}
+}
+
+func wantRefused(t *testing.T, err error, path string, texts ...string) {
+	t.Helper()
+	if err == nil || !strings.HasPrefix(err.Error(), "reading "+path+": ") {
+		t.Fatalf("error %v, expected a refusal", err)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, expected %q in it", err, text)
+		}
+	}
+}
+
+// TestNumberingIsAdmitted takes the memory away when the edges are in it: what numbers their ids is refused.
+func TestNumberingIsAdmitted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var dense, sparse strings.Builder
+	for range 1 << 17 {
+		fmt.Fprintln(&dense, rng.IntN(1<<23), 1<<23)
+		fmt.Fprintln(&sparse, rng.Uint64()>>1, rng.Uint64()>>1)
+	}
+	for name, test := range map[string]struct{ text, what string }{
+		"dense.el": {dense.String(), "the set of its vertices needs "}, "sparse.el": {sparse.String(), "sorting the ids of its vertices needs "},
+	} {
+		path := put(t, name, test.text)
+		r := newReader(ReadOptions{Team: team(t, 2)}, pieceSize)
+		f, err := r.open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := r.readTable(t.Context(), f, start{}, r.listGrammar(false, pairs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table.slabs.admission.free = func() int64 { return spare }
+		_, err = number(t.Context(), r.Team, table)
+		wantRefused(t, err, path, test.what, "32.0 MiB are available")
+		table.slabs.close()
+		_ = f.Close()
+	}
+}
+
+// TestPackedIsAdmitted: the number of packed edges is known before they take memory.
+func TestPackedIsAdmitted(t *testing.T) {
+	path := put(t, "a.g500.gz", gz(strings.Repeat(string(appendEdge(nil, 1, 1<<20)), 1<<18)))
+	_, err := tight(ReadOptions{}, pieceSize, spare).read(t.Context(), path)
+	wantRefused(t, err, path, "262,144 edges needs ", "32.0 MiB are available")
+}
+
+// TestPackedBytes compares what a list is said to take with what it takes.
+func TestPackedBytes(t *testing.T) {
+	for _, vertices := range []uint64{0, 1, 2, 1000, 1 << 40} {
+		for n, kind := range map[int]edges.Weights{0: edges.Float64, 1: edges.Float32, 1024: edges.Unweighted, 5000: edges.Float64} {
+			list := edges.NewPacked(vertices, n, kind)
+			if want := edges.PackedBytes(vertices, n, kind); list.Bytes() != want {
+				t.Errorf("%d vertices, %d tuples, %v: %d bytes, said to be %d", vertices, n, kind, list.Bytes(), want)
+			}
+			list.Close()
+		}
+	}
+}
