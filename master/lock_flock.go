@@ -7,6 +7,12 @@ import (
 	"syscall"
 )
 
+// openLock opens a file that may be locked. What is there under its name may be anything: a pipe is not waited for, and a
+// link not followed.
+func openLock(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+}
+
 // tryLock locks a file until it is closed, and reports whether nobody else had.
 func tryLock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil

@@ -32,11 +32,11 @@ func clearStale(in string) {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		f, err := os.Open(filepath.Join(dir, lockName))
+		f, err := openLock(filepath.Join(dir, lockName))
 		if err != nil {
 			continue // another user's, or one that is being made
 		}
-		if tryLock(f) {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && tryLock(f) {
 			_ = os.RemoveAll(dir)
 		}
 		_ = f.Close()

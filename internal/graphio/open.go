@@ -32,6 +32,8 @@ type file struct {
 	// regular: has a size, can be read by offset and more than once. Pipes are not.
 	regular  bool
 	progress *progress
+	// unwritten: a pipe from which nothing was read yet, that may have no writer.
+	unwritten bool
 
 	rawRead int64         // bytes taken through raw that count as read and may have to be read again
 	rawAt   int64         // bytes taken through raw since its beginning
@@ -64,7 +66,7 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 
 // openRaw opens a file whose compression the caller is to set.
 func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
-	f, err := os.Open(path)
+	f, err := openInput(path)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +85,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 		n, _ := f.ReadAt(make([]byte, 1), 0)
 		in.regular = n == 0
 	}
+	in.unwritten = info.Mode()&fs.ModeNamedPipe != 0
 	in.restart()
 	return in, nil
 }
@@ -203,6 +206,12 @@ type rawReader struct {
 }
 
 func (r *rawReader) Read(p []byte) (int, error) {
+	if r.f.unwritten {
+		if err := awaitWriter(r.f.f); err != nil {
+			return 0, &readError{err}
+		}
+		r.f.unwritten = false
+	}
 	n, err := r.from.Read(p)
 	r.f.rawRead += int64(n)
 	r.f.rawAt += int64(n)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestPipe reads what is no regular file.
@@ -68,5 +69,30 @@ func TestFileOfUnknownSize(t *testing.T) {
 	var bad *fault
 	if !errors.As(err, &bad) || bad.found == "no edges" {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestPipeWithoutWriter gives up on a pipe that nobody opens to write to.
+func TestPipeWithoutWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, format := range []Format{"", EL, MatrixMarket, Graph500} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := Read(ctx, path, ReadOptions{Format: format})
+			done <- err
+		}()
+		cancel(errEnough)
+		select {
+		case err := <-done:
+			if !errors.Is(err, errEnough) {
+				t.Errorf("format %q: %v", format, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("it waits for a writer for ever")
+		}
 	}
 }

@@ -1,0 +1,53 @@
+//go:build unix
+
+package master
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestStalePipe: whoever may write to the temporary directory can make anything in it. A pipe where a lock is expected does not
+// stop a master from starting, and is left alone, as are a link and a directory.
+func TestStalePipe(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var left []string
+	for name, put := range map[string]func(lock string) error{
+		"pipe":      func(lock string) error { return syscall.Mkfifo(lock, 0o600) },
+		"link":      func(lock string) error { return os.Symlink("/dev/null", lock) },
+		"directory": func(lock string) error { return os.Mkdir(lock, 0o700) },
+	} {
+		dir := filepath.Join(os.TempDir(), temporaryName+name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(filepath.Join(dir, lockName)); err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, dir)
+	}
+	made := make(chan error, 1)
+	go func() {
+		r, err := newResults("")
+		if err == nil {
+			r.close()
+		}
+		made <- err
+	}()
+	select {
+	case err := <-made:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("a master waits for a pipe")
+	}
+	for _, dir := range left {
+		if _, err := os.Lstat(dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
