@@ -9,7 +9,9 @@ import (
 )
 
 // openInput opens a file to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
-func openInput(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) }
+func openInput(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+}
 
 // awaitWriter waits until a pipe that was opened has something in it, or had a writer that is gone, or its deadline is over:
 // to read from one that nobody writes to yet gives its end.

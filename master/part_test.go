@@ -1,0 +1,42 @@
+package master
+
+import (
+	"errors"
+	"io"
+	"testing"
+)
+
+// fullDisk is a file on a disk that is full: it says so when it is written, or only when it is closed.
+type fullDisk struct {
+	io.WriteCloser
+	late bool
+}
+
+var errFull = errors.New("no space left on device")
+
+func (d fullDisk) Write(data []byte) (int, error) {
+	if d.late {
+		return d.WriteCloser.Write(data)
+	}
+	return 0, errFull
+}
+
+func (d fullDisk) Close() error { return errors.Join(d.WriteCloser.Close(), errFull) }
+
+// TestFullDisk: a part that is not in its file, whatever the file says it by, is no result.
+func TestFullDisk(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		r, err := newResults(t.TempDir(), func(f io.WriteCloser) io.WriteCloser { return fullDisk{f, late} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := r.create("j", 1)[0]
+		if err := p.write([]byte("1 2\n"), true); err != nil && !errors.Is(err, errFull) {
+			t.Error(err)
+		}
+		if err := p.finish(t.Context()); !errors.Is(err, errFull) {
+			t.Errorf("late %t: %v, expected %v", late, err, errFull)
+		}
+		r.close()
+	}
+}
