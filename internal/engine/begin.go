@@ -34,7 +34,6 @@ func (r *runner[V, M]) reset() {
 	r.clearColumns()
 	r.kernel.Reset()
 	r.failure.Store(nil)
-	r.delivering = struct{ senders, edges int }{}
 	r.report = Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)

@@ -112,9 +112,6 @@ func (p *Partition) Layout(d pregel.Direction) Layout {
 	return l
 }
 
-// chunkCost is about how much work a chunk of a traversal is: edges, and 64 for each word of vertices.
-const chunkCost = 1 << 14
-
 // chunk cuts words of rows, of which so many are owned, into runs of about the same cost.
 func (a *Adjacency) chunk(owned, words int) {
 	a.Chunks = []uint32{0}
@@ -132,7 +129,7 @@ func (a *Adjacency) chunk(owned, words int) {
 		}
 		lo, hi := a.Words(w)
 		c := int(hi-lo) + 64
-		if cost > 0 && cost+c > chunkCost {
+		if cost > 0 && cost+c > limits.chunkCost {
 			cut(w)
 		}
 		cost += c
@@ -186,7 +183,7 @@ func (p *Partition) HasSendersView(b *Block) bool {
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 	arena := p.graph.arena
 	counts := make([]uint32, p.Slots)
-	for some := range slices.Chunk(a.Adj, linkGrain) {
+	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -120,9 +120,15 @@ func randomTuples(rng *rand.Rand, n, m int) (tuples [][2]uint64, weights []float
 }
 
 func TestBuildAgainstSlowTwin(t *testing.T) {
+	buildAgainstSlowTwin(t, [][2]int{{1, 0}, {1, 3}, {2, 1}, {5, 8}, {63, 200}, {64, 50}, {300, 3000}, {2000, 6000}}, 1, 2, 3, 7)
+}
+
+// buildAgainstSlowTwin builds random graphs of so many vertices and edges.
+func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
+	t.Helper()
 	seed := uint64(0)
-	for _, size := range [][2]int{{1, 0}, {1, 3}, {2, 1}, {5, 8}, {63, 200}, {64, 50}, {300, 3000}, {2000, 6000}} {
-		for _, parts := range []int{1, 2, 3, 7} {
+	for _, size := range sizes {
+		for _, parts := range partitions {
 			for variant := range 12 {
 				seed++
 				rng := rand.New(rand.NewPCG(seed, 1))
@@ -249,10 +255,15 @@ func compareViews(p *Partition, b *Block, slots int) error {
 	if err != nil {
 		return err
 	}
-	arcs := map[[2]uint32]int{}
+	type weighted struct {
+		u, v   uint32
+		weight float64
+	}
+	arcs := map[weighted]int{}
 	bitmap.Each(a.Bits, func(v uint32) {
-		for _, u := range a.Adj[first(a.Row(v)):second(a.Row(v))] {
-			arcs[[2]uint32{u, v}]++
+		lo, hi := a.Row(v)
+		for j := lo; j < hi; j++ {
+			arcs[weighted{a.Adj[j], v, weightAt(&a.Lists, j)}]++
 		}
 	})
 	for u := range uint32(slots) {
@@ -260,8 +271,8 @@ func compareViews(p *Partition, b *Block, slots int) error {
 		if s.Rising && !slices.IsSorted(s.Adj[lo:hi]) {
 			return fmt.Errorf("by sender: the list of %d does not rise", u)
 		}
-		for _, v := range s.Adj[lo:hi] {
-			arcs[[2]uint32{u, v}]--
+		for j := lo; j < hi; j++ {
+			arcs[weighted{u, s.Adj[j], weightAt(&s.Lists, j)}]--
 		}
 	}
 	for arc, n := range arcs {
@@ -277,8 +288,16 @@ func compareViews(p *Partition, b *Block, slots int) error {
 	return nil
 }
 
-func first(a, _ uint32) uint32  { return a }
-func second(_, b uint32) uint32 { return b }
+// weightAt returns the weight of an entry of lists, or 0 if they have none.
+func weightAt(l *pregel.Lists, j uint32) float64 {
+	switch {
+	case l.Weights32 != nil:
+		return float64(l.Weights32[j])
+	case l.Weights64 != nil:
+		return l.Weights64[j]
+	}
+	return 0
+}
 
 func TestRefusesDuplicates(t *testing.T) {
 	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 2}, {1, 0}}, nil), Vertices: 3}

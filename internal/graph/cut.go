@@ -156,7 +156,7 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 		to[j], next[j] = &blocks[q].ByReceiver.Lists, c.next[q][p.Index]
 	}
 	done := 0
-	for some := range slices.Chunk(l.Adj, linkGrain) {
+	for some := range slices.Chunk(l.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return
 		}

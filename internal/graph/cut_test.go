@@ -16,9 +16,16 @@ import (
 // TestGridsAgainstSlowTwin: in every grid each arc is in the block where Grid.Arc says, its lists rise by id, and the ends
 // of all columns agree; the same goes for the reversed arcs, after Turn.
 func TestGridsAgainstSlowTwin(t *testing.T) {
+	sizes := [][2]int{{1, 3}, {2, 1}, {5, 8}, {64, 50}, {300, 3000}, {2000, 6000}}
+	gridsAgainstSlowTwin(t, sizes, Grid{2, 2}, Grid{3, 2}, Grid{2, 3}, Grid{4, 4}, Grid{2, 5}, Grid{1, 3}, Grid{4, 1})
+}
+
+// gridsAgainstSlowTwin builds random graphs of so many vertices and edges.
+func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...Grid) {
+	t.Helper()
 	seed := uint64(100)
-	for _, size := range [][2]int{{1, 3}, {2, 1}, {5, 8}, {64, 50}, {300, 3000}, {2000, 6000}} {
-		for _, grid := range []Grid{{2, 2}, {3, 2}, {2, 3}, {4, 4}, {2, 5}, {1, 3}, {4, 1}} {
+	for _, size := range sizes {
+		for _, grid := range grids {
 			for variant := range 6 {
 				seed++
 				rng := rand.New(rand.NewPCG(seed, 1))

@@ -10,9 +10,6 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// linkGrain is how many neighbours are linked between two looks at whether to go on.
-const linkGrain = 1 << 20
-
 // link turns neighbours' ids into slots, and agrees between partitions on the lists that columns run over.
 func (a *assembler) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
@@ -97,7 +94,7 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, away *me
 	for _, q := range line {
 		seen[q] = mem.Make[uint64](p.arena(q, away), bitmap.Words(owned(p.graph.N, q, p.Of)))
 	}
-	for some := range slices.Chunk(a.Adj, linkGrain) {
+	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -153,7 +150,7 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) {
 	if parts == 1 {
 		return
 	}
-	for some := range slices.Chunk(a.Adj, linkGrain) {
+	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return
 		}

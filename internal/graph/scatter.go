@@ -12,12 +12,9 @@ import (
 )
 
 const (
-	// bucketArcs is about how many arcs a bucket holds: its sort then works in the second-level cache.
-	bucketArcs = 1 << 16
 	// narrowBits and wideBits are how many bits an arc has while it lies in a bucket: 32 in the place its neighbour will
-	// take, and, if there would be more than narrowBuckets otherwise, 8 beside.
+	// take, and, if there would be more than limits.narrowBuckets otherwise, 8 beside.
 	narrowBits, wideBits = 32, 40
-	narrowBuckets        = 8 << 10
 	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache line of places.
 	staged = 16
 	// singleRows is how many rows of a partition may each be a bucket of their own: the hubs. After them buckets begin at
@@ -69,7 +66,7 @@ type bucket struct {
 func (a *assembler) scatter(in bool, size func(p *Partition, row uint32) int) (*scatter, error) {
 	s := &scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
-		idBits: uint(max(bits.Len(uint(a.g.N-1)), 1)), arcBits: narrowBits,
+		idBits: uint(max(bits.Len(uint(a.g.N-1)), limits.idBits)), arcBits: narrowBits,
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
 		s.arcBits = wideBits
@@ -77,7 +74,7 @@ func (a *assembler) scatter(in bool, size func(p *Partition, row uint32) int) (*
 	if err := s.plan(size); err != nil {
 		return nil, err
 	}
-	if s.arcBits == narrowBits && len(s.buckets) > narrowBuckets {
+	if s.arcBits == narrowBits && len(s.buckets) > limits.narrowBuckets {
 		s.arcBits = wideBits
 		if err := s.plan(size); err != nil {
 			return nil, err
@@ -147,7 +144,7 @@ func (s *scatter) plan(length func(p *Partition, row uint32) int) error {
 			for l := row; l < last; l++ {
 				size += length(p, l)
 			}
-			if k := open; k < 0 || s.buckets[k].size+size > bucketArcs || last-s.buckets[k].row > maxRows {
+			if k := open; k < 0 || s.buckets[k].size+size > limits.bucketArcs || last-s.buckets[k].row > maxRows {
 				open = len(s.buckets)
 				s.buckets = append(s.buckets, bucket{part: p.Index, row: row, at: at})
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// indexBits is how many bits of a sort key tell an arc's weight: buckets of more arcs are sorted the slow way.
+// indexBits is how many bits of a sort key tell an arc's weight: buckets of limits.indexedArcs and more are sorted the slow way.
 const indexBits = 64 - wideBits
 
 // sorter is a thread's memory for sorting buckets.
@@ -140,7 +140,7 @@ func (s *scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 		}
 	}
 	out := merger{s: s, b: b, counts: counts, last: ^uint64(0)}
-	if n >= 1<<indexBits {
+	if n >= limits.indexedArcs {
 		t.arcs = slices.Grow(t.arcs[:0], n)[:n]
 		for i, key := range t.keys {
 			t.arcs[i] = arc{key, t.weights[i]}

@@ -94,16 +94,18 @@ func TestLightestEdge(t *testing.T) {
 	defer list.Close()
 	in := &edges.Input{Edges: list, Vertices: 4, Labels: edges.NewLabels([]uint64{10, 20, 30, 40}), Directed: true}
 	for _, p := range []int{1, 3} {
-		g, err := Build(t.Context(), in, Options{Partitions: p, Weights: edges.Float64})
-		if err != nil {
-			t.Fatal(err)
+		for _, weights := range []edges.Weights{edges.Float32, edges.Float64} {
+			g, err := Build(t.Context(), in, Options{Partitions: p, Weights: weights})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
+				t.Errorf("%d partitions, %v: %t %d-%d %g, least %g", p, weights, ok, u, v, w, g.LeastWeight)
+			}
+			if _, _, _, ok := g.Share(p / 2).LightestEdge(); ok != (p == 1) {
+				t.Errorf("one of %d partitions: %t", p, ok)
+			}
+			g.Close()
 		}
-		if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
-			t.Errorf("%d partitions: %t %d-%d %g, least %g", p, ok, u, v, w, g.LeastWeight)
-		}
-		if _, _, _, ok := g.Share(p / 2).LightestEdge(); ok != (p == 1) {
-			t.Errorf("one of %d partitions: %t", p, ok)
-		}
-		g.Close()
 	}
 }
