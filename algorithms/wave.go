@@ -50,8 +50,8 @@ type frontier struct {
 var start = plan{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
 
 var (
-	wave            = pregel.NewAggregator("wave", start, func(a, _ plan) plan { return a }).Persistent()
-	front           = pregel.NewAggregator("front", frontier{Least: math.Inf(1)}, mergeFrontiers)
+	wave            = pregel.NewAggregator("wave", func() plan { return start }, func(a, _ plan) plan { return a }).Persistent()
+	front           = pregel.NewAggregator("front", func() frontier { return frontier{Least: math.Inf(1)} }, mergeFrontiers)
 	waveAggregators = []pregel.Aggregate{wave, front}
 )
 

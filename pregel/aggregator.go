@@ -19,7 +19,7 @@ type aggregator[T any] struct {
 	name       string
 	number     int
 	persistent bool
-	identity   T
+	identity   func() T
 	reduce     func(a, b T) T
 	float      *float[T] // of a sum of floats, which deterministic runs add without rounding; else nil
 }
@@ -32,14 +32,19 @@ type float[T any] struct {
 
 var aggregators atomic.Int32
 
-// NewAggregator makes an aggregator with a function of one's own, which must be commutative and associative.
-func NewAggregator[T any](name string, identity T, reduce func(a, b T) T) Aggregator[T] {
+// NewAggregator makes an aggregator with a function of one's own, which must be commutative and associative. identity makes
+// the value that is neutral to it, a fresh one at each call, so that reduce may change its first argument in place (a map, a
+// slice); nil stands for the zero value. reduce keeps nothing of its second argument that the caller of Add may change.
+func NewAggregator[T any](name string, identity func() T, reduce func(a, b T) T) Aggregator[T] {
+	if identity == nil {
+		identity = func() (zero T) { return zero }
+	}
 	return Aggregator[T]{&aggregator[T]{name: name, number: int(aggregators.Add(1)) - 1, identity: identity, reduce: reduce}}
 }
 
 // SumOf makes an aggregator that adds.
 func SumOf[T Number](name string) Aggregator[T] {
-	a := NewAggregator(name, 0, func(a, b T) T { return a + b })
+	a := NewAggregator[T](name, nil, func(a, b T) T { return a + b })
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Float32, reflect.Float64:
 		a.float = &float[T]{func(x T) float64 { return float64(x) }, func(x float64) T { return T(x) }}
@@ -49,23 +54,26 @@ func SumOf[T Number](name string) Aggregator[T] {
 
 // MinOf makes an aggregator of the least value; identity is what it is when no vertex adds any.
 func MinOf[T Number](name string, identity T) Aggregator[T] {
-	return NewAggregator(name, identity, func(a, b T) T { return min(a, b) })
+	return NewAggregator(name, constant(identity), func(a, b T) T { return min(a, b) })
 }
 
 // MaxOf makes an aggregator of the greatest value; identity is what it is when no vertex adds any.
 func MaxOf[T Number](name string, identity T) Aggregator[T] {
-	return NewAggregator(name, identity, func(a, b T) T { return max(a, b) })
+	return NewAggregator(name, constant(identity), func(a, b T) T { return max(a, b) })
 }
 
 // AnyOf makes an aggregator that is true when any vertex adds true.
 func AnyOf(name string) Aggregator[bool] {
-	return NewAggregator(name, false, func(a, b bool) bool { return a || b })
+	return NewAggregator[bool](name, nil, func(a, b bool) bool { return a || b })
 }
 
 // AllOf makes an aggregator that is false when any vertex adds false.
 func AllOf(name string) Aggregator[bool] {
-	return NewAggregator(name, true, func(a, b bool) bool { return a && b })
+	return NewAggregator(name, constant(true), func(a, b bool) bool { return a && b })
 }
+
+// constant makes one value again and again.
+func constant[T any](x T) func() T { return func() T { return x } }
 
 // Persistent returns the aggregator, made to keep its value from superstep to superstep.
 func (a Aggregator[T]) Persistent() Aggregator[T] {
@@ -143,7 +151,7 @@ func (a Aggregator[T]) Persists() bool { return a.persistent }
 
 // NewCell makes a cell at the identity.
 func (a Aggregator[T]) NewCell(exact bool) Cell {
-	c := &cell[T]{value: a.identity, identity: a.identity, reduce: a.reduce}
+	c := &cell[T]{value: a.identity(), identity: a.identity, reduce: a.reduce}
 	if exact && a.float != nil {
 		c.float, c.parts = a.float, new(exactSum)
 	}
@@ -167,11 +175,12 @@ type Cell interface {
 }
 
 type cell[T any] struct {
-	value, identity T
-	reduce          func(a, b T) T
-	float           *float[T]
-	parts           *exactSum
-	_               [64]byte // cells of different goroutines share no cache line
+	value    T
+	identity func() T
+	reduce   func(a, b T) T
+	float    *float[T]
+	parts    *exactSum
+	_        [64]byte // cells of different goroutines share no cache line
 }
 
 func (c *cell[T]) Merge(from Cell) {
@@ -191,7 +200,7 @@ func (c *cell[T]) Settle() {
 }
 
 func (c *cell[T]) Reset() {
-	c.value = c.identity
+	c.value = c.identity()
 	if c.parts != nil {
 		c.parts.reset()
 	}

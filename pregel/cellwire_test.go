@@ -15,8 +15,8 @@ func TestCellsTravel(t *testing.T) {
 		Name string
 		List []int
 	}
-	travels(t, NewAggregator("pair", pair{}, func(a, b pair) pair { return a }), pair{7, [3]float64{1, 2, 3}})
-	travels(t, NewAggregator("loose", loose{}, func(a, b loose) loose { return a }), loose{"x", []int{1, 2}})
+	travels(t, NewAggregator("pair", nil, func(a, b pair) pair { return a }), pair{7, [3]float64{1, 2, 3}})
+	travels(t, NewAggregator("loose", nil, func(a, b loose) loose { return a }), loose{"x", []int{1, 2}})
 	travels(t, NewAggregator("slice", nil, func(a, b []uint64) []uint64 { return a }), []uint64{4, 5})
 	travels(t, SumOf[float64]("float"), 0.1)
 	type rank float64
@@ -31,7 +31,7 @@ func travels[T any](t *testing.T, a Aggregator[T], x T) {
 		from, to, sum := a.NewCell(exact), a.NewCell(exact), a.NewCell(exact)
 		from.(*cell[T]).value = x
 		if c := from.(*cell[T]); c.parts != nil {
-			c.value = a.identity
+			c.value = a.identity()
 			c.parts.add(c.float.from(x))
 		}
 		data, err := from.Encode(func(v any) ([]byte, error) { return json.Marshal(v) })

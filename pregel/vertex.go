@@ -58,7 +58,8 @@ func (v *Vertex[V, M]) NumVertices() uint64 { return v.b.Worker.NumVertices }
 func (v *Vertex[V, M]) NumEdges() uint64 { return v.b.Worker.NumEdges }
 
 // SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
-// superstep. Each partition gets it once. Called twice in one superstep, the messages are combined.
+// superstep. Each partition gets it once. Called twice in one superstep, the messages are combined. What a message points to
+// (a slice, a map) belongs to the engine once it is sent, and to all its receivers: nobody may change it.
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	if v.sent {
 		v.sendAgain(m)
@@ -68,7 +69,7 @@ func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 }
 
 // Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
-// weight is not applied.
+// weight is not applied. What the message points to may not be changed any more, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
 	b := v.b
 	if uint64(to) >= b.Worker.NumVertices {

@@ -17,7 +17,7 @@ type mixed struct {
 
 var wired = []pregel.Aggregate{
 	pregel.SumOf[int]("int"), pregel.SumOf[float64]("float"), pregel.NewAggregator("list", nil, func(a, b []float64) []float64 { return append(a, b...) }),
-	pregel.NewAggregator("mixed", mixed{}, func(a, b mixed) mixed { return b }),
+	pregel.NewAggregator("mixed", nil, func(a, b mixed) mixed { return b }),
 }
 
 func cellsOf(exact bool) []pregel.Cell { return newCells(wired, exact) }
@@ -59,7 +59,7 @@ type hiding struct{}
 
 type hidden struct{ sum, n float64 }
 
-var average = pregel.NewAggregator("average", hidden{}, func(a, b hidden) hidden { return hidden{a.sum + b.sum, a.n + b.n} })
+var average = pregel.NewAggregator("average", nil, func(a, b hidden) hidden { return hidden{a.sum + b.sum, a.n + b.n} })
 
 func (hiding) Combiner() pregel.Combiner[int64]            { return combiners.Sum[int64]() }
 func (hiding) Aggregators() []pregel.Aggregate             { return []pregel.Aggregate{average} }

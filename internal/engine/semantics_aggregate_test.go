@@ -21,7 +21,7 @@ var (
 	some     = pregel.AnyOf("some")
 	every    = pregel.AllOf("every")
 	unlisted = pregel.SumOf[int64]("unlisted")
-	labels   = pregel.NewAggregator("labels", set{}, func(a, b set) set { return set{a[0] | b[0], a[1] | b[1]} })
+	labels   = pregel.NewAggregator("labels", nil, func(a, b set) set { return set{a[0] | b[0], a[1] | b[1]} })
 )
 
 // set is too large for a register.
@@ -115,6 +115,44 @@ func TestAnAggregatorThatIsNotListedFailsTheJobByName(t *testing.T) {
 	} {
 		wantError(t, w, p, 1, text)
 		wantError(t, w, p, 3, text)
+	}
+}
+
+// degreeCounts counts vertices by degree, in a map that its reduce changes in place.
+var degreeCounts = pregel.NewAggregator("degree counts", func() map[int]int { return map[int]int{} }, func(a, b map[int]int) map[int]int {
+	for d, n := range b {
+		a[d] += n
+	}
+	return a
+})
+
+type degreeCounter struct{ script }
+
+func (degreeCounter) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{degreeCounts} }
+
+// TestAnIdentityIsNotShared: an aggregator whose reduce changes a map in place counts right in every setting, superstep after
+// superstep and run after run.
+func TestAnIdentityIsNotShared(t *testing.T) {
+	w := on(t, "0>1 0>2 1>2 3 70")
+	p := pregel.Program[string, int64](degreeCounter{script{func(v talker, _ int64) {
+		if v.Superstep() > 0 {
+			say(v, "%v", degreeCounts.Value(v))
+		}
+		degreeCounts.Add(v, map[int]int{v.OutDegree(): 1})
+		if v.Superstep() == 2 {
+			v.VoteToHalt()
+		}
+	}}})
+	want := slices.Repeat([]string{"map[0:69 1:1 2:1] map[0:69 1:1 2:1]"}, 71)
+	w.expect(t, p, want...)
+	g := w.load(t, 4, edges.Unweighted)
+	for range 2 {
+		values, _ := inShares(t, g, p, engine.Options{}, [][]int{{0, 1}, {2, 3}})
+		for v, said := range values {
+			if strings.TrimSpace(said) != want[0] {
+				t.Fatalf("over processes, vertex %d said %q, want %q", v, said, want[0])
+			}
+		}
 	}
 }
 
