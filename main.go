@@ -12,12 +12,15 @@ import (
 // Program is a vertex program under the name it has on the command line; see [Register].
 type Program struct{ entry cli.Entry }
 
-// Register gives a program a name on the command line. Its parameters are its exported fields with a `param` tag:
+// Register gives a program a name on the command line, of letters, digits, _ . and -, that no other program has, a
+// built-in one included. Its parameters are its exported fields with a `param` tag:
 //
 //	Source pregel.VertexID `param:"source" help:"where to start"`
 //	Limit  int             `param:"limit" default:"10" help:"how far to go"`
 //
-// Fields of type pregel.VertexID are given as ids of the input.
+// Their types are strings, booleans, integers and floats, also named ones, and pregel.VertexID, which is given as an id of
+// the input; one without a default must be given. Parameters have different names, of the same characters. [Main] refuses what
+// does not hold to this, with exit status 2.
 func Register[V, M any](name string, p pregel.Program[V, M]) Program {
 	return Program{cli.NewEntry(name, "a program of this binary", p)}
 }

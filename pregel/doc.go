@@ -3,7 +3,9 @@
 //
 // # A program
 //
-// A program is a struct. Its exported fields are its parameters; its methods are its behaviour. V is the type of a
+// A program is a struct. Its exported fields with a param tag are its parameters on the command line: strings, booleans,
+// integers, floats, types made of these, and [VertexID], but no slices, maps or other structs; a field with the tag
+// default has that value when none is given. Its methods are its behaviour. V is the type of a
 // vertex's value and M the type of a message, both inferred from the methods.
 //
 //	type Hops struct {

@@ -44,9 +44,17 @@ type app struct {
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
-// ends what runs; a second one ends the process at once.
+// ends what runs; a second one ends the process at once. Entries that are no programs are refused, whatever the command.
 func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) int {
-	return (&app{name: name, entries: append(builtins(), entries...), out: stdout, err: stderr, in: os.Stdin}).main(args)
+	a := &app{name: name, entries: builtins(), out: stdout, err: stderr, in: os.Stdin}
+	if problems := checkEntries(a.entries, entries); len(problems) > 0 {
+		for _, problem := range problems {
+			a.notices().say(slog.LevelError, oneLine(problem))
+		}
+		return exitUsage
+	}
+	a.entries = append(a.entries, entries...)
+	return a.main(args)
 }
 
 // checked is standard output, whose errors must not be lost.

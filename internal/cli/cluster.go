@@ -95,10 +95,8 @@ func (a *app) logger() *slog.Logger {
 // clusterPrograms are those of this binary, for what runs them on a cluster.
 func (a *app) clusterPrograms() cluster.Programs {
 	var all []cluster.Program
-	for _, e := range a.known() {
-		if e.err == nil {
-			all = append(all, cluster.Program{Name: e.Name, Parameters: e.Parameters, New: e.New, KeepWeights: e.keepWeights})
-		}
+	for _, e := range a.entries {
+		all = append(all, cluster.Program{Name: e.Name, Parameters: e.Parameters, New: e.New, KeepWeights: e.keepWeights})
 	}
 	return cluster.NewPrograms(all)
 }
@@ -106,7 +104,7 @@ func (a *app) clusterPrograms() cluster.Programs {
 // programs are those of this binary, with fingerprints: a cluster runs one binary, or two built from the same source.
 func (a *app) programs() []*control.Program {
 	var all []*control.Program
-	for _, e := range a.known() {
+	for _, e := range a.entries {
 		h := sha256.New()
 		fmt.Fprintln(h, build(), e.Name)
 		for _, p := range e.Parameters {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,14 +25,14 @@ type Entry struct {
 
 	certificate certificate // what --verify checks by, or nil
 	keepWeights bool        // a user's program may look at the weights of Edges
-	err         error
+	err         error       // what is wrong with the program, one line each
 }
 
 // NewEntry makes the entry of a program whose parameters are its fields.
 func NewEntry[V, M any](name, help string, p pregel.Program[V, M]) Entry {
 	named := cluster.NewProgram(name, p)
 	e := Entry{Name: name, Help: help, Parameters: named.Parameters, New: named.New, keepWeights: named.KeepWeights}
-	_, e.err = engine.Erase(p)
+	e.err = engine.CheckProgram(p)
 	return e
 }
 
@@ -61,25 +63,40 @@ func builtins() []Entry {
 	return all
 }
 
-// known returns the programs that can be run: of those of one name the last, a user's before a built-in one.
-func (a *app) known() []Entry {
-	var all []Entry
-	for i, e := range a.entries {
-		if !slices.ContainsFunc(a.entries[i+1:], func(later Entry) bool { return later.Name == e.Name }) {
-			all = append(all, e)
+// checkEntries reports what is wrong with the programs of a binary beside the built-in ones: one error for each problem.
+func checkEntries(builtin, own []Entry) (problems []error) {
+	taken := map[string]string{}
+	for _, e := range builtin {
+		taken[e.Name] = "a built-in program has this name"
+	}
+	for _, e := range own {
+		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", e.Name, err)) }
+		switch {
+		case !programName.MatchString(e.Name):
+			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
+		case taken[e.Name] != "":
+			refuse(errors.New(taken[e.Name]))
+		default:
+			taken[e.Name] = "another program has this name"
+		}
+		if joined, ok := e.err.(interface{ Unwrap() []error }); ok {
+			for _, err := range joined.Unwrap() {
+				refuse(err)
+			}
+		} else if e.err != nil {
+			refuse(e.err)
 		}
 	}
-	return all
+	return problems
 }
+
+var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // entry finds a program by name.
 func (a *app) entry(name string) (Entry, error) {
 	var names []string
-	for _, e := range a.known() {
+	for _, e := range a.entries {
 		if e.Name == name {
-			if e.err != nil {
-				return e, fmt.Errorf("%s: %w", name, e.err)
-			}
 			return e, nil
 		}
 		names = append(names, e.Name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -166,7 +167,7 @@ func (a *app) algorithms() *cobra.Command {
   superstep run pagerank --graph kronecker:scale=16 -p damping=0.9 -p tolerance=1e-9`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			for _, e := range a.known() {
+			for _, e := range a.entries {
 				fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
 				for _, p := range e.Parameters {
 					text := p.Help
@@ -191,13 +192,15 @@ func valueName(p engine.Parameter) string {
 		return strings.Join(p.Words, "|")
 	case p.Type == "vertex":
 		return "VERTEX"
-	case strings.HasPrefix(p.Type, "float"):
+	}
+	switch p.Kind {
+	case reflect.Float32, reflect.Float64:
 		return "NUMBER"
-	case strings.HasPrefix(p.Type, "int"), strings.HasPrefix(p.Type, "uint"):
-		return "N"
-	case p.Type == "bool":
+	case reflect.Bool:
 		return "true|false"
-	default:
+	case reflect.String, reflect.Invalid:
 		return "TEXT"
+	default:
+		return "N"
 	}
 }

@@ -13,7 +13,7 @@ import (
 func own() []superstep.Program {
 	return []superstep.Program{
 		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
-		superstep.Register("bfs", Hops{}), superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
+		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
 	}
 }
 

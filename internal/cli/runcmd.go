@@ -65,7 +65,7 @@ cancels it; --detach prints the job's name and leaves.`,
 		Args: exactly(1, "the name of an algorithm"),
 		ValidArgsFunction: firstOf(func(string) []string {
 			var names []string
-			for _, e := range a.known() {
+			for _, e := range a.entries {
 				names = append(names, e.Name+"\t"+e.Help)
 			}
 			return names

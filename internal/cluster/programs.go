@@ -53,7 +53,7 @@ func NewProgram[V, M any](name string, p pregel.Program[V, M]) Program {
 // Programs are those of a binary. The zero value is none.
 type Programs struct{ byName map[string]Program }
 
-// NewPrograms makes a set; of those of one name the last counts.
+// NewPrograms makes a set of programs with different names.
 func NewPrograms(all []Program) Programs {
 	p := Programs{map[string]Program{}}
 	for _, program := range all {

@@ -14,9 +14,10 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	Words               []string // that the value is one of, if not nil
-	Required            bool     // a vertex has no default
-	NotZero             bool     // 0 cannot be given: in Go it stands for the default
+	Kind                reflect.Kind // of the field; Invalid for a parameter that is no field
+	Words               []string     // that the value is one of, if not nil
+	Required            bool         // a vertex has no default
+	NotZero             bool         // 0 cannot be given: in Go it stands for the default
 	field               int
 }
 
@@ -34,18 +35,22 @@ func Parameters(program any) []Parameter {
 	var all []Parameter
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, ok := f.Tag.Lookup("param")
-		if !ok || !f.IsExported() {
+		if _, ok := f.Tag.Lookup("param"); !ok || !f.IsExported() {
 			continue
 		}
-		p := Parameter{Name: name, Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
-		p.NotZero = f.Tag.Get("zero") == "refused"
-		if f.Type == vertexType {
-			p.Type, p.Required = "vertex", p.Default == ""
-		}
-		all = append(all, p)
+		all = append(all, parameter(f, i))
 	}
 	return all
+}
+
+// parameter is the one that a field declares.
+func parameter(f reflect.StructField, i int) Parameter {
+	p := Parameter{Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), Kind: f.Type.Kind(), field: i}
+	p.NotZero = f.Tag.Get("zero") == "refused"
+	if f.Type == vertexType {
+		p.Type, p.Required = "vertex", p.Default == ""
+	}
+	return p
 }
 
 // Check reports whether values are known parameters with text of the right form, and none is missing. It needs no graph.

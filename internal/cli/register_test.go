@@ -1,0 +1,141 @@
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// summing is a program without parameters, to embed.
+type summing struct{}
+
+func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (summing) Compute(v *vertex, _ int64)       { v.VoteToHalt() }
+
+type (
+	combinerless struct{}
+	repeated     struct {
+		summing
+		First  int `param:"n"`
+		Second int `param:"n"`
+	}
+	unnamed struct {
+		summing
+		A int `param:""`
+		B int `param:"two words"`
+		C int `param:"k=v"`
+	}
+	listing struct {
+		summing
+		Sources []pregel.VertexID `param:"sources"`
+		Weights map[string]int    `param:"weights"`
+	}
+	defaults struct {
+		summing
+		Limit int8            `param:"limit" default:"128"`
+		Rate  float64         `param:"rate" default:"fast"`
+		From  pregel.VertexID `param:"from" default:"-1"`
+		Loud  bool            `param:"loud" default:"true"`
+	}
+	private struct {
+		summing
+		limit int `param:"limit"`
+	}
+	// Inner is embedded with its parameter.
+	Inner struct {
+		Depth int `param:"depth"`
+	}
+	nested struct {
+		summing
+		Inner
+	}
+)
+
+func (combinerless) Compute(v *vertex, _ int64) { v.VoteToHalt() }
+
+// TestProgramsThatCannotBeRegistered gives a binary programs that are none: nothing runs, and each problem has its line.
+func TestProgramsThatCannotBeRegistered(t *testing.T) {
+	_ = private{}.limit
+	for _, test := range []struct {
+		name    string
+		entries []cli.Entry
+		want    []string
+	}{
+		{"names", []cli.Entry{
+			cli.NewEntry("", "", summing{}), cli.NewEntry("two words", "", summing{}), cli.NewEntry("-x", "", summing{}),
+		}, []string{
+			`program "": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
+			`program "two words": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
+			`program "-x": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
+		}},
+		{"taken", []cli.Entry{cli.NewEntry("bfs", "", summing{}), cli.NewEntry("x", "", summing{}), cli.NewEntry("x", "", summing{})}, []string{
+			`program "bfs": a built-in program has this name`, `program "x": another program has this name`,
+		}},
+		{"methods", []cli.Entry{cli.NewEntry("x", "", combinerless{}), cli.NewEntry[int64, int64]("y", "", nil), cli.NewEntry("z", "", (*nested)(nil))}, []string{
+			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a program of all messages in pregel.List`,
+			`program "y": the program is nil`, `program "z": the program is nil`,
+		}},
+		{"tags", []cli.Entry{cli.NewEntry("x", "", repeated{}), cli.NewEntry("y", "", &unnamed{}), cli.NewEntry("z", "", private{})}, []string{
+			`program "x": field Second: parameter "n" is field First already`,
+			`program "y": field A: a parameter cannot be named "": use letters, digits, _ . and -`,
+			`program "y": field B: a parameter cannot be named "two words": use letters, digits, _ . and -`,
+			`program "y": field C: a parameter cannot be named "k=v": use letters, digits, _ . and -`,
+			`program "z": field limit: parameter "limit": the field is not exported`,
+		}},
+		{"types", []cli.Entry{cli.NewEntry("x", "", listing{}), cli.NewEntry("y", "", nested{})}, []string{
+			`program "x": field Sources: parameter "sources": a field of type []pregel.VertexID cannot be a parameter, only strings, booleans, numbers and pregel.VertexID can`,
+			`program "x": field Weights: parameter "weights": a field of type map[string]int cannot be a parameter, only strings, booleans, numbers and pregel.VertexID can`,
+			`program "y": field Inner: the parameters of an embedded struct are not found: name its fields here`,
+		}},
+		{"defaults", []cli.Entry{cli.NewEntry("x", "", defaults{})}, []string{
+			`program "x": field Limit: parameter "limit": the default: found "128", expected a whole number`,
+			`program "x": field Rate: parameter "rate": the default: found "fast", expected a number`,
+			`program "x": field From: parameter "from": the default: found "-1", expected the id of a vertex`,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			status := cli.Run("own", []string{"algorithms"}, test.entries, &out, &errs)
+			want := "superstep: " + strings.Join(test.want, "\nsuperstep: ") + "\n"
+			if status != 2 || out.Len() > 0 || errs.String() != want {
+				t.Errorf("status %d, output %q, errors\n%s\nwant status 2 and\n%s", status, out.String(), errs.String(), want)
+			}
+		})
+	}
+}
+
+// count is a number by another name.
+type count int
+
+// named has parameters of named types.
+type named struct {
+	summing
+	Many count           `param:"many" default:"3"`
+	Rate rate            `param:"rate"`
+	Word word            `param:"word"`
+	Yes  yes             `param:"yes"`
+	From pregel.VertexID `param:"from"`
+}
+
+type (
+	rate float32
+	word string
+	yes  bool
+)
+
+// TestParametersOfNamedTypes lists what values parameters take by what their types are made of.
+func TestParametersOfNamedTypes(t *testing.T) {
+	var out, errs bytes.Buffer
+	if status := cli.Run("own", []string{"algorithms"}, []cli.Entry{cli.NewEntry("named", "", named{})}, &out, &errs); status != 0 {
+		t.Fatal(errs.String())
+	}
+	for _, want := range []string{"-p many=N ", "-p rate=NUMBER ", "-p word=TEXT ", "-p yes=true|false ", "-p from=VERTEX "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("found\n%s\nwithout %s", out.String(), want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// CheckProgram reports, in lines joined by errors.Join, what is wrong with a program before any value is known: its
+// methods, and the declarations of its parameters.
+func CheckProgram[V, M any](p pregel.Program[V, M]) error {
+	var inner any = p
+	if list, ok := pregel.Unlist(p); ok {
+		inner = list
+	}
+	v := reflect.ValueOf(inner)
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("the program is nil")
+	}
+	_, err := inspect(p)
+	return errors.Join(append(checkDeclared(v.Type()), err)...)
+}
+
+// checkDeclared checks the fields of a program with a param tag.
+func checkDeclared(t reflect.Type) (problems []error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	fields := map[string]string{} // by the parameter's name
+	for i := range t.NumField() {
+		f := t.Field(i)
+		refuse := func(format string, args ...any) {
+			problems = append(problems, fmt.Errorf("field "+f.Name+": "+format, args...))
+		}
+		name, tagged := f.Tag.Lookup("param")
+		if !tagged {
+			if f.Anonymous && len(Parameters(reflect.Zero(f.Type).Interface())) > 0 {
+				refuse("the parameters of an embedded struct are not found: name its fields here")
+			}
+			continue
+		}
+		if name == "" || strings.ContainsFunc(name, notInParameter) {
+			refuse("a parameter cannot be named %q: use letters, digits, _ . and -", name)
+		}
+		if first, twice := fields[name]; twice {
+			refuse("parameter %q is field %s already", name, first)
+		} else {
+			fields[name] = f.Name
+		}
+		if !f.IsExported() {
+			refuse("parameter %q: the field is not exported", name)
+			continue
+		}
+		if !settable(f.Type) {
+			refuse("parameter %q: a field of type %v cannot be a parameter, only strings, booleans, numbers and pregel.VertexID can", name, f.Type)
+			continue
+		}
+		p := parameter(f, i)
+		if p.Default == "" {
+			continue
+		}
+		if err := set(reflect.New(f.Type).Elem(), p, p.Default, nil); err != nil {
+			refuse("parameter %q: the default: %w", name, err)
+		}
+	}
+	return problems
+}
+
+// settable reports whether set has a way to read values of a type.
+func settable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return true
+	}
+	return false
+}
+
+func notInParameter(r rune) bool { return !strings.ContainsRune(nameRunes, r) }
+
+const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
