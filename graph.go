@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -125,7 +126,7 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 		return nil, err
 	}
 	defer in.Close()
-	return build(ctx, in, o, team)
+	return store(ctx, in, o, team)
 }
 
 // Generate makes a graph of a generator's text: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
@@ -153,15 +154,15 @@ func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Gra
 		return nil, err
 	}
 	defer in.Close()
-	return build(ctx, in, o, team)
+	return store(ctx, in, o, team)
 }
 
-func build(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team) (*Graph, error) {
+func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team) (*Graph, error) {
 	weights, ifAny := o.weights()
 	if ifAny && !in.Edges.Weighted() && !o.UnitWeights {
 		weights = edges.Unweighted
 	}
-	g, err := graph.Build(ctx, in, graph.Options{
+	g, err := build.Local(ctx, in, graph.Options{
 		Partitions: o.Partitions, Grid: o.Grid, Duplicates: o.Duplicates, DropLoops: o.DropSelfLoops,
 		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
 	})
@@ -279,5 +280,5 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	in := g.g.Input()
 	defer in.Close()
 	defer runtime.KeepAlive(g)
-	return build(ctx, in, o, team)
+	return store(ctx, in, o, team)
 }

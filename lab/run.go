@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -203,7 +204,7 @@ func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid
 	if p.Weights() != edges.Unweighted && !in.Edges.Weighted() {
 		return nil, fmt.Errorf("%s: %s wants weights, and the edges have none", r.graph, p.Name())
 	}
-	g, err := graph.Build(ctx, in, options)
+	g, err := build.Local(ctx, in, options)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (a *app) programs() []*control.Program {
 	var all []*control.Program
 	for _, e := range a.entries {
 		h := sha256.New()
-		fmt.Fprintln(h, build(), e.Name)
+		fmt.Fprintln(h, buildID(), e.Name)
 		for _, p := range e.Parameters {
 			fmt.Fprintln(h, p.Name, p.Type, p.Default)
 		}
@@ -116,9 +116,9 @@ func (a *app) programs() []*control.Program {
 	return all
 }
 
-// build names what the binary was built from: its modules' versions when all are released or committed, else the hash of
+// buildID names what the binary was built from: its modules' versions when all are released or committed, else the hash of
 // the binary itself.
-var build = sync.OnceValue(func() string {
+var buildID = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		exact := info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty")

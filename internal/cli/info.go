@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -52,7 +52,7 @@ func (a *app) info() *cobra.Command {
 			}
 			defer in.Close()
 			progress.stage("counting "+args[0], 0, 0)
-			s, err := graph.Inspect(cmd.Context(), in, team)
+			s, err := build.Inspect(cmd.Context(), in, team)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (a *app) info() *cobra.Command {
 	return cmd
 }
 
-func survey(w io.Writer, s *graph.Survey) {
+func survey(w io.Writer, s *build.Survey) {
 	kind, weights := "undirected", "without weights"
 	if s.Directed {
 		kind = "directed"
@@ -93,7 +93,7 @@ func survey(w io.Writer, s *graph.Survey) {
 }
 
 // suggest prints commands that run on the graph, read as it was read here.
-func suggest(w io.Writer, name string, input *inputFlags, s *graph.Survey) {
+func suggest(w io.Writer, name string, input *inputFlags, s *build.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
 		return

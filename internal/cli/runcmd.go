@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/load"
@@ -286,7 +287,7 @@ func (j *runJob) load(ctx context.Context) error {
 		o.Weights = edges.Unweighted
 	}
 	o.Team, o.Progress = j.team, j.progress.stage
-	if j.graph, err = graph.Build(ctx, j.in, o); err != nil {
+	if j.graph, err = build.Local(ctx, j.in, o); err != nil {
 		return err
 	}
 	if err := program.Ready(ctx, j.graph, j.team); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graph/spread"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -53,7 +53,7 @@ func sourceOf(s *control.GraphSource) (*source, error) {
 // share is a worker's part of a loaded graph.
 type share struct {
 	*graph.Graph
-	directory *spread.Directory
+	directory *build.Directory
 }
 
 func (s *share) free() {
@@ -92,7 +92,7 @@ func loadShare(ctx context.Context, group *collective.Group, l *control.Load, te
 	if s.request.IfAny && !in.Edges.Weighted() {
 		s.store.Weights = edges.Unweighted
 	}
-	g, d, err := spread.Build(ctx, group, forBuilding, in, layoutOf(l.Placements).Owner, s.store)
+	g, d, err := build.Graph(ctx, group, forBuilding, in, layoutOf(l.Placements).Owner, s.store)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
 // TestRehearseGrid compares what is refused of grids with what a graph in such a grid is refused.
@@ -29,7 +30,7 @@ func TestRehearseGrid(t *testing.T) {
 				t.Fatal(err)
 			}
 			none := edges.NewPacked(1, 0, program.Weights())
-			g, err := graph.Build(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
+			g, err := build.Local(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -39,7 +40,7 @@ func FuzzFrames(f *testing.F) {
 		tuples = append(tuples, [2]uint64{i * 7 % 200, i * i % 200})
 	}
 	in.Edges = edges.Pack(200, tuples, nil)
-	g, err := graph.Build(context.Background(), in, graph.Options{Partitions: 2})
+	g, err := build.Local(context.Background(), in, graph.Options{Partitions: 2})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func FuzzFrames(f *testing.F) {
 var _ transport.Endpoint = (*forger)(nil)
 
 func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
-	g, err := graph.Build(t.Context(), &edges.Input{Name: "pair", Edges: edges.Pack(2, [][2]uint64{{0, 1}}, nil), Vertices: 2}, graph.Options{Partitions: 2})
+	g, err := build.Local(t.Context(), &edges.Input{Name: "pair", Edges: edges.Pack(2, [][2]uint64{{0, 1}}, nil), Vertices: 2}, graph.Options{Partitions: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -180,7 +181,7 @@ func gridsOf(t testing.TB) []*graph.Graph {
 	in.Edges = edges.Pack(n, tuples, nil)
 	var graphs []*graph.Graph
 	for _, grid := range []graph.Grid{graph.Of(2), {Rows: 2, Columns: 2}} {
-		g, err := graph.Build(t.Context(), in, graph.Options{Grid: grid})
+		g, err := build.Local(t.Context(), in, graph.Options{Grid: grid})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,8 @@ const (
 type Share struct {
 	Input
 	Naming Naming
-	// Largest is the largest endpoint of the share's tuples, if Naming is not Numbers or Vertices is 0.
+	// Largest is the largest endpoint of the share's tuples, if Naming is not Numbers. Else, where Vertices is 0, it may be 0:
+	// who needs it looks at the tuples.
 	Largest uint64
 	// IDs is the share's part of the list of vertices, if there is one: ids in any order.
 	IDs []uint64

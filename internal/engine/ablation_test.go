@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
 // ablationGrids are every grid from 1 x 1 to 4 x 4, and longer ones.
@@ -68,7 +69,7 @@ func (a ablation) run(t *testing.T, where string, source int) {
 	out, weights := a.adjacency()
 	level, dist := levels(out, source), distances(out, weights, source)
 	in := &edges.Input{Name: a.name, Edges: edges.Pack(uint64(a.n), a.tuples, a.weights), Vertices: a.n, Directed: a.directed}
-	g, err := graph.Build(t.Context(), in, graph.Options{Partitions: a.parts, Grid: a.grid, Weights: edges.Float64, InputOrder: a.inputOrder})
+	g, err := build.Local(t.Context(), in, graph.Options{Partitions: a.parts, Grid: a.grid, Weights: edges.Float64, InputOrder: a.inputOrder})
 	check(t, err)
 	defer g.Close()
 	id, _ := g.Find(uint64(source))

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -38,7 +39,7 @@ func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.
 	in, err := generate.Input(b.Context(), gen, generate.Options{Team: team, Weights: weights})
 	check(b, err)
 	defer in.Close()
-	g, err := graph.Build(b.Context(), in, graph.Options{
+	g, err := build.Local(b.Context(), in, graph.Options{
 		DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Weights: weights, Team: team,
 	})
 	check(b, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -49,7 +50,7 @@ func layerGraph(b *testing.B, scale int, team *parallel.Team) (*graph.Graph, []p
 		b.Fatal(err)
 	}
 	defer in.Close()
-	g, err := graph.Build(b.Context(), in, graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
+	g, err := build.Local(b.Context(), in, graph.Options{DropLoops: true, Duplicates: graph.LeastDuplicate, TupleDegrees: true, Team: team})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -79,7 +80,7 @@ func (s shape) load(t testing.TB, parts int, weights edges.Weights) *graph.Graph
 func (s shape) loadAs(t testing.TB, way setting, weights edges.Weights) *graph.Graph {
 	t.Helper()
 	in := &edges.Input{Name: s.name, Edges: edges.Pack(uint64(s.n), s.tuples, s.weights), Vertices: s.n, Directed: s.directed}
-	g, err := graph.Build(context.Background(), in, graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights})
+	g, err := build.Local(context.Background(), in, graph.Options{Partitions: way.parts, Grid: way.grid, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}

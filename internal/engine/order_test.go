@@ -7,6 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
 // TestInputOrderAgainstTwin: programs find the same where vertices are numbered as in the input.
@@ -20,7 +21,7 @@ func TestInputOrderAgainstTwin(t *testing.T) {
 				continue
 			}
 			in := &edges.Input{Name: shape.name, Edges: edges.Pack(uint64(shape.n), shape.tuples, shape.weights), Vertices: shape.n, Directed: shape.directed}
-			g, err := graph.Build(t.Context(), in, graph.Options{Partitions: s.parts, Grid: s.grid, Weights: edges.Float64, InputOrder: true})
+			g, err := build.Local(t.Context(), in, graph.Options{Partitions: s.parts, Grid: s.grid, Weights: edges.Float64, InputOrder: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -38,7 +39,7 @@ func kronecker(t *testing.T, partitions int) *graph.Graph {
 	in, err := generate.Input(t.Context(), generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, generate.Options{})
 	check(t, err)
 	t.Cleanup(in.Close)
-	g, err := graph.Build(t.Context(), in, graph.Options{Partitions: partitions})
+	g, err := build.Local(t.Context(), in, graph.Options{Partitions: partitions})
 	check(t, err)
 	t.Cleanup(g.Close)
 	return g

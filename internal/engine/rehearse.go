@@ -5,6 +5,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
 // Rehearse binds a program to a graph of one vertex: what cannot be bound so cannot be run. Then it looks whether the
@@ -12,7 +13,7 @@ import (
 func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
 	none := edges.NewPacked(1, 0, program.Weights())
 	defer none.Close()
-	g, err := graph.Build(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
+	g, err := build.Local(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})
 	if err != nil {
 		return err
 	}

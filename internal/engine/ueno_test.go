@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -27,7 +28,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 			in, err := generate.Input(t.Context(), generate.Uniform{N: n, Degree: 32, Seed: 5}, generate.Options{Team: team})
 			check(t, err)
 			defer in.Close()
-			g, err := graph.Build(t.Context(), in, graph.Options{Partitions: c.partitions, Team: team})
+			g, err := build.Local(t.Context(), in, graph.Options{Partitions: c.partitions, Team: team})
 			check(t, err)
 			defer g.Close()
 			once := algorithms.PageRank{Damping: 0.85, Iterations: 1} // every vertex sends to all its neighbours, once

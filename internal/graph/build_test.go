@@ -1,4 +1,4 @@
-package graph
+package graph_test
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -26,7 +28,7 @@ type twin struct {
 	out, in [][]neighbor
 }
 
-func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o Options) twin {
+func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o graph.Options) twin {
 	type end struct{ u, v uint64 }
 	var kept [][2]uint64
 	var keptWeights []float64
@@ -44,11 +46,11 @@ func slowly(n int, tuples [][2]uint64, weights []float64, directed bool, o Optio
 		if !directed {
 			key = end{min(u, v), max(u, v)}
 		}
-		if j, ok := at[key]; ok && o.Duplicates != KeepDuplicates {
+		if j, ok := at[key]; ok && o.Duplicates != graph.KeepDuplicates {
 			switch o.Duplicates {
-			case LeastDuplicate:
+			case graph.LeastDuplicate:
 				keptWeights[j] = min(keptWeights[j], w)
-			case SumDuplicates:
+			case graph.SumDuplicates:
 				keptWeights[j] += w
 			}
 			continue
@@ -133,8 +135,8 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 				seed++
 				rng := rand.New(rand.NewPCG(seed, 1))
 				tuples, weights := randomTuples(rng, size[0], size[1])
-				o := Options{
-					Partitions: parts, Duplicates: Duplicates(variant % 4), DropLoops: variant%3 == 0,
+				o := graph.Options{
+					Partitions: parts, Duplicates: graph.Duplicates(variant % 4), DropLoops: variant%3 == 0,
 					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0,
 					InputOrder: rng.IntN(4) == 0,
 				}
@@ -145,7 +147,7 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 				in := &edges.Input{
 					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: directed,
 				}
-				g, err := Build(context.Background(), in, o)
+				g, err := build.Local(context.Background(), in, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -160,7 +162,7 @@ func buildAgainstSlowTwin(t *testing.T, sizes [][2]int, partitions ...int) {
 	}
 }
 
-func compare(g *Graph, want twin, o Options) error {
+func compare(g *graph.Graph, want twin, o graph.Options) error {
 	for id, v := range want.order {
 		if int(g.Order[id]) != v || int(g.IDs[v]) != id {
 			return fmt.Errorf("vertex %d is %d, want %d", id, g.Order[id], v)
@@ -176,7 +178,7 @@ func compare(g *Graph, want twin, o Options) error {
 			return fmt.Errorf("vertex %d: degrees %d %d, want %d %d", id, p.OutDegrees[local], p.InDegrees[local], len(want.out[id]), len(want.in[id]))
 		}
 		for _, dir := range []struct {
-			a    *Adjacency
+			a    *graph.Adjacency
 			want []neighbor
 		}{{p.In, want.in[id]}, {p.Out, want.out[id]}} {
 			lo, hi := dir.a.Row(local)
@@ -185,7 +187,7 @@ func compare(g *Graph, want twin, o Options) error {
 			}
 			for j, x := range dir.want {
 				slot := dir.a.Adj[int(lo)+j]
-				if got := p.slots.ID(slot); uint64(got) != x.id {
+				if got := p.Layout(pregel.Out).Slots.ID(slot); uint64(got) != x.id {
 					return fmt.Errorf("vertex %d, neighbour %d: %d (slot %d), want %d", id, j, got, slot, x.id)
 				}
 				w := x.weight
@@ -207,12 +209,12 @@ func compare(g *Graph, want twin, o Options) error {
 
 // compareLists checks that both ends of every column agree on what it runs over, and that a block's lists by sender have
 // the arcs of those by receiver.
-func compareLists(g *Graph) error {
-	sides := []func(p *Partition) *Side{
-		func(p *Partition) *Side { return p.along.Pull.Senders },
-		func(p *Partition) *Side { return p.along.Push.Receivers },
-		func(p *Partition) *Side { return p.against.Pull.Senders },
-		func(p *Partition) *Side { return p.against.Push.Receivers },
+func compareLists(g *graph.Graph) error {
+	sides := []func(p *graph.Partition) *graph.Side{
+		func(p *graph.Partition) *graph.Side { return p.Layout(pregel.Out).Blocks[0].Pull.Senders },
+		func(p *graph.Partition) *graph.Side { return p.Layout(pregel.Out).Blocks[0].Push.Receivers },
+		func(p *graph.Partition) *graph.Side { return p.Layout(pregel.In).Blocks[0].Pull.Senders },
+		func(p *graph.Partition) *graph.Side { return p.Layout(pregel.In).Blocks[0].Push.Receivers },
 	}
 	for _, p := range g.Parts {
 		for _, side := range sides {
@@ -223,7 +225,7 @@ func compareLists(g *Graph) error {
 				}
 			}
 		}
-		for _, b := range []*Block{p.along.Pull, p.against.Pull} {
+		for _, b := range []*graph.Block{p.Layout(pregel.Out).Blocks[0].Pull, p.Layout(pregel.In).Blocks[0].Pull} {
 			if err := compareViews(p, b, p.Slots); err != nil {
 				return err
 			}
@@ -233,7 +235,7 @@ func compareLists(g *Graph) error {
 }
 
 // compareColumn checks the column from q to p, whose sides are s and other.
-func compareColumn(l Layout, q *Partition, p int, s, other *Side) error {
+func compareColumn(l graph.Layout, q *graph.Partition, p int, s, other *graph.Side) error {
 	group := s.Groups[q.Index]
 	var list []pregel.VertexID
 	bitmap.Each(other.Peers[p].Bits, func(local uint32) { list = append(list, q.Global(local)) })
@@ -249,7 +251,7 @@ func compareColumn(l Layout, q *Partition, p int, s, other *Side) error {
 }
 
 // compareViews checks a block's lists by sender against those by receiver.
-func compareViews(p *Partition, b *Block, slots int) error {
+func compareViews(p *graph.Partition, b *graph.Block, slots int) error {
 	a := b.ByReceiver
 	s, err := p.SendersView(context.Background(), b)
 	if err != nil {
@@ -280,7 +282,7 @@ func compareViews(p *Partition, b *Block, slots int) error {
 			return fmt.Errorf("by sender: arc %v is off by %d", arc, n)
 		}
 	}
-	for _, l := range []*Adjacency{a, s} {
+	for _, l := range []*graph.Adjacency{a, s} {
 		if chunks := l.Chunks; !slices.IsSorted(chunks) || int(chunks[len(chunks)-1]) != len(l.Bits) || int(l.Chunks[l.Owned]) != min(p.Words(), len(l.Bits)) {
 			return fmt.Errorf("chunks %v of %d words, %d owned: the first %d runs", chunks, len(l.Bits), p.Words(), l.Owned)
 		}
@@ -301,12 +303,12 @@ func weightAt(l *pregel.Lists, j uint32) float64 {
 
 func TestRefusesDuplicates(t *testing.T) {
 	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}, {1, 2}, {1, 0}}, nil), Vertices: 3}
-	_, err := Build(context.Background(), in, Options{Duplicates: RefuseDuplicates})
+	_, err := build.Local(context.Background(), in, graph.Options{Duplicates: graph.RefuseDuplicates})
 	if err == nil || err.Error() != "g: edge 0-1 occurs more than once" {
 		t.Errorf("got %v", err)
 	}
 	in.Directed = true
-	if _, err = Build(context.Background(), in, Options{Duplicates: RefuseDuplicates}); err != nil {
+	if _, err = build.Local(context.Background(), in, graph.Options{Duplicates: graph.RefuseDuplicates}); err != nil {
 		t.Error(err)
 	}
 }
@@ -315,7 +317,7 @@ func TestTupleDegrees(t *testing.T) {
 	tuples := [][2]uint64{{0, 1}, {1, 0}, {1, 1}, {2, 1}, {2, 2}}
 	for _, drop := range []bool{false, true} {
 		in := &edges.Input{Name: "g", Edges: edges.Pack(4, tuples, nil), Vertices: 4}
-		g, err := Build(context.Background(), in, Options{TupleDegrees: true, DropLoops: drop, Duplicates: LeastDuplicate})
+		g, err := build.Local(context.Background(), in, graph.Options{TupleDegrees: true, DropLoops: drop, Duplicates: graph.LeastDuplicate})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +328,7 @@ func TestTupleDegrees(t *testing.T) {
 			t.Errorf("%d loops, %d dropped, %d connected", g.Loops, g.Dropped, g.Connected)
 		}
 		in.Directed = true
-		if g, err = Build(context.Background(), in, Options{TupleDegrees: true, DropLoops: drop}); err != nil {
+		if g, err = build.Local(context.Background(), in, graph.Options{TupleDegrees: true, DropLoops: drop}); err != nil {
 			t.Fatal(err)
 		}
 		if want := []uint32{2, 3, 1, 0}; !slices.Equal(g.TupleDegrees, want) {
@@ -339,20 +341,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	in := &edges.Input{Name: "g", Edges: edges.Pack(2, [][2]uint64{{0, 1}}, nil), Vertices: 2}
-	if _, err := Build(ctx, in, Options{}); err == nil {
+	if _, err := build.Local(ctx, in, graph.Options{}); err == nil {
 		t.Error("a cancelled build must fail")
-	}
-}
-
-// TestArcsHoldRowAndNeighbour: whatever the number of vertices, an arc has bits for a neighbour and one of 64 rows.
-func TestArcsHoldRowAndNeighbour(t *testing.T) {
-	for idBits := uint(1); idBits <= 32; idBits++ {
-		arcBits := uint(narrowBits)
-		if rowBits(arcBits, idBits) < wordBits {
-			arcBits = wideBits
-		}
-		if rows := rowBits(arcBits, idBits); rows < wordBits || rows+idBits > arcBits {
-			t.Errorf("%d bits of a neighbour and %d of a row in %d", idBits, rows, arcBits)
-		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // compact closes the gaps that dropped duplicates left between buckets.
-func (s *scatter) compact() {
+func (s *Scatter) compact() {
 	at := 0
 	for i := range s.buckets {
 		k := &s.buckets[i]
@@ -33,7 +33,7 @@ func (s *scatter) compact() {
 }
 
 // lists gives each partition its run of the arrays, with BCSR over it. counts are the rows' lengths by partition.
-func (s *scatter) lists(counts [][]uint32) {
+func (s *Scatter) lists(counts [][]uint32) {
 	at, k := 0, 0
 	for p := range s.a.g.here() {
 		end := at

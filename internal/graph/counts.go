@@ -28,7 +28,7 @@ func ReadCounts(data []byte, n int, f func(i int, count uint32)) ([]byte, error)
 	for i := 0; i < n; {
 		x, size := binary.Uvarint(data)
 		if size <= 0 || x > math.MaxUint32 {
-			return nil, fmt.Errorf("%w: no count of vertex %d of %d", errLetter, i, n)
+			return nil, fmt.Errorf("%w: no count of vertex %d of %d", errMessage, i, n)
 		}
 		data = data[size:]
 		if x > 0 {
@@ -38,7 +38,7 @@ func ReadCounts(data []byte, n int, f func(i int, count uint32)) ([]byte, error)
 		}
 		x, size = binary.Uvarint(data)
 		if size <= 0 || x == 0 || x > uint64(n-i) {
-			return nil, fmt.Errorf("%w: zeros at vertex %d of %d", errLetter, i, n)
+			return nil, fmt.Errorf("%w: zeros at vertex %d of %d", errMessage, i, n)
 		}
 		data = data[size:]
 		i += int(x)

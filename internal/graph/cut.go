@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -20,7 +21,7 @@ import (
 //	                         |      |      |
 //	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
 type cutter struct {
-	a     *assembler
+	a     *Assembly
 	parts []*Partition // what is made, nil elsewhere; of reversed arcs not the graph's own
 	lists []*pregel.Lists
 	tmp   *mem.Arena
@@ -52,10 +53,10 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	sides = append(sides, func(p *Partition) *Side { return blocks[p.Index].Receivers }, func(p *Partition) *Side { return blocks[p.Index].Senders })
 	for _, step := range []func() error{
 		func() error { return each(func(i int) { c.count(ctx, c.parts[i]) }) },
-		func() error { return c.tellCounts(ctx) },
+		func() error { return c.sendCounts(ctx) },
 		func() error { return each(func(i int) { blocks[i] = c.rows(c.parts[i]) }) },
 		func() error { return each(func(i int) { c.deal(ctx, c.parts[i], blocks) }) },
-		func() error { return c.tellPieces(ctx, blocks) },
+		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
 		func() error { return each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
 		func() error { return c.a.share(ctx, c.exchange, c.parts, sides...) },
@@ -192,6 +193,30 @@ func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) {
 	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
 }
 
+// cut cuts the lists of in-edges into the blocks of a grid that is not flat.
+func (a *Assembly) cut(ctx context.Context, exchange Exchange) error {
+	for p := range a.g.here() {
+		p.begin(a.o.Grid)
+	}
+	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *pregel.Lists { return &p.In.Lists })
+	if err != nil {
+		return err
+	}
+	for p := range a.g.here() {
+		p.In, p.Out, p.along = nil, nil, Blocks{blocks[p.Index], blocks[p.Index]}
+	}
+	return nil
+}
+
+// cutLists returns the blocks of lists by receiver, which are freed.
+func (a *Assembly) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *pregel.Lists) ([]*Block, error) {
+	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*pregel.Lists, len(a.g.Parts))}
+	for p := range a.g.here() {
+		c.lists[p.Index] = lists(p)
+	}
+	return c.cut(ctx, a.lists.Close)
+}
+
 // Turn makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
 // a grid that is not flat. Elsewhere, and after the first time, it does nothing.
 func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
@@ -210,49 +235,80 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	if slices.Contains(g.Parts, nil) {
 		return fmt.Errorf("%s: the blocks of reversed arcs are made where all partitions are", g.Name)
 	}
-	if team == nil {
-		team = parallel.NewTeam(1, false)
-	}
-	in := g.Input()
-	defer in.Close()
-	o := g.Options
-	o.Duplicates, o.DropLoops, o.UnitWeights = KeepDuplicates, false, false
-	// The lists of out-edges, which lie with the senders' owners: of the reversed arcs they are the receivers.
-	b := &builder{assembler: assembler{g: &Graph{
-		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: o, Connected: g.Connected, Order: g.Order, IDs: g.IDs, arena: g.arena,
-	}, o: o, team: team, tmp: new(mem.Arena), lists: new(mem.Arena)}, list: in.Edges}
-	defer b.tmp.Close()
-	defer b.lists.Close()
-	degrees := mem.Make[uint32](b.tmp, g.N)
-	for _, p := range g.Parts {
-		b.g.Parts = append(b.g.Parts, p.again(b.g))
-		for i := range p.Owned {
-			degrees[g.Order[p.Global(uint32(i))]] = p.OutDegrees[i]
-		}
-	}
-	if err := b.adjacency(ctx, degrees, false); err != nil {
-		return fmt.Errorf("%s: %w", g.Name, err)
-	}
-	if err := b.reversed(ctx, g, nil); err != nil {
+	whole := &Assembly{g: g, o: g.Options, team: team, tmp: new(mem.Arena)}
+	defer whole.tmp.Close()
+	a := whole.reversed(new(mem.Arena))
+	defer a.lists.Close()
+	if err := a.turn(ctx, g); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
 	return nil
 }
 
-// again returns a partition with the same vertices and slots, for blocks of reversed arcs.
-func (p *Partition) again(g *Graph) *Partition {
-	return &Partition{
-		Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: g,
+// turn makes the reversed arcs' lists of the stored arcs, and their blocks of these.
+func (a *Assembly) turn(ctx context.Context, g *Graph) error {
+	for _, p := range g.Parts {
+		a.partition(p.Index)
 	}
+	s, err := a.newScatter(false, func(p *Partition, row uint32) int { return int(g.Parts[p.Index].OutDegrees[row]) })
+	if err != nil {
+		return err
+	}
+	defer s.tmp.Close()
+	a.team.For(len(g.Parts), 1, func(worker, i, _ int) { s.stored(ctx, worker, g.Parts[i]) })
+	if ctx.Err() != nil {
+		return fmt.Errorf("dealing the edges to the grid: %w", context.Cause(ctx))
+	}
+	if err := s.Finish(ctx); err != nil {
+		return err
+	}
+	return a.cutReversed(ctx, g, nil)
 }
 
-// reversed cuts the out-lists of the assembler's own graph into blocks of reversed arcs, for the partitions of g.
-func (a *assembler) reversed(ctx context.Context, g *Graph, exchange Exchange) error {
-	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*pregel.Lists, len(a.g.Parts))}
-	for p := range a.g.here() {
-		c.lists[p.Index] = &p.Out.Lists
+// stored takes the arcs of a partition's block to the buckets of their senders.
+func (s *Scatter) stored(ctx context.Context, worker int, p *Partition) {
+	l := &p.along.Push.BySender.Lists
+	arcs := make([]uint64, 0, edges.BlockSize)
+	bitmap.Each(l.Bits, func(slot uint32) {
+		from := p.slots.ID(slot)
+		for lo, hi := l.Row(slot); lo < hi && ctx.Err() == nil; lo += uint32(len(arcs)) {
+			arcs = arcs[:0]
+			for _, to := range l.Adj[lo:min(hi, lo+edges.BlockSize)] {
+				arcs = append(arcs, uint64(from)<<32|uint64(p.slots.ID(to)))
+			}
+			var single []float32
+			var double []float64
+			if l.Weights32 != nil {
+				single = l.Weights32[lo:]
+			}
+			if l.Weights64 != nil {
+				double = l.Weights64[lo:]
+			}
+			s.Arcs(worker, arcs, single, double)
+		}
+	})
+}
+
+// reversed returns the assembly of the reversed arcs' blocks, without partitions.
+func (a *Assembly) reversed(lists *mem.Arena) *Assembly {
+	g := a.g
+	return &Assembly{g: &Graph{
+		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options, Connected: g.Connected, arena: g.arena,
+		Parts: make([]*Partition, len(g.Parts)),
+	}, o: a.o, team: a.team, tmp: a.tmp, lists: lists}
+}
+
+// cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of reversed arcs, of which these
+// are the receivers, for the partitions of g.
+func (a *Assembly) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
+	for p := range g.here() {
+		back := &Partition{
+			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: a.g,
+			Out: a.g.Parts[p.Index].Out,
+		}
+		a.g.Parts[p.Index] = back
 	}
-	blocks, err := c.cut(ctx, a.lists.Close)
+	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *pregel.Lists { return &p.Out.Lists })
 	if err != nil {
 		return err
 	}

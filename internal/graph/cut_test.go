@@ -1,4 +1,4 @@
-package graph
+package graph_test
 
 import (
 	"context"
@@ -9,19 +9,21 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// TestGridsAgainstSlowTwin: in every grid each arc is in the block where Grid.Arc says, its lists rise by id, and the ends
+// TestGridsAgainstSlowTwin: in every grid each arc is in the block where graph.Grid.Arc says, its lists rise by id, and the ends
 // of all columns agree; the same goes for the reversed arcs, after Turn.
 func TestGridsAgainstSlowTwin(t *testing.T) {
 	sizes := [][2]int{{1, 3}, {2, 1}, {5, 8}, {64, 50}, {300, 3000}, {2000, 6000}}
-	gridsAgainstSlowTwin(t, sizes, Grid{2, 2}, Grid{3, 2}, Grid{2, 3}, Grid{4, 4}, Grid{2, 5}, Grid{1, 3}, Grid{4, 1})
+	gridsAgainstSlowTwin(t, sizes, graph.Grid{Rows: 2, Columns: 2}, graph.Grid{Rows: 3, Columns: 2}, graph.Grid{Rows: 2, Columns: 3}, graph.Grid{Rows: 4, Columns: 4}, graph.Grid{Rows: 2, Columns: 5}, graph.Grid{Rows: 1, Columns: 3}, graph.Grid{Rows: 4, Columns: 1})
 }
 
 // gridsAgainstSlowTwin builds random graphs of so many vertices and edges.
-func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...Grid) {
+func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 	t.Helper()
 	seed := uint64(100)
 	for _, size := range sizes {
@@ -30,15 +32,15 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...Grid) {
 				seed++
 				rng := rand.New(rand.NewPCG(seed, 1))
 				tuples, weights := randomTuples(rng, size[0], size[1])
-				o := Options{
-					Grid: grid, Duplicates: Duplicates(variant % 4), DropLoops: variant%3 == 0,
+				o := graph.Options{
+					Grid: grid, Duplicates: graph.Duplicates(variant % 4), DropLoops: variant%3 == 0,
 					Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, Team: parallel.NewTeam(1+rng.IntN(3), false),
 					InputOrder: rng.IntN(4) == 0,
 				}
 				in := &edges.Input{
 					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: variant%2 == 1,
 				}
-				g, err := Build(context.Background(), in, o)
+				g, err := build.Local(context.Background(), in, o)
 				if err == nil {
 					err = g.Turn(context.Background(), o.Team)
 				}
@@ -49,11 +51,11 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...Grid) {
 				if err := compareGrid(g, want); err != nil {
 					t.Fatalf("seed %d, %d vertices, directed %t, %+v: %v", seed, size[0], in.Directed, o, err)
 				}
-				same, err := Build(context.Background(), g.Input(), Options{Grid: Grid{1, 1}, Weights: g.Weights, InputOrder: o.InputOrder})
+				same, err := build.Local(context.Background(), g.Input(), graph.Options{Grid: graph.Of(1), Weights: g.Weights, InputOrder: o.InputOrder})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := compare(same, want, Options{Weights: g.Weights}); err != nil {
+				if err := compare(same, want, graph.Options{Weights: g.Weights}); err != nil {
 					t.Fatalf("seed %d, %+v, as tuples again: %v", seed, o, err)
 				}
 				same.Close()
@@ -70,7 +72,7 @@ type arcOf struct {
 	weight float64
 }
 
-func compareGrid(g *Graph, want twin) error {
+func compareGrid(g *graph.Graph, want twin) error {
 	arcs := 0
 	for _, direction := range []pregel.Direction{pregel.Out, pregel.In} {
 		lists := want.in
@@ -85,8 +87,8 @@ func compareGrid(g *Graph, want twin) error {
 				arcs++
 			}
 		}
-		side := func(of func(b *Block) *Side) func(p *Partition) *Side {
-			return func(p *Partition) *Side { return of(p.Layout(direction).Blocks[0].Pull) }
+		side := func(of func(b *graph.Block) *graph.Side) func(p *graph.Partition) *graph.Side {
+			return func(p *graph.Partition) *graph.Side { return of(p.Layout(direction).Blocks[0].Pull) }
 		}
 		for i, p := range g.Parts {
 			l := p.Layout(direction)
@@ -100,7 +102,7 @@ func compareGrid(g *Graph, want twin) error {
 			if err := compareBlock(p, l, b, blocks[i]); err != nil {
 				return fmt.Errorf("partition %d, direction %d: %w", i, direction, err)
 			}
-			for _, s := range []func(p *Partition) *Side{side(func(b *Block) *Side { return b.Senders }), side(func(b *Block) *Side { return b.Receivers })} {
+			for _, s := range []func(p *graph.Partition) *graph.Side{side(func(b *graph.Block) *graph.Side { return b.Senders }), side(func(b *graph.Block) *graph.Side { return b.Receivers })} {
 				for _, q := range s(p).Line {
 					if err := compareColumn(l, g.Parts[q], p.Index, s(p), s(g.Parts[q])); err != nil {
 						return err
@@ -121,7 +123,7 @@ func compareGrid(g *Graph, want twin) error {
 }
 
 // compareBlock checks the lists of a block against the arcs that it should have, by receiver and rising sender.
-func compareBlock(p *Partition, l Layout, b *Block, want []arcOf) error {
+func compareBlock(p *graph.Partition, l graph.Layout, b *graph.Block, want []arcOf) error {
 	var got []arcOf
 	bitmap.Each(b.ByReceiver.Bits, func(v uint32) {
 		lo, hi := b.ByReceiver.Row(v)
@@ -156,8 +158,14 @@ func compareBlock(p *Partition, l Layout, b *Block, want []arcOf) error {
 
 func TestGridsThatAreNone(t *testing.T) {
 	in := &edges.Input{Name: "g", Edges: edges.Pack(3, [][2]uint64{{0, 1}}, nil), Vertices: 3}
-	for _, o := range []Options{{Grid: Grid{2, 0}}, {Grid: Grid{-2, -2}}, {Grid: Grid{2, 2}, Partitions: 3}, {Grid: Grid{100, 100}}} {
-		if _, err := Build(t.Context(), in, o); err == nil {
+	for _, o := range []graph.Options{
+		{Grid: graph.Grid{Rows: 2, Columns: 0}},
+		{Grid: graph.Grid{Rows: -2, Columns: -2}},
+		{Grid: graph.Grid{Rows: 2, Columns: 2}, Partitions: 3},
+		{Grid: graph.Grid{Rows: 100, Columns: 100}},
+		{Partitions: 1 << 50},
+	} {
+		if _, err := build.Local(t.Context(), in, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
 	}

@@ -11,41 +11,41 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// What owners and blocks of a processor row tell each other that are in different processes: first how long the pieces of
+// What owners and blocks of a processor row send each other that are in different processes: first how long the pieces of
 // lists are, then the pieces.
 
-// tellCounts tells the blocks of a row how long the pieces for them are.
-func (c *cutter) tellCounts(ctx context.Context) error {
+// sendCounts sends the blocks of a row how long the pieces for them are.
+func (c *cutter) sendCounts(ctx context.Context) error {
 	if c.exchange == nil {
 		return nil
 	}
 	var data []byte
-	send := func(yield func(Letter) bool) {
+	send := func(yield func(Message) bool) {
 		for q := range c.here() {
 			for _, p := range q.Row {
 				if c.parts[p] == nil {
 					data = AppendCounts(data[:0], c.counts[q.Index][q.Grid.Column(p)])
-					if !yield(Letter{q.Index, p, data}) {
+					if !yield(Message{q.Index, p, data}) {
 						return
 					}
 				}
 			}
 		}
 	}
-	err := c.exchange(ctx, send, func(l Letter) error {
-		p, err := c.addressee(l)
+	err := c.exchange(ctx, send, func(m Message) error {
+		p, err := c.addressee(m)
 		if err != nil {
 			return err
 		}
-		if c.counts[l.From] == nil {
-			c.counts[l.From] = make([][]uint32, p.Grid.Columns)
+		if c.counts[m.From] == nil {
+			c.counts[m.From] = make([][]uint32, p.Grid.Columns)
 		}
-		counts := mem.Make[uint32](c.tmp, owned(c.a.g.N, l.From, p.Of))
-		rest, err := ReadCounts(l.Data, len(counts), func(i int, n uint32) { counts[i] = n })
+		counts := mem.Make[uint32](c.tmp, owned(c.a.g.N, m.From, p.Of))
+		rest, err := ReadCounts(m.Data, len(counts), func(i int, n uint32) { counts[i] = n })
 		if err != nil || len(rest) > 0 {
-			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", l.From, l.To, len(rest), err)
+			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", m.From, m.To, len(rest), err)
 		}
-		c.counts[l.From][p.Grid.Column(p.Index)] = counts
+		c.counts[m.From][p.Grid.Column(p.Index)] = counts
 		return nil
 	})
 	if err != nil {
@@ -54,22 +54,22 @@ func (c *cutter) tellCounts(ctx context.Context) error {
 	for p := range c.here() {
 		for _, q := range p.Row {
 			if c.counts[q] == nil || c.counts[q][p.Grid.Column(p.Index)] == nil {
-				return fmt.Errorf("partition %d was told no lengths by %d: %w", p.Index, q, errLetter)
+				return fmt.Errorf("partition %d has no lengths from %d: %w", p.Index, q, errMessage)
 			}
 		}
 	}
 	return nil
 }
 
-// addressee returns the partition here that a letter is for, whose sender must be in its row and elsewhere.
-func (c *cutter) addressee(l Letter) (*Partition, error) {
-	if l.To < 0 || l.To >= len(c.parts) || c.parts[l.To] == nil || !slices.Contains(c.parts[l.To].Row, l.From) || c.parts[l.From] != nil {
-		return nil, fmt.Errorf("a letter from partition %d to %d: %w", l.From, l.To, errLetter)
+// addressee returns the partition here that a message is for, whose sender must be in its row and elsewhere.
+func (c *cutter) addressee(m Message) (*Partition, error) {
+	if m.To < 0 || m.To >= len(c.parts) || c.parts[m.To] == nil || !slices.Contains(c.parts[m.To].Row, m.From) || c.parts[m.From] != nil {
+		return nil, fmt.Errorf("a message from partition %d to %d: %w", m.From, m.To, errMessage)
 	}
-	return c.parts[l.To], nil
+	return c.parts[m.To], nil
 }
 
-// pieceArcs is how many arcs a letter has at most.
+// pieceArcs is how many arcs a message has at most.
 const pieceArcs = 1 << 16
 
 // piece is arcs of an owner's lists that go to one block, one after the other.
@@ -80,33 +80,33 @@ type piece struct {
 	double []float64
 }
 
-// tellPieces sends the pieces to the blocks that are elsewhere, as letters of many arcs.
+// sendPieces sends the pieces to the blocks that are elsewhere, as messages of many arcs.
 //
 //	| number of the first arc (4) | id (4) ... | weight ... |
-func (c *cutter) tellPieces(ctx context.Context, blocks []*Block) error {
+func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	if c.exchange == nil {
 		return nil
 	}
 	var data []byte
-	send := func(yield func(Letter) bool) {
+	send := func(yield func(Message) bool) {
 		for q := range c.here() {
 			if !c.eachPiece(ctx, q, func(p int, k *piece) bool {
 				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
 				data = append(append(append(data, wire.Bytes(k.ids)...), wire.Bytes(k.single)...), wire.Bytes(k.double)...)
-				return yield(Letter{q.Index, p, data})
+				return yield(Message{q.Index, p, data})
 			}) {
 				return
 			}
 		}
 	}
 	came := map[[2]int]uint32{}
-	err := c.exchange(ctx, send, func(l Letter) error {
-		p, err := c.addressee(l)
+	err := c.exchange(ctx, send, func(m Message) error {
+		p, err := c.addressee(m)
 		if err != nil {
 			return err
 		}
-		n, err := c.place(l, &blocks[l.To].ByReceiver.Lists, c.next[l.To][l.From], c.length(p, l.From))
-		came[[2]int{l.From, l.To}] += n
+		n, err := c.place(m, &blocks[m.To].ByReceiver.Lists, c.next[m.To][m.From], c.length(p, m.From))
+		came[[2]int{m.From, m.To}] += n
 		return err
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *cutter) tellPieces(ctx context.Context, blocks []*Block) error {
 	for p := range c.here() {
 		for _, q := range p.Row {
 			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != c.length(p, q) {
-				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w", got, q, p.Index, c.length(p, q), errLetter)
+				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w", got, q, p.Index, c.length(p, q), errMessage)
 			}
 		}
 	}
@@ -174,8 +174,8 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *p
 	return true
 }
 
-// place writes a letter's arcs into a block's lists, from start on, where there is room for so many.
-func (c *cutter) place(l Letter, to *pregel.Lists, start, room uint32) (uint32, error) {
+// place writes a message's arcs into a block's lists, from start on, where there is room for so many.
+func (c *cutter) place(m Message, to *pregel.Lists, start, room uint32) (uint32, error) {
 	size := 4
 	switch {
 	case to.Weights32 != nil:
@@ -183,22 +183,22 @@ func (c *cutter) place(l Letter, to *pregel.Lists, start, room uint32) (uint32, 
 	case to.Weights64 != nil:
 		size = 12
 	}
-	wrong := fmt.Errorf("arcs from partition %d to %d: %w", l.From, l.To, errLetter)
-	if len(l.Data) < 4 || (len(l.Data)-4)%size != 0 {
+	wrong := fmt.Errorf("arcs from partition %d to %d: %w", m.From, m.To, errMessage)
+	if len(m.Data) < 4 || (len(m.Data)-4)%size != 0 {
 		return 0, wrong
 	}
-	first, n := binary.LittleEndian.Uint32(l.Data), uint32((len(l.Data)-4)/size)
+	first, n := binary.LittleEndian.Uint32(m.Data), uint32((len(m.Data)-4)/size)
 	if uint64(first)+uint64(n) > uint64(room) {
 		return 0, wrong
 	}
-	ids := wire.Slice[uint32](l.Data[4 : 4+4*n])
+	ids := wire.Slice[uint32](m.Data[4 : 4+4*n])
 	for _, id := range ids {
 		if int(id) >= c.a.g.N {
 			return 0, wrong
 		}
 	}
 	copy(to.Adj[start+first:], ids)
-	weights := l.Data[4+4*n:]
+	weights := m.Data[4+4*n:]
 	switch {
 	case to.Weights32 != nil:
 		copy(to.Weights32[start+first:], wire.Slice[float32](weights))

@@ -12,22 +12,22 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Letter is what one partition tells another, which is in another process.
-type Letter struct {
+// Message is what one partition sends another, which is in another process.
+type Message struct {
 	From, To int
 	Data     []byte
 }
 
-// Exchange sends letters and calls take with those that come, until all processes have had theirs. All processes call it
-// at the same time. A letter's data is its sender's again when the next one is asked for.
-type Exchange func(ctx context.Context, send iter.Seq[Letter], take func(Letter) error) error
+// Exchange sends messages and calls take with those that come, until all processes have had theirs. All processes call it
+// at the same time. A message's data is its sender's again when the next one is asked for.
+type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Message) error) error
 
 // share makes lists of what partitions know of each other: what p knows of q's vertices becomes q's list for p. It runs
 // when all partitions have the sides.
-func (a *assembler) share(ctx context.Context, exchange Exchange, parts []*Partition, sides ...func(*Partition) *Side) error {
+func (a *Assembly) share(ctx context.Context, exchange Exchange, parts []*Partition, sides ...func(*Partition) *Side) error {
 	type place struct{ side, to, from int }
 	came := map[place]bitmap.Ranked{}
-	send := func(yield func(Letter) bool) {
+	send := func(yield func(Message) bool) {
 		for k, side := range sides {
 			for _, p := range parts {
 				if p == nil {
@@ -38,24 +38,24 @@ func (a *assembler) share(ctx context.Context, exchange Exchange, parts []*Parti
 						continue
 					}
 					data := appendSet([]byte{byte(k)}, side(p).Peers[q].Bits)
-					if !yield(Letter{p.Index, q, data}) {
+					if !yield(Message{p.Index, q, data}) {
 						return
 					}
 				}
 			}
 		}
 	}
-	take := func(l Letter) error {
-		if l.To < 0 || l.To >= len(parts) || parts[l.To] == nil || l.From < 0 || l.From >= len(parts) || parts[l.From] != nil ||
-			len(l.Data) == 0 || int(l.Data[0]) >= len(sides) {
-			return fmt.Errorf("a list from partition %d to %d: %w", l.From, l.To, errLetter)
+	take := func(m Message) error {
+		if m.To < 0 || m.To >= len(parts) || parts[m.To] == nil || m.From < 0 || m.From >= len(parts) || parts[m.From] != nil ||
+			len(m.Data) == 0 || int(m.Data[0]) >= len(sides) {
+			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, errMessage)
 		}
-		p := parts[l.To]
+		p := parts[m.To]
 		set := mem.Make[uint64](a.g.arena, bitmap.Words(p.Owned))
-		if err := readSet(l.Data[1:], set, p.Owned); err != nil {
-			return fmt.Errorf("a list from partition %d to %d: %w", l.From, l.To, err)
+		if err := readSet(m.Data[1:], set, p.Owned); err != nil {
+			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, err)
 		}
-		came[place{int(l.Data[0]), l.To, l.From}] = bitmap.Rank(set, mem.Make[uint32](a.g.arena, len(set)+1))
+		came[place{int(m.Data[0]), m.To, m.From}] = bitmap.Rank(set, mem.Make[uint32](a.g.arena, len(set)+1))
 		return nil
 	}
 	if exchange != nil {
@@ -74,7 +74,7 @@ func (a *assembler) share(ctx context.Context, exchange Exchange, parts []*Parti
 				case ok:
 					s.Peers[q] = list
 				case parts[q] == nil:
-					return fmt.Errorf("partition %d was told nothing by %d: %w", p.Index, q, errLetter)
+					return fmt.Errorf("partition %d has no list from %d: %w", p.Index, q, errMessage)
 				case q > p.Index:
 					other := side(parts[q])
 					s.Peers[q], other.Peers[p.Index] = other.Peers[p.Index], s.Peers[q]
@@ -85,7 +85,7 @@ func (a *assembler) share(ctx context.Context, exchange Exchange, parts []*Parti
 	return nil
 }
 
-var errLetter = errors.New("the message makes no sense")
+var errMessage = errors.New("the message makes no sense")
 
 // appendSet encodes a set: as words or, where that is shorter, as the distances between its members, varints.
 //
@@ -110,25 +110,25 @@ func appendSet(dst []byte, set []uint64) []byte {
 // readSet decodes a set of numbers below n into words that are zero.
 func readSet(data []byte, set []uint64, n int) error {
 	if len(data) == 0 || data[0] > 1 {
-		return errLetter
+		return errMessage
 	}
 	kind, data := data[0], data[1:]
 	if kind == 0 {
 		if len(data) != 8*len(set) {
-			return errLetter
+			return errMessage
 		}
 		for i := range set {
 			set[i] = binary.LittleEndian.Uint64(data[8*i:])
 		}
 		if n&63 != 0 && set[len(set)-1]>>(n&63) != 0 {
-			return errLetter
+			return errMessage
 		}
 		return nil
 	}
 	for next := uint64(0); len(data) > 0; next++ {
 		gap, size := binary.Uvarint(data)
 		if size <= 0 || gap >= uint64(n)-next {
-			return errLetter
+			return errMessage
 		}
 		next += gap
 		bitmap.Set(set, uint32(next))

@@ -1,8 +1,8 @@
-// Package graph builds partition storage from lists of tuples (kernel 1 of Graph500) and holds it: vertices in degree
-// order dealt cyclically to partitions, adjacency lists as BCSR over 32-bit slots, ghosts, and the lists that columns
-// run over, agreed between partitions at load.
+// Package graph is the storage of partitions: vertices in degree order dealt cyclically to partitions, adjacency lists as
+// BCSR over 32-bit slots, ghosts, and the lists that columns run over, the same at both ends. Package build, kernel 1 of
+// Graph500, finds the vertices' ids; an Assembly makes the partitions of this process from their arcs.
 //
-//	tuples -> count, de-duplicate -> degree order -> scatter into buckets -> sort each -> slots and lists
+//	facts of vertices, arcs -> scatter into buckets -> sort each -> lists -> slots, blocks, columns
 package graph
 
 import (
@@ -87,8 +87,8 @@ type Graph struct {
 	// Connected is the number of vertices with an edge: they have the ids below it. In the input's order it is N.
 	Connected int
 
-	// Order maps handles to input vertices, and IDs the other way. Of a graph of which nobody has the whole they are nil, and
-	// so is TupleDegrees: its partitions have their own.
+	// Order maps vertex ids to input vertices, and IDs the other way. Of a graph whose partitions are in several processes
+	// they are nil, and so is TupleDegrees: its partitions have their own.
 	Order, IDs []uint32
 	Labels     edges.Labels
 	// TupleDegrees, by input vertex, if Options asked for it.

@@ -10,8 +10,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// link turns neighbours' ids into slots, and agrees between partitions on the lists that columns run over.
-func (a *assembler) link(ctx context.Context, exchange Exchange) error {
+// link turns neighbours' ids into slots, and exchanges between partitions the lists that columns run over.
+func (a *Assembly) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	a.team.For(len(g.Parts), 1, func(_, lo, _ int) {
 		if p := g.Parts[lo]; p != nil {
@@ -26,11 +26,7 @@ func (a *assembler) link(ctx context.Context, exchange Exchange) error {
 	if g.Directed {
 		sides = append(sides, func(q *Partition) *Side { return q.along.Push.Receivers })
 	}
-	if err := a.share(ctx, exchange, g.Parts, sides...); err != nil {
-		return err
-	}
-	g.leastWeight()
-	return nil
+	return a.share(ctx, exchange, g.Parts, sides...)
 }
 
 // begin places the partition in its grid, and gives slots to the owned vertices.

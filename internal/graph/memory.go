@@ -31,15 +31,15 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	return int64(min(arc*arcs+vertex*float64(vertices), math.MaxInt64/4))
 }
 
-// fits refuses a graph that the memory left is too small for: the system would kill the process in the middle.
-func (b *builder) fits() error {
-	return Enough("the graph", float64(LeastBytes(uint64(b.g.N), b.list.Len(), b.g.Directed, b.o)))
-}
-
 // Enough refuses what takes more memory than is available.
 func Enough(what string, need float64) error {
 	if free := mem.Available(); free > 0 && need > float64(free) {
 		return fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.Text(free))
 	}
 	return nil
+}
+
+// TooManyVertices says that a graph has more than MaxVertices.
+func TooManyVertices(n uint64) error {
+	return fmt.Errorf("%d vertices: at most %d in one process", n, MaxVertices)
 }

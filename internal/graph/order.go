@@ -1,51 +1,12 @@
 package graph
 
-import (
-	"math/bits"
-
-	"github.com/superstep-go/superstep/internal/mem"
-)
+import "math/bits"
 
 // radixBits is the digit of the radix sorts here: its counters fit in the first-level cache.
 const radixBits = 11
 
-// order ranks the vertices by falling degree, of equals the smaller input vertex first, and fills Order and IDs: hot
-// vertices get small handles, so that the bits and values looked at most lie together (Nakao20, 3.2). Asked for the input's
-// order, it keeps that.
-func (b *builder) order() {
-	g := b.g
-	g.Order = mem.Make[uint32](g.arena, g.N)
-	g.IDs = mem.Make[uint32](g.arena, g.N)
-	degree := func(v uint32) uint32 {
-		if g.Directed {
-			return b.unique.out[v] + b.unique.in[v]
-		}
-		return b.unique.out[v]
-	}
-	for v := range uint32(g.N) {
-		g.Order[v] = v
-		if degree(v) > 0 {
-			g.Connected++
-		}
-	}
-	if b.o.InputOrder {
-		copy(g.IDs, g.Order)
-		g.Connected = g.N
-		return
-	}
-	if ByFallingDegree(g.Order, g.IDs, degree) {
-		g.Order, g.IDs = g.IDs, g.Order
-	}
-	b.team.For(g.N, 1<<14, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			g.IDs[g.Order[i]] = uint32(i)
-		}
-	})
-}
-
-// ByFallingDegree sorts vertices by falling degree, stably, with the help of as much memory: it reports whether they are
-// in there afterwards.
-func ByFallingDegree(vertices, spare []uint32, degree func(v uint32) uint32) bool {
+// ByFallingDegree sorts vertices by falling degree, stably, with the help of as much memory.
+func ByFallingDegree(vertices, spare []uint32, degree func(v uint32) uint32) {
 	largest := uint32(0)
 	for _, v := range vertices {
 		largest = max(largest, degree(v))
@@ -71,5 +32,7 @@ func ByFallingDegree(vertices, spare []uint32, degree func(v uint32) uint32) boo
 		}
 		from, to = to, from
 	}
-	return passes%2 == 1
+	if passes%2 == 1 {
+		copy(vertices, spare)
+	}
 }

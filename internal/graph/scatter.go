@@ -22,13 +22,13 @@ const (
 	singleRows = 4096
 )
 
-// scatter deals arcs to buckets: runs of rows, in the order of partitions and of vertices within, each with a run of
+// Scatter deals arcs to buckets: runs of rows, in the order of partitions and of vertices within, each with a run of
 // the adjacency array of the size its rows need, duplicates included. Until the bucket is sorted, an arc lies anywhere
 // in the run, as its row in the bucket and its neighbour's id, so the array needs no second copy.
 //
 //	bits of an arc:  | row in bucket | neighbour's id |
-type scatter struct {
-	a       *assembler
+type Scatter struct {
+	a       *Assembly
 	in      bool       // rows are receivers
 	tmp     *mem.Arena // of what is needed until the buckets are sorted
 	idBits  uint
@@ -61,22 +61,22 @@ type bucket struct {
 	next      atomic.Int64
 }
 
-// scatter makes empty buckets for the partitions' lists in one direction. size tells how many arcs a row is to get,
+// newScatter makes empty buckets for the partitions' lists in one direction. length tells how many arcs will come for a row,
 // duplicates included.
-func (a *assembler) scatter(in bool, size func(p *Partition, row uint32) int) (*scatter, error) {
-	s := &scatter{
+func (a *Assembly) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
+	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
 		idBits: uint(max(bits.Len(uint(a.g.N-1)), limits.idBits)), arcBits: narrowBits,
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
 		s.arcBits = wideBits
 	}
-	if err := s.plan(size); err != nil {
+	if err := s.plan(length); err != nil {
 		return nil, err
 	}
 	if s.arcBits == narrowBits && len(s.buckets) > limits.narrowBuckets {
 		s.arcBits = wideBits
-		if err := s.plan(size); err != nil {
+		if err := s.plan(length); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func (a *assembler) scatter(in bool, size func(p *Partition, row uint32) int) (*
 }
 
 // full fails unless as many arcs came for each bucket as it has room for.
-func (s *scatter) full() error {
+func (s *Scatter) full() error {
 	for i := range s.buckets {
 		if k := &s.buckets[i]; int(k.next.Load()) != k.at+k.size {
 			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", int(k.next.Load())-k.at, k.row, k.row+k.rows-1, k.part, k.size)
@@ -107,8 +107,12 @@ func (s *scatter) full() error {
 	return nil
 }
 
-// finish sorts the buckets and makes lists of them.
-func (s *scatter) finish(ctx context.Context) error {
+// Finish makes the lists, when all arcs have come.
+func (s *Scatter) Finish(ctx context.Context) error {
+	s.flushAll()
+	if err := s.full(); err != nil {
+		return err
+	}
 	counts, err := s.sort(ctx)
 	if err != nil {
 		return err
@@ -126,7 +130,7 @@ const wordBits = 6
 func rowBits(arcBits, idBits uint) uint { return min(arcBits-idBits, 24) }
 
 // plan cuts the rows that have arcs into buckets.
-func (s *scatter) plan(length func(p *Partition, row uint32) int) error {
+func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	g := s.a.g
 	s.buckets, s.parts = nil, make([]places, len(g.Parts))
 	maxRows := uint32(1) << rowBits(s.arcBits, s.idBits)
@@ -182,7 +186,7 @@ type stage struct {
 }
 
 // stage returns a worker's stage.
-func (s *scatter) stage(worker int) *stage {
+func (s *Scatter) stage(worker int) *stage {
 	if s.stages[worker] == nil {
 		n := len(s.buckets) * staged
 		st := &stage{low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets))}
@@ -198,7 +202,7 @@ func (s *scatter) stage(worker int) *stage {
 }
 
 // flushAll writes what the workers still have into the buckets.
-func (s *scatter) flushAll() {
+func (s *Scatter) flushAll() {
 	for _, st := range s.stages {
 		if st == nil {
 			continue
@@ -209,15 +213,21 @@ func (s *scatter) flushAll() {
 	}
 }
 
-// dealBlock takes a block's tuples to the buckets, one step at a time for all of them: a loop that does little has more
-// of its memory reads under way at once.
-func (s *scatter) dealBlock(st *stage, block *edges.Block) {
-	ids, n := s.a.g.IDs, block.N
+// Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets: each where its arcs of this
+// direction belong, loops and weights as the options say. Each worker of the team may call it at the same time. It goes one
+// step at a time for all of them: a loop that does little has more of its memory reads under way at once.
+func (s *Scatter) Tuples(worker int, block *edges.Block, ids []uint32) {
+	st, n := s.stage(worker), block.N
 	for i, u := range block.U[:n] {
 		st.a[i] = ids[u]
 	}
 	for i, v := range block.V[:n] {
 		st.z[i] = ids[v]
+	}
+	if s.a.o.UnitWeights {
+		for i := range block.W {
+			block.W[i] = 1
+		}
 	}
 	undirected := !s.a.g.Directed
 	if s.in || undirected {
@@ -241,7 +251,7 @@ func (s *scatter) dealBlock(st *stage, block *edges.Block) {
 }
 
 // locate finds the rows of vertices, and their buckets.
-func (s *scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64) {
+func (s *Scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64) {
 	if len(s.parts) == 1 {
 		find := s.parts[0].find
 		for i, v := range vertices {
@@ -258,8 +268,10 @@ func (s *scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[
 	}
 }
 
-// dealArcs takes arcs from elsewhere to the buckets: row << 32 | neighbour, by handles, with weights if there are any.
-func (s *scatter) dealArcs(st *stage, arcs []uint64, single []float32, double []float64) {
+// Arcs takes arcs to the buckets: row << 32 | neighbour, by ids, the row's vertex one that is made here. Weights are those of
+// the arcs, if the graph has any. Each worker of the team may call it at the same time.
+func (s *Scatter) Arcs(worker int, arcs []uint64, single []float32, double []float64) {
+	st := s.stage(worker)
 	if st.block == nil {
 		st.block = new(edges.Block)
 	}
@@ -285,7 +297,7 @@ func (s *scatter) dealArcs(st *stage, arcs []uint64, single []float32, double []
 }
 
 // put stages the arcs of tuples [lo, hi) from rows to neighbours, loops if they are wanted.
-func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, noLoops bool) {
+func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, noLoops bool) {
 	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {
 			continue
@@ -299,7 +311,7 @@ func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 			st.high[at] = uint8(arc >> 32)
 		}
 		if st.w != nil {
-			st.w[at] = s.a.weight(block.W[i])
+			st.w[at] = block.W[i]
 		}
 		st.n[k] = n + 1
 		if n+1 == staged {
@@ -309,7 +321,7 @@ func (s *scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 }
 
 // flush writes a bucket's staged arcs into it.
-func (s *scatter) flush(st *stage, k uint32) {
+func (s *Scatter) flush(st *stage, k uint32) {
 	n := int(st.n[k])
 	if n == 0 {
 		return

@@ -28,7 +28,7 @@ type arc struct {
 }
 
 // sort orders each bucket by row and neighbour, drops duplicates, and returns the length of every row, by partition.
-func (s *scatter) sort(ctx context.Context) ([][]uint32, error) {
+func (s *Scatter) sort(ctx context.Context) ([][]uint32, error) {
 	a := s.a
 	counts := make([][]uint32, len(a.g.Parts))
 	for p := range a.g.here() {
@@ -48,7 +48,7 @@ func (s *scatter) sort(ctx context.Context) ([][]uint32, error) {
 	return counts, nil
 }
 
-func (s *scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
+func (s *Scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
 	t.keys = slices.Grow(t.keys[:0], n)[:n]
 	t.spare = slices.Grow(t.spare[:0], n)[:n]
@@ -129,7 +129,7 @@ func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
 }
 
 // sortWeighted sorts arcs and their weights: keys carry the places of the weights, in a bucket small enough for that.
-func (s *scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
+func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
 	t.weights = slices.Grow(t.weights[:0], n)[:n]
 	for i := range t.weights {
@@ -178,12 +178,12 @@ func (s *scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 
 // byWeight reports whether parallel edges are ordered by weight, where all are kept or the least is: the order in which
 // threads dealt them must not show. Where the first counts or all are added, they stay in the order of the input.
-func (s *scatter) byWeight() bool {
+func (s *Scatter) byWeight() bool {
 	d := s.a.o.Duplicates
 	return d == KeepDuplicates || d == LeastDuplicate
 }
 
-func (s *scatter) compare(x, y uint64, wx, wy float64) int {
+func (s *Scatter) compare(x, y uint64, wx, wy float64) int {
 	if c := cmp.Compare(x, y); c != 0 || !s.byWeight() {
 		return c
 	}
@@ -192,7 +192,7 @@ func (s *scatter) compare(x, y uint64, wx, wy float64) int {
 
 // merger writes sorted arcs back, duplicates as the options say.
 type merger struct {
-	s      *scatter
+	s      *Scatter
 	b      *bucket
 	counts []uint32
 	last   uint64

@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -148,7 +149,7 @@ func (r *run) construct(ctx context.Context) (err error) {
 	in := *r.in
 	in.Vertices, in.Free = 0, nil
 	start := time.Now()
-	r.g, err = graph.Build(ctx, &in, r.build())
+	r.g, err = build.Local(ctx, &in, r.build())
 	r.report.Construction = time.Since(start).Seconds()
 	return err
 }

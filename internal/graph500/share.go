@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graph/spread"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -60,7 +60,7 @@ type Share struct {
 }
 
 // ShareTags is how many tags of its group a Share takes, from the one it is given on.
-const ShareTags = forBuilding + spread.Tags
+const ShareTags = forBuilding + build.Tags
 
 // Which of them are for what.
 const (
@@ -143,8 +143,8 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 	}
 	start := time.Now()
 	in := *s.in
-	in.Vertices, in.Largest, in.Free = 0, largest(in.Edges, s.Team), nil
-	g, directory, err := spread.Build(ctx, s.group, s.tag+forBuilding, &in, s.Owner, s.options())
+	in.Vertices, in.Free = 0, nil
+	g, directory, err := build.Graph(ctx, s.group, s.tag+forBuilding, &in, s.Owner, s.options())
 	seconds := time.Since(start).Seconds()
 	if err != nil {
 		return seconds, err
@@ -165,22 +165,6 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
 	return seconds, nil
-}
-
-// largest returns the largest endpoint of a list in memory.
-func largest(list edges.List, team *parallel.Team) uint64 {
-	most, blocks := make([]uint64, team.Size()), make([]edges.Block, team.Size())
-	team.For(edges.Blocks(list), 16, func(worker, lo, hi int) {
-		b, m := &blocks[worker], most[worker]
-		for i := lo; i < hi; i++ {
-			_ = list.Read(i, b) // which never fails
-			for j, u := range b.U[:b.N] {
-				m = max(m, u, b.V[j])
-			}
-		}
-		most[worker] = m
-	})
-	return slices.Max(most)
 }
 
 // span is the range of input vertices whose results this rank has: the validator's.

@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -30,7 +31,7 @@ func searched(t *testing.T, c Config, partitions int) func(sssp bool, root prege
 	}
 	defer in.Close()
 	in.Vertices = 0
-	g, err := graph.Build(t.Context(), in, graph.Options{Partitions: partitions, Duplicates: graph.LeastDuplicate, DropLoops: true, Weights: edges.Float32})
+	g, err := build.Local(t.Context(), in, graph.Options{Partitions: partitions, Duplicates: graph.LeastDuplicate, DropLoops: true, Weights: edges.Float32})
 	if err != nil {
 		t.Fatal(err)
 	}

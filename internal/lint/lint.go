@@ -24,7 +24,7 @@ var layers = map[string]int{
 	"combiners": 2, "combiners/internal/gen": 2, "internal/graph": 2, "internal/generate": 2, "internal/collective": 2,
 	"internal/transport/mesh": 2, "internal/transport/pack": 2, "internal/control": 2, "internal/membership": 2, "internal/history": 2,
 	"internal/otlp":     2,
-	"internal/delivery": 3, "internal/graph/spread": 3, "internal/graphio": 3, "internal/netbench": 3, "internal/client": 3,
+	"internal/delivery": 3, "internal/graph/build": 3, "internal/graphio": 3, "internal/netbench": 3, "internal/client": 3,
 	"internal/engine": 4, "internal/load": 4, "internal/netbench/ranks": 4, "internal/jobtrace": 4, "internal/metrics": 4, "internal/web": 4,
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,

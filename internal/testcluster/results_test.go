@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
@@ -87,7 +88,7 @@ func alone(t testing.TB, p cluster.Program, values map[string]string, input stri
 		t.Fatal(err)
 	}
 	defer in.Close()
-	g, err := graph.Build(t.Context(), in, graph.Options{Weights: form.Weights()})
+	g, err := build.Local(t.Context(), in, graph.Options{Weights: form.Weights()})
 	if err != nil {
 		t.Fatal(err)
 	}

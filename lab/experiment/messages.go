@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -70,7 +71,7 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 		return err
 	}
 	defer in.Close()
-	g, err := graph.Build(ctx, in, graph.Options{Partitions: tablePartitions, Team: b.Team, Progress: b.Progress})
+	g, err := build.Local(ctx, in, graph.Options{Partitions: tablePartitions, Team: b.Team, Progress: b.Progress})
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (b *bench) copies(ctx context.Context) error {
 	worst := 0.0
 	for i, c := range shares {
 		b.Progress("counting", int64(i), int64(len(shares)))
-		g, err := graph.Build(ctx, in, graph.Options{Partitions: c.partitions, Team: b.Team})
+		g, err := build.Local(ctx, in, graph.Options{Partitions: c.partitions, Team: b.Team})
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -95,7 +96,7 @@ func (s *source) close() {
 // build makes lists of the tuples, as Graph500's kernel 1 does, in a layout.
 func (s *source) build(ctx context.Context, o graph.Options) (*graph.Graph, error) {
 	o.Duplicates, o.DropLoops, o.Team, o.Progress = graph.LeastDuplicate, true, s.b.Team, s.b.Progress
-	return graph.Build(ctx, s.in, o)
+	return build.Local(ctx, s.in, o)
 }
 
 // searcher searches a graph in one way.

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -65,7 +66,7 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, pro
 		return nil, err
 	}
 	defer in.Close()
-	g, err := graph.Build(ctx, in, graph.Options{
+	g, err := build.Local(ctx, in, graph.Options{
 		Grid: graph.Grid{Rows: grid.Rows, Columns: grid.Columns}, Duplicates: graph.LeastDuplicate, DropLoops: true, Progress: progress,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
 // measuredScale is of the graph on which kernels are timed: its columns are beyond the caches of one core.
@@ -19,7 +20,7 @@ func Measure(ctx context.Context) (Rates, error) {
 		return Rates{}, err
 	}
 	defer in.Close()
-	g, err := graph.Build(ctx, in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
+	g, err := build.Local(ctx, in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
 	if err != nil {
 		return Rates{}, err
 	}

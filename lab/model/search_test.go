@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -37,7 +38,7 @@ func TestSearchIsAsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	g, err := graph.Build(t.Context(), in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
+	g, err := build.Local(t.Context(), in, graph.Options{Duplicates: graph.LeastDuplicate, DropLoops: true})
 	if err != nil {
 		t.Fatal(err)
 	}

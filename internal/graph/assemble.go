@@ -1,0 +1,238 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// MaxVertices is the largest number of vertices: it keeps slots, padding included, in 32 bits.
+const MaxVertices = 1<<32 - 1<<20
+
+// MaxPartitions is the largest number of partitions.
+const MaxPartitions = 4096
+
+// Assembly makes those partitions of a graph that are in this process. Package build finds the vertices' ids and brings
+// their facts and arcs, in any order. The lists of both directions are made at once or one after the other, which takes
+// less memory.
+//
+//	NewAssembly -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
+type Assembly struct {
+	g     *Graph
+	o     Options
+	team  *parallel.Team
+	tmp   *mem.Arena
+	lists *mem.Arena // of what Scatter makes: the graph's, if it is to stay
+	open  []*Scatter
+	back  *Assembly // of the blocks of reversed arcs, if there are to be any
+	built bool
+}
+
+// Facts are what is known of a vertex: its input id, the lengths of its stored lists and, for TEPS, how many tuples,
+// loops apart, touch it.
+type Facts struct {
+	Label           uint64
+	Out, In, Tuples uint32
+}
+
+// NewAssembly begins a graph that has no partitions yet. The caller fills in what else is known of it.
+func NewAssembly(g *Graph, o Options) (*Assembly, error) {
+	if err := o.Place(); err != nil {
+		return nil, err
+	}
+	g.Weights, g.Options = o.Weights, o
+	g.Options.Team, g.Options.Progress, g.Options.Meter = nil, nil, nil
+	g.arena = &mem.Arena{Meter: o.Meter}
+	g.Parts = make([]*Partition, o.Partitions)
+	a := &Assembly{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter}, lists: g.arena}
+	if !o.Grid.Flat() {
+		a.lists = &mem.Arena{Meter: o.Meter}
+	}
+	return a, nil
+}
+
+// Place settles how many partitions there are, and in which grid, and refuses what makes no sense.
+func (o *Options) Place() error {
+	if int(o.Duplicates) >= len(duplicates) {
+		return fmt.Errorf("there is no way %d with duplicates", o.Duplicates)
+	}
+	if o.Grid == (Grid{}) {
+		o.Grid = Of(max(o.Partitions, 1))
+	}
+	if o.Grid.Rows < 1 || o.Grid.Columns < 1 {
+		return fmt.Errorf("a grid of %v: each side must be 1 or more", o.Grid)
+	}
+	if o.Partitions != 0 && o.Partitions != o.Grid.Partitions() {
+		return fmt.Errorf("%d partitions in a grid of %v, which has %d", o.Partitions, o.Grid, o.Grid.Partitions())
+	}
+	if o.Partitions = o.Grid.Partitions(); o.Partitions > MaxPartitions {
+		return fmt.Errorf("%d partitions: at most %d", o.Partitions, MaxPartitions)
+	}
+	return nil
+}
+
+// Arena is the memory of the graph: what lies there goes with the graph, or with End if that is not built.
+func (a *Assembly) Arena() *mem.Arena { return a.g.arena }
+
+// Own makes the partitions of this process, with room for what Vertex tells. The graph's number of vertices must be known
+// and, if it is to have them, its maps. wide says that input ids may need more than 32 bits.
+func (a *Assembly) Own(own []int, wide bool) {
+	g := a.g
+	for _, i := range own {
+		p := a.partition(i)
+		padded := (p.Owned + 63) &^ 63
+		p.OutDegrees = mem.Make[uint32](g.arena, padded)
+		p.InDegrees = p.OutDegrees
+		if g.Directed {
+			p.InDegrees = mem.Make[uint32](g.arena, padded)
+		}
+		if g.Order != nil {
+			continue
+		}
+		if a.o.TupleDegrees {
+			p.TupleDegrees = mem.Make[uint32](g.arena, p.Owned)
+		}
+		if wide {
+			p.labels = mem.Make[uint64](g.arena, p.Owned)
+		} else {
+			p.Inputs = mem.Make[uint32](g.arena, p.Owned)
+		}
+	}
+}
+
+func (a *Assembly) partition(i int) *Partition {
+	n := len(a.g.Parts)
+	p := &Partition{Index: i, Of: n, Owned: owned(a.g.N, i, n), graph: a.g}
+	a.g.Parts[i] = p
+	return p
+}
+
+// here yields the partitions of this process.
+func (g *Graph) here() iter.Seq[*Partition] {
+	return func(yield func(*Partition) bool) {
+		for _, p := range g.Parts {
+			if p != nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Has reports whether a vertex belongs to a partition that is made here.
+func (a *Assembly) Has(id pregel.VertexID) bool {
+	return id < pregel.VertexID(a.g.N) && a.g.Parts[id%pregel.VertexID(len(a.g.Parts))] != nil
+}
+
+// Owned returns how many vertices belong to partitions that are made here.
+func (a *Assembly) Owned() int {
+	n := 0
+	for p := range a.g.here() {
+		n += p.Owned
+	}
+	return n
+}
+
+// Vertex tells the facts of a vertex that is made here; what the graph's maps have is left out. It may be called for
+// different vertices at once.
+func (a *Assembly) Vertex(id pregel.VertexID, f Facts) {
+	n := pregel.VertexID(len(a.g.Parts))
+	p, i := a.g.Parts[id%n], id/n
+	p.OutDegrees[i] = f.Out
+	if a.g.Directed {
+		p.InDegrees[i] = f.In
+	}
+	if p.TupleDegrees != nil {
+		p.TupleDegrees[i] = f.Tuples
+	}
+	switch {
+	case p.labels != nil:
+		p.labels[i] = f.Label
+	case p.Inputs != nil:
+		first, _ := a.g.Labels.First()
+		p.Inputs[i] = uint32(f.Label - first)
+	}
+}
+
+// Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges. length tells how many arcs
+// will come for a row. The lists of out-edges, in a grid that is not flat, become the blocks of reversed arcs.
+func (a *Assembly) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
+	of := a
+	if !in && !a.o.Grid.Flat() {
+		a.back = a.reversed(&mem.Arena{Meter: a.o.Meter})
+		for p := range a.g.here() {
+			a.back.partition(p.Index)
+		}
+		of = a.back
+	}
+	l, err := of.newScatter(in, length)
+	if err == nil {
+		a.open = append(a.open, l)
+	}
+	return l, err
+}
+
+// Link makes the partitions' blocks of their lists; exchange reaches the partitions of other processes. The graph's Arcs and
+// LeastWeight are of the partitions here.
+func (a *Assembly) Link(ctx context.Context, exchange Exchange) error {
+	g := a.g
+	for p := range g.here() {
+		g.Arcs += uint64(len(p.In.Adj))
+		if !g.Directed {
+			p.Out = p.In
+		}
+	}
+	var err error
+	if a.o.Grid.Flat() {
+		err = a.link(ctx, exchange)
+	} else {
+		err = a.cut(ctx, exchange)
+	}
+	if err != nil {
+		return err
+	}
+	g.leastWeight()
+	if a.back != nil {
+		if err := a.back.cutReversed(ctx, g, exchange); err != nil {
+			return err
+		}
+	}
+	a.built = true
+	return nil
+}
+
+// End gives back what building took and, if Link did not come to its end, the graph. It is called always.
+func (a *Assembly) End() {
+	for _, l := range a.open {
+		l.tmp.Close()
+	}
+	a.tmp.Close()
+	if a.back != nil {
+		a.back.lists.Close()
+	}
+	if a.lists != a.g.arena {
+		a.lists.Close()
+	}
+	if !a.built { // an error, or a panic for want of memory
+		a.g.Close()
+		return
+	}
+	// A graph that is forgotten rather than closed gives its memory back too.
+	runtime.AddCleanup(a.g, func(arena *mem.Arena) { arena.Close() }, a.g.arena)
+}
+
+func (a *Assembly) progress(stage string, done, total int64) {
+	if a.o.Progress != nil {
+		a.o.Progress(stage, min(done, total), total)
+	}
+}
+
+// tooMany says that a partition's lists need more than 32-bit offsets.
+func tooMany(arcs int) error {
+	return fmt.Errorf("%d edges in one partition: at most %d; use more partitions (--workers)", arcs, uint32(math.MaxUint32))
+}

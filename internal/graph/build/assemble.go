@@ -1,0 +1,337 @@
+package build
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// owners tells which rank has the partition of a vertex.
+type owners struct {
+	rank       []int
+	partitions uint64
+	inverse    uint64 // 2^64 / partitions, rounded up: two products give a remainder (Lemire, Kaser, Kurz 2019)
+}
+
+func newOwners(rank []int) owners {
+	return owners{rank, uint64(len(rank)), math.MaxUint64/uint64(len(rank)) + 1}
+}
+
+func (o *owners) of(id uint32) int {
+	if o.partitions == 1 {
+		return o.rank[0]
+	}
+	part, _ := bits.Mul64(o.inverse*uint64(id), o.partitions)
+	return o.rank[part]
+}
+
+// assemble brings vertices and arcs to the owners of partitions, who make them.
+func (b *builder) assemble(ctx context.Context) error {
+	g, a := b.g, b.assembly
+	g.Tuples = b.all.tuples
+	if b.in.Naming == edges.Numbers {
+		g.Labels = b.in.Labels
+	}
+	a.Own(b.own(), b.labels != nil)
+	exchange := b.messages
+	if b.ranks == 1 {
+		exchange = nil
+	}
+	if b.tuples != nil {
+		if err := b.tuples.assemble(ctx); err != nil {
+			return err
+		}
+	} else if err := b.lists(ctx); err != nil {
+		return err
+	}
+	if err := a.Link(ctx, exchange); err != nil {
+		return err
+	}
+	return b.total(ctx, g)
+}
+
+// facts returns what is known of a vertex of this range.
+func (b *builder) facts(v uint32) graph.Facts {
+	f := graph.Facts{Label: b.label(v), Out: b.rows.out[v], Tuples: b.rows.tuples(v)}
+	if b.in.Directed {
+		f.In = b.rows.in[v]
+	}
+	return f
+}
+
+// lists brings facts and edges to the owners of partitions, and makes the lists of this rank's.
+func (b *builder) lists(ctx context.Context) error {
+	a := b.assembly
+	if err := b.vertices(ctx, a); err != nil {
+		return err
+	}
+	parts := b.g.Parts
+	in, err := a.Scatter(true, func(p *graph.Partition, row uint32) int { return int(p.InDegrees[row]) })
+	if err != nil {
+		return err
+	}
+	both := []*graph.Scatter{in}
+	if b.in.Directed {
+		out, err := a.Scatter(false, func(p *graph.Partition, row uint32) int { return int(parts[p.Index].OutDegrees[row]) })
+		if err != nil {
+			return err
+		}
+		both = append(both, out)
+	}
+	if err := b.arcs(ctx, both); err != nil {
+		return err
+	}
+	b.store.close()
+	for _, s := range both {
+		if err := s.Finish(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vertices brings the facts of this range's vertices to their owners.
+func (b *builder) vertices(ctx context.Context, a *graph.Assembly) error {
+	const stride = 3
+	o := newOwners(b.owner)
+	n, next, count := b.sizes[b.rank], 0, roundRecords(b.g.N, b.ranks)
+	var came atomic.Int64
+	err := b.shuffle(ctx, &shuffle{
+		stride: stride,
+		produce: func(out [][]sendBuffer) (bool, error) {
+			lo, hi := next, min(next+count, n)
+			next = hi
+			b.team.For(hi-lo, 1<<12, func(worker, from, to int) {
+				for v := uint32(lo + from); v < uint32(lo+to); v++ {
+					id := b.ids[v]
+					if id == noID {
+						continue
+					}
+					f := b.facts(v)
+					words := &out[worker][o.of(id)].words[0]
+					*words = append(*words, uint64(id)|uint64(f.Out)<<32, uint64(f.In)|uint64(f.Tuples)<<32, f.Label)
+				}
+			})
+			return hi < n, nil
+		},
+		consume: func(from []sendBuffer) error {
+			return b.eachRun(from, stride, func(_ int, run run) error {
+				words := from[run.rank].words[run.way][run.lo*stride : run.hi*stride]
+				for ; len(words) > 0; words = words[stride:] {
+					id := pregel.VertexID(uint32(words[0]))
+					if !a.Has(id) {
+						return fmt.Errorf("from rank %d: %w: vertex %d", run.rank, collective.ErrMessage, id)
+					}
+					a.Vertex(id, graph.Facts{
+						Label: words[2], Out: uint32(words[0] >> 32), In: uint32(words[1]), Tuples: uint32(words[1] >> 32),
+					})
+				}
+				came.Add(int64(run.hi - run.lo))
+				return nil
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if want := a.Owned(); int(came.Load()) != want {
+		return fmt.Errorf("%d vertices came of %d: %w", came.Load(), want, collective.ErrMessage)
+	}
+	return nil
+}
+
+// arcs brings the edges of the store to the owners of their ends' partitions, side by side: first come the ids of the
+// other ends.
+func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
+	o := newOwners(b.owner)
+	for step := range b.ranks {
+		at := (b.rank + step) % b.ranks
+		arena := &mem.Arena{Meter: b.o.Meter}
+		there, err := b.idsOf(ctx, step, arena)
+		if err == nil {
+			err = b.sendArcs(ctx, lists, &o, b.store.sides[at], there)
+		}
+		arena.Close()
+		if err != nil {
+			return err
+		}
+		b.store.sides[at].close()
+		b.progress("dealing the arcs", int64(step+1), int64(b.ranks))
+	}
+	return nil
+}
+
+// idsOf returns the ids of the places of the range so many ranks on, as far as this rank wants them, and tells the rank as
+// far back what it wants.
+func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint32, error) {
+	if step == 0 {
+		return b.ids, nil
+	}
+	at, to := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
+	wanted := b.wanted[to]
+	data := make([]byte, 0, 8*len(wanted)+4*bitmap.Count(wanted))
+	data = append(data, wire.Bytes(wanted)...)
+	bitmap.Each(wanted, func(v uint32) { data = binary.LittleEndian.AppendUint32(data, b.ids[v]) })
+	data, err := b.sendReceive(ctx, b.ranks-step, data)
+	if err != nil {
+		return nil, err
+	}
+	table := mem.Make[uint32](arena, b.sizes[at])
+	set := 8 * bitmap.Words(len(table))
+	if len(data) < set {
+		return nil, fmt.Errorf("from rank %d: %w: %d bytes of ids", at, collective.ErrMessage, len(data))
+	}
+	known, ids := wire.Slice[uint64](data[:set]), wire.Slice[uint32](data[set:])
+	if bitmap.Count(known) != len(ids) || len(table)&63 != 0 && known[len(known)-1]>>(len(table)&63) != 0 {
+		return nil, fmt.Errorf("from rank %d: %w: %d ids for %d vertices", at, collective.ErrMessage, len(ids), bitmap.Count(known))
+	}
+	next := 0
+	bitmap.Each(known, func(v uint32) {
+		table[v] = ids[next]
+		next++
+	})
+	if slices.ContainsFunc(ids, func(id uint32) bool { return int(id) >= b.g.N }) {
+		return nil, fmt.Errorf("from rank %d: %w: an id that is not below %d", at, collective.ErrMessage, b.g.N)
+	}
+	return table, nil
+}
+
+// piece is a chunk of the store, and where its bucket is.
+type piece struct {
+	c    *chunk
+	base uint32
+	way  int
+}
+
+// sendArcs deals the arcs of a side of the store, of whose other ends the ids are given.
+func (b *builder) sendArcs(ctx context.Context, lists []*graph.Scatter, o *owners, d *side, there []uint32) error {
+	var all []piece
+	for window := range d.windows {
+		for way := range d.ways {
+			for c := d.chain(0, way, window).first; c != nil; c = c.next {
+				if c.n > 0 {
+					all = append(all, piece{c, uint32(window) << d.shift, way})
+				}
+			}
+		}
+	}
+	ends := make([]endpoints, b.team.Size())
+	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/d.chunk, 1)
+	return b.shuffle(ctx, &shuffle{
+		stride: 1, weights: b.o.Weights,
+		produce: func(out [][]sendBuffer) (bool, error) {
+			some := all[next:min(next+count, len(all))]
+			next += len(some)
+			b.team.For(len(some), 8, func(worker, lo, hi int) {
+				for _, p := range some[lo:hi] {
+					b.translate(p, d.shift, there, o, &ends[worker], out[worker])
+				}
+			})
+			return next < len(all), nil
+		},
+		consume: func(from []sendBuffer) error { return b.takeArcs(lists, o, from) },
+	})
+}
+
+// endpoints are the ids of a chunk's rows and other ends.
+type endpoints struct{ row, other [mostChunk]uint32 }
+
+// translate puts a chunk's arcs into the send buffers of those who make the lists that they belong to: of kind 0 are those of
+// in-edges, of kind 1 those of out-edges. It looks up all ids first: a loop that does little has more of its memory reads
+// under way at once.
+func (b *builder) translate(p piece, shift uint, there []uint32, o *owners, ends *endpoints, out []sendBuffer) {
+	low := uint64(1)<<shift - 1
+	weighted, directed := b.o.Weights != edges.Unweighted, b.in.Directed
+	there = there[p.base:]
+	for i := range p.c.n {
+		key := p.c.key(i)
+		ends.row[i], ends.other[i] = b.ids[key>>shift], there[key&low]
+	}
+	from, into := ends.row[:p.c.n], ends.other[:p.c.n]
+	if p.way == toRow {
+		from, into = into, from
+	}
+	for i, u := range from {
+		v := into[i]
+		to := &out[o.of(v)]
+		to.words[0] = append(to.words[0], uint64(v)<<32|uint64(u))
+		if weighted {
+			to.weights[0].weigh(b.o.Weights, p.c.weight.at(i))
+		}
+		kind := 1
+		if !directed {
+			if u == v {
+				continue // a loop is stored once
+			}
+			kind = 0
+		}
+		to = &out[o.of(u)]
+		to.words[kind] = append(to.words[kind], uint64(u)<<32|uint64(v))
+		if weighted {
+			to.weights[kind].weigh(b.o.Weights, p.c.weight.at(i))
+		}
+	}
+}
+
+// takeArcs adds arcs that came to the lists here.
+func (b *builder) takeArcs(lists []*graph.Scatter, o *owners, from []sendBuffer) error {
+	const grain = 1 << 13
+	var runs []run
+	for rank, p := range from {
+		for kind := range kinds {
+			for lo := 0; lo < len(p.words[kind]); lo += grain {
+				runs = append(runs, run{rank, kind, lo, min(lo+grain, len(p.words[kind]))})
+			}
+		}
+	}
+	var once sync.Once
+	var err error
+	b.team.For(len(runs), 1, func(worker, i, _ int) {
+		r := runs[i]
+		arcs, weights := from[r.rank].words[r.way][r.lo:r.hi], from[r.rank].weights[r.way].slice(r.lo, r.hi)
+		for _, arc := range arcs {
+			row, neighbor := uint32(arc>>32), uint32(arc)
+			if max(row, neighbor) >= uint32(b.g.N) || o.of(row) != b.rank || r.way >= len(lists) {
+				once.Do(func() { err = fmt.Errorf("from rank %d: %w: arc %d-%d", r.rank, collective.ErrMessage, neighbor, row) })
+				return
+			}
+		}
+		lists[r.way].Arcs(worker, arcs, weights.single, weights.double)
+	})
+	return err
+}
+
+// total makes the graph's counts those of the whole.
+func (b *builder) total(ctx context.Context, g *graph.Graph) error {
+	var data []byte
+	for _, n := range []uint64{g.Arcs, uint64(b.loops), uint64(b.dropped)} {
+		data = appendWord(data, n)
+	}
+	if err := b.group.Allreduce(ctx, b.call(), data, collective.SumUint64); err != nil {
+		return err
+	}
+	sums, err := words(data, 3)
+	if err != nil {
+		return err
+	}
+	g.Arcs, g.Loops, g.Dropped = sums[0], int(sums[1]), int(sums[2])
+	data = appendWord(nil, math.Float64bits(g.LeastWeight))
+	if err := b.group.Allreduce(ctx, b.call(), data, collective.MinFloat64); err != nil {
+		return err
+	}
+	g.LeastWeight = math.Float64frombits(binary.LittleEndian.Uint64(data))
+	return nil
+}

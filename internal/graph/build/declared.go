@@ -1,0 +1,218 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// registerVertices sends each declared vertex id to the rank that owns its directory entry: b.declared marks them where ids
+// are dense, and has them, rising, where they are not. An id that is listed twice is an error.
+func (b *builder) registerVertices(ctx context.Context) error {
+	first := b.ranges.starts[b.rank]
+	var twice atomic.Bool
+	if b.dense {
+		b.declared = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
+	}
+	err := b.eachListed(ctx, func(from int, id, _ uint64) {
+		if !b.dense {
+			b.declared = append(b.declared, id)
+		} else if at := id - first; bitmap.Get(b.declared, uint32(at)) {
+			twice.Store(true)
+		} else {
+			bitmap.Set(b.declared, uint32(at))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !b.dense {
+		slices.Sort(b.declared)
+		n := len(b.declared)
+		b.declared = slices.Compact(b.declared)
+		twice.Store(len(b.declared) < n)
+	}
+	again, err := b.any(ctx, twice.Load())
+	if err != nil || !again {
+		return err
+	}
+	return b.repeated(ctx)
+}
+
+// eachListed sends all listed ids, with their places in the whole list, to the owners of their entries, and calls f there.
+func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uint64)) error {
+	next, count := 0, roundRecords(b.all.listed, b.ranks)
+	return b.shuffle(ctx, &shuffle{
+		stride: 2,
+		produce: func(out [][]sendBuffer) (bool, error) {
+			end := min(next+count, len(b.in.IDs))
+			for i := next; i < end; i++ {
+				id := b.in.IDs[i]
+				p := &out[0][b.ranges.of(id)]
+				p.words[0] = append(p.words[0], id, uint64(b.all.listedBefore+i))
+			}
+			next = end
+			b.progress("dealing the vertices", int64(end), int64(len(b.in.IDs)))
+			return end < len(b.in.IDs), nil
+		},
+		consume: func(from []sendBuffer) error {
+			for rank, p := range from {
+				for words := p.words[0]; len(words) > 0; words = words[2:] {
+					if words[0] >= b.end || b.ranges.of(words[0]) != b.rank {
+						return fmt.Errorf("from rank %d: %w: id %d", rank, collective.ErrMessage, words[0])
+					}
+					f(rank, words[0], words[1])
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// any reports whether something is true on any rank.
+func (b *builder) any(ctx context.Context, here bool) (bool, error) {
+	x := uint64(0)
+	if here {
+		x = 1
+	}
+	data := appendWord(nil, x)
+	err := b.group.Allreduce(ctx, b.call(), data, collective.Or)
+	return data[0] != 0, err
+}
+
+// place is one of a list or of the tuples, and what is wrong with it.
+type place struct{ at, id uint64 }
+
+// repeated finds the first listed id that has come before, and returns the error of it.
+func (b *builder) repeated(ctx context.Context) error {
+	var all []place
+	if err := b.eachListed(ctx, func(_ int, id, at uint64) { all = append(all, place{at, id}) }); err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(x, y place) int { return cmp.Or(cmp.Compare(x.id, y.id), cmp.Compare(x.at, y.at)) })
+	least := place{at: noPlace}
+	for i, p := range all {
+		if i > 0 && p.id == all[i-1].id && p.at < least.at {
+			least = p
+		}
+	}
+	least, _, err := b.first(ctx, least)
+	if err != nil {
+		return err
+	}
+	if at := least.at - uint64(b.all.listedBefore); at < uint64(len(b.in.IDs)) {
+		return b.in.Repeated(ctx, int(at), least.id)
+	}
+	return b.elsewhere(ctx)
+}
+
+// noPlace is after all places.
+const noPlace = 1<<64 - 1
+
+// first returns the least place that any rank has found, and which rank that was.
+func (b *builder) first(ctx context.Context, mine place) (least place, rank int, err error) {
+	all, err := b.group.Allgather(ctx, b.call(), appendWord(appendWord(nil, mine.at), mine.id))
+	if err != nil {
+		return mine, 0, err
+	}
+	least.at = noPlace
+	for from, data := range all {
+		w, err := words(data, 2)
+		if err != nil {
+			return mine, 0, fmt.Errorf("from rank %d: %w", from, err)
+		}
+		if w[0] < least.at {
+			least, rank = place{w[0], w[1]}, from
+		}
+	}
+	return least, rank, nil
+}
+
+// elsewhere waits for the error that another rank is about to return.
+func (b *builder) elsewhere(ctx context.Context) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// checkEndpoints fails if any rank has met an end of an edge that is not listed: with what the first such tuple is to be told of.
+func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
+	found, err := b.any(ctx, undeclared)
+	if err != nil || !found {
+		return err
+	}
+	list := b.in.Edges
+	var block edges.Block
+	mine := place{at: noPlace}
+	for i := 0; ; i++ {
+		block.N = 0
+		if i < edges.Blocks(list) && mine.at == noPlace {
+			if err := list.Read(i, &block); err != nil {
+				return err
+			}
+		}
+		here, err := b.undeclaredIn(ctx, &block)
+		if err != nil {
+			return err
+		}
+		if here.at != noPlace {
+			mine = place{here.at + uint64(b.all.before+i*edges.BlockSize), here.id}
+		}
+		least, rank, err := b.first(ctx, mine)
+		if err != nil {
+			return err
+		}
+		// Lower ranks may have an earlier one yet.
+		more, err := b.any(ctx, i+1 < edges.Blocks(list) && (least.at == noPlace || b.rank < rank))
+		if err != nil {
+			return err
+		}
+		switch {
+		case more:
+		case least.at == noPlace:
+			return errors.New("an end of an edge is not listed")
+		case rank == b.rank:
+			return b.in.Stranger(ctx, int(least.at)-b.all.before, least.id)
+		default:
+			return b.elsewhere(ctx)
+		}
+	}
+}
+
+// undeclaredIn asks the owners of the entries of a block's ends, and returns the first end that is not listed.
+func (b *builder) undeclaredIn(ctx context.Context, block *edges.Block) (place, error) {
+	ends := make([]uint64, 0, 2*block.N)
+	for i, u := range block.U[:block.N] {
+		ends = append(ends, u, block.V[i])
+	}
+	answers, err := ask(ctx, b.group, b.call(), ends, b.ranges.of, func(id uint64) uint64 {
+		if b.isListed(id) {
+			return 1
+		}
+		return 0
+	})
+	if err != nil {
+		return place{}, err
+	}
+	for i, known := range answers {
+		if known == 0 {
+			return place{uint64(i / 2), ends[i]}, nil
+		}
+	}
+	return place{at: noPlace}, nil
+}
+
+func (b *builder) isListed(id uint64) bool {
+	if b.labels != nil {
+		_, ok := b.labels.Find(id)
+		return ok
+	}
+	return bitmap.Get(b.declared, uint32(id-b.ranges.starts[b.rank]))
+}

@@ -1,0 +1,97 @@
+package build
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Directory finds vertices by their input ids and tells the input ids of vertices, wherever they are. A rank knows the
+// ids of those whose entries it owns, and the input ids of those that belong to its partitions; for others it asks.
+type Directory struct {
+	rank   int
+	graph  *graph.Graph
+	owners owners
+	ranges *ranges
+	size   int          // of this rank's range
+	first  uint64       // input id of the range's first place, less its number among all
+	labels *edges.Index // of the range, if ids are not dense
+	ids    []uint32
+	arena  *mem.Arena
+}
+
+func (b *builder) directory() *Directory {
+	d := &Directory{
+		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges, size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
+	}
+	d.first, _ = b.in.Labels.First()
+	return d
+}
+
+// Bytes returns the memory that the directory's arrays take.
+func (d *Directory) Bytes() int64 {
+	n := d.arena.Bytes()
+	if d.labels != nil {
+		n += 8 * int64(len(d.labels.IDs()))
+	}
+	return n
+}
+
+// Close frees the directory.
+func (d *Directory) Close() {
+	d.ids, d.labels, d.size = nil, nil, 0
+	d.arena.Close()
+}
+
+// Local returns the vertex with an input id whose entry this rank owns. Of every input id that there is, one rank knows.
+func (d *Directory) Local(label uint64) (pregel.VertexID, bool) {
+	if d.owner(label) != d.rank {
+		return pregel.None, false
+	}
+	place := label - d.first - d.ranges.starts[d.rank]
+	if d.labels != nil {
+		at, ok := d.labels.Find(label)
+		if !ok {
+			return pregel.None, false
+		}
+		place = at
+	}
+	if place >= uint64(d.size) || d.ids[place] == noID {
+		return pregel.None, false
+	}
+	return pregel.VertexID(d.ids[place]), true
+}
+
+// owner returns the rank that owns an input id's entry, or -1 if none does.
+func (d *Directory) owner(label uint64) int {
+	if label < d.first || label-d.first >= d.ranges.end {
+		return -1
+	}
+	return d.ranges.of(label - d.first)
+}
+
+// Find returns the vertices with the input ids given, None where there is none. It is a collective of the ranks that Build
+// had: each calls it with its own ids, as many as fit into messages.
+func (d *Directory) Find(ctx context.Context, group *collective.Group, call collective.Call, labels []uint64) ([]pregel.VertexID, error) {
+	return ask(ctx, group, call, labels, d.owner, func(label uint64) pregel.VertexID {
+		id, _ := d.Local(label)
+		return id
+	})
+}
+
+// Labels returns the input ids of vertices, all ones of what is none. It is a collective of the ranks that Build had: each
+// calls it with its own vertices, as many as fit into messages.
+func (d *Directory) Labels(ctx context.Context, group *collective.Group, call collective.Call, ids []pregel.VertexID) ([]uint64, error) {
+	n := pregel.VertexID(d.graph.N)
+	of := func(id pregel.VertexID) int {
+		if id >= n {
+			return -1
+		}
+		return d.owners.of(uint32(id))
+	}
+	return ask(ctx, group, call, ids, of, d.graph.Label)
+}

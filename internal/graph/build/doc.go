@@ -1,0 +1,20 @@
+// Package build is kernel 1: it makes graphs of lists of tuples, over the ranks of a group. Each rank has a share of the tuples
+// and gets its partitions, and nobody ever holds more than a share of anything that grows with the graph: tuples, degrees,
+// ids, labels. A group of one rank is the local case.
+//
+//	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs -> graph.Assembly: lists -> link
+//
+// A directory stands between tuples and partitions. Each rank owns the entries of a range of the input's ids, cut so that
+// all have about as much to do. An edge is stored with the rank that owns the entry of one of its ends, its row; the lowest bit of a
+// hash says which end, so that a hub's edges lie with many.
+//
+//	tuples --route--> directory: store -> duplicates -> degrees -> order: ids --vertices, arcs--> partitions -> link
+//	                               ^           |                    |
+//	                               |           +-- counts, ids -----+   between the rank of the row and that of the other end
+//	                               +-- name: ids that are not dense are numbered first
+//
+// A rank that is alone, and whose list of tuples stays, needs no store: it reads the list once for each step instead (tuples.go,
+// keys.go). All else is the same.
+//
+// Whatever moves, moves in rounds of bounded size. An error anywhere ends all ranks with that error.
+package build

@@ -1,0 +1,144 @@
+package build
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// column is weights of the type that the graph stores, or none.
+type column struct {
+	single []float32
+	double []float64
+}
+
+// kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be turned, or in- and out-arcs.
+const kinds = 2
+
+// sendBuffer is what one rank has for another in a round: records of a fixed number of words, each with a weight if the graph
+// has weights. As a message, all little-endian:
+//
+//	| more (8) | records of kind 0 (8) | of kind 1 (8) | words ... | words ... | weights ... | weights ... |
+//
+// more says that the sender will have something in the next round.
+type sendBuffer struct {
+	words   [kinds][]uint64
+	weights [kinds]column
+}
+
+// header is the size of what stands before the words, in words.
+const header = 1 + kinds
+
+func (p *sendBuffer) reset() {
+	for k := range p.words {
+		p.words[k] = p.words[k][:0]
+		p.weights[k].single, p.weights[k].double = p.weights[k].single[:0], p.weights[k].double[:0]
+	}
+}
+
+// weigh adds a weight.
+func (c *column) weigh(kind edges.Weights, w float64) {
+	switch kind {
+	case edges.Float32:
+		c.single = append(c.single, float32(w))
+	case edges.Float64:
+		c.double = append(c.double, w)
+	}
+}
+
+// slice returns weights lo to hi-1, if there are any.
+func (c column) slice(lo, hi int) column {
+	switch {
+	case c.single != nil:
+		return column{single: c.single[lo:hi]}
+	case c.double != nil:
+		return column{double: c.double[lo:hi]}
+	}
+	return column{}
+}
+
+// at returns weight i, or 0 if there are none.
+func (c column) at(i int) float64 {
+	switch {
+	case c.single != nil:
+		return float64(c.single[i])
+	case c.double != nil:
+		return c.double[i]
+	}
+	return 0
+}
+
+// weightSize is the number of bytes of a weight.
+func weightSize(kind edges.Weights) int {
+	return [...]int{edges.Unweighted: 0, edges.Float32: 4, edges.Float64: 8}[kind]
+}
+
+// encode appends the message of send buffers that follow one another.
+func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
+	flag := uint64(0)
+	if more {
+		flag = 1
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, flag)
+	for k := range kinds {
+		n := 0
+		for _, p := range buffers {
+			n += len(p.words[k])
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(n/stride))
+	}
+	for k := range kinds {
+		for _, p := range buffers {
+			dst = append(dst, wire.Bytes(p.words[k])...)
+		}
+	}
+	for k := range kinds {
+		for _, p := range buffers {
+			dst = append(dst, wire.Bytes(p.weights[k].single)...)
+			dst = append(dst, wire.Bytes(p.weights[k].double)...)
+		}
+	}
+	return dst
+}
+
+// decode views a message as a sendBuffer, whose memory it shares.
+func decode(data []byte, stride int, kind edges.Weights) (p sendBuffer, more bool, err error) {
+	if len(data) < 8*header {
+		return p, false, fmt.Errorf("%w: %d bytes are too few for a sendBuffer", collective.ErrMessage, len(data))
+	}
+	record := uint64(8*stride + weightSize(kind))
+	flag, left := binary.LittleEndian.Uint64(data), uint64(len(data)-8*header)
+	var records [kinds]int
+	for k := range kinds {
+		n := binary.LittleEndian.Uint64(data[8+8*k:])
+		if n > left/record {
+			return p, false, fmt.Errorf("%w: %d records of %d bytes in the %d that are left", collective.ErrMessage, n, record, left)
+		}
+		left -= n * record
+		records[k] = int(n)
+	}
+	if flag > 1 || left > 0 {
+		return p, false, fmt.Errorf("%w: flag %d, and %d bytes after the last record", collective.ErrMessage, flag, left)
+	}
+	data = data[8*header:]
+	take := func(bytes int) []byte {
+		part := data[:bytes:bytes]
+		data = data[bytes:]
+		return part
+	}
+	for k, n := range records {
+		p.words[k] = wire.Slice[uint64](take(8 * stride * n))
+	}
+	for k, n := range records {
+		switch part := take(weightSize(kind) * n); kind {
+		case edges.Float32:
+			p.weights[k].single = wire.Slice[float32](part)
+		case edges.Float64:
+			p.weights[k].double = wire.Slice[float64](part)
+		}
+	}
+	return p, flag == 1, nil
+}

@@ -1,0 +1,92 @@
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// shuffle moves records from all ranks to all ranks, in rounds. While one round is on its way the next is produced.
+type shuffle struct {
+	stride  int           // words of a record
+	weights edges.Weights // that records have
+	// produce puts what a round has into send buffers, by worker and rank, and reports whether there is more. It is called until
+	// there is none.
+	produce func(out [][]sendBuffer) (more bool, err error)
+	// consume takes in what came, by rank.
+	consume func(from []sendBuffer) error
+}
+
+// roundRecords is about how many records a rank sends in a round: more only where there are enough of them to fill many
+// rounds, so that what is on its way stays small beside the shares.
+func roundRecords(all, ranks int) int { return min(max(all/ranks/16, 1<<13), 1<<19) }
+
+func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out, buffers := b.out, &b.buffers
+	more := true
+	prepare := func(round int) (err error) {
+		if more {
+			more, err = f.produce(out)
+		}
+		if err != nil {
+			return err
+		}
+		column := make([]*sendBuffer, len(out))
+		for rank := range b.ranks {
+			for w := range out {
+				column[w] = &out[w][rank]
+			}
+			data := &buffers[round%2][rank]
+			*data = encode((*data)[:0], column, f.stride, more)
+			for _, p := range column {
+				p.reset()
+			}
+		}
+		return nil
+	}
+	if err := prepare(0); err != nil {
+		return err
+	}
+	for round := 0; ; round++ {
+		last := !more
+		arrived := make(chan error, 1)
+		var in [][]byte
+		go func() {
+			var err error
+			in, err = b.group.Alltoall(ctx, b.call(), buffers[round%2])
+			arrived <- err
+		}()
+		err := prepare(round + 1)
+		if err != nil {
+			cancel()
+		}
+		if failed := <-arrived; err == nil {
+			err = failed
+		}
+		if err != nil {
+			return err
+		}
+		from := make([]sendBuffer, b.ranks)
+		for rank, data := range in {
+			p, another, err := decode(data, f.stride, f.weights)
+			if err != nil {
+				return fmt.Errorf("from rank %d: %w", rank, err)
+			}
+			from[rank] = p
+			last = last && !another
+		}
+		if err := f.consume(from); err != nil {
+			return err
+		}
+		if last {
+			return nil
+		}
+	}
+}
+
+// call is how the builder's collectives are done.
+func (b *builder) call() collective.Call { return collective.Call{Tag: b.tag + 1, Bytes: 1 << 20} }

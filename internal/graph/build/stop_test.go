@@ -1,0 +1,74 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+func someInput(t *testing.T, directed bool) *edges.Input {
+	tuples := make([][2]uint64, 5000)
+	for i := range tuples {
+		tuples[i] = [2]uint64{uint64(i*i) % 211, uint64(i) % 97}
+	}
+	list := edges.Pack(211, tuples, nil)
+	t.Cleanup(list.Close)
+	return &edges.Input{Name: "some", Edges: list, Directed: directed}
+}
+
+// TestBuildEnds interrupts every stage of building.
+func TestBuildEnds(t *testing.T) {
+	for _, stage := range []string{
+		"finding the vertices", "counting degrees", "looking for duplicates", "building the in-edges", "sorting the lists", "building the out-edges",
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		last := ""
+		o := graph.Options{Partitions: 3, Duplicates: graph.LeastDuplicate, Progress: func(name string, _, _ int64) {
+			if last = name; name == stage {
+				cancel(why)
+			}
+		}}
+		if _, err := Local(ctx, someInput(t, true), o); !errors.Is(err, why) || last != stage {
+			t.Errorf("%s: error %v after %s", stage, err, last)
+		}
+		cancel(nil)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	g, err := Local(t.Context(), someInput(t, true), graph.Options{Partitions: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	p := g.Parts[0]
+	pull := p.Layout(pregel.Out).Blocks[0].Pull
+	if s, err := p.SendersView(ctx, pull); s != nil || !errors.Is(err, context.Canceled) || p.HasSendersView(pull) {
+		t.Errorf("senders' view: error %v", err)
+	}
+}
+
+func TestLightestEdge(t *testing.T) {
+	list := edges.Pack(4, [][2]uint64{{0, 1}, {1, 2}, {2, 3}, {3, 3}}, []float64{1, -2, 5, -1})
+	defer list.Close()
+	in := &edges.Input{Edges: list, Vertices: 4, Labels: edges.NewLabels([]uint64{10, 20, 30, 40}), Directed: true}
+	for _, p := range []int{1, 3} {
+		for _, weights := range []edges.Weights{edges.Float32, edges.Float64} {
+			g, err := Local(t.Context(), in, graph.Options{Partitions: p, Weights: weights})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
+				t.Errorf("%d partitions, %v: %t %d-%d %g, least %g", p, weights, ok, u, v, w, g.LeastWeight)
+			}
+			if _, _, _, ok := g.Share(p / 2).LightestEdge(); ok != (p == 1) {
+				t.Errorf("one of %d partitions: %t", p, ok)
+			}
+			g.Close()
+		}
+	}
+}

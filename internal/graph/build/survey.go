@@ -1,0 +1,109 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// Survey is what can be said of an input without building it.
+type Survey struct {
+	Vertices, Tuples int
+	Loops            int // tuples from a vertex to itself
+	Duplicates       int // tuples that join the same vertices, the same way, as one before
+	Isolated         int // vertices without an edge, loops counted
+	Directed         bool
+	Weighted         bool
+
+	// Degrees of the vertices that have any, all tuples counted; in a directed graph out plus in.
+	LeastDegree, MedianDegree, LargestDegree int
+	MeanDegree                               float64
+	Largest                                  uint64 // input id of a vertex of LargestDegree
+
+	// ListBytes is the memory of the tuples as they are held, GraphBytes of the built graph, LoadBytes of both and what
+	// building takes at its peak.
+	ListBytes, GraphBytes, LoadBytes int64
+}
+
+// Inspect surveys an input.
+func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey, error) {
+	group, share, err := alone(in)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBuilder(group, 0, share, nil, graph.Options{Duplicates: graph.LeastDuplicate, Team: team})
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	if err := b.survey(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	s := &Survey{
+		Vertices: b.sizes[0], Tuples: b.all.tuples, Loops: b.loops, Duplicates: b.dropped, Directed: in.Directed, Weighted: in.Edges.Weighted(),
+	}
+	s.degrees(b)
+	s.memory(b)
+	return s, nil
+}
+
+// survey builds no further than to the degrees.
+func (b *builder) survey(ctx context.Context) error {
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	// Degrees, twice, and a word for each tuple.
+	if err := graph.Enough("counting its edges", 8*float64(b.end)+8*float64(b.all.tuples)); err != nil {
+		return err
+	}
+	return b.tuples.degrees(ctx)
+}
+
+func (s *Survey) degrees(b *builder) {
+	all := make([]uint32, 0, s.Vertices)
+	sum := 0
+	for i := range uint32(s.Vertices) {
+		d := b.tuples.raw.out[i]
+		if s.Directed {
+			d += b.tuples.raw.in[i]
+		}
+		if d == 0 {
+			s.Isolated++
+			continue
+		}
+		if int(d) > s.LargestDegree {
+			s.LargestDegree, s.Largest = int(d), b.label(i)
+		}
+		sum += int(d)
+		all = append(all, d)
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	s.LeastDegree, s.MedianDegree, s.MeanDegree = int(all[0]), int(all[len(all)/2]), float64(sum)/float64(len(all))
+}
+
+// memory predicts what the graph takes, duplicates kept: neighbours and, if any, weights; for each vertex its handle and
+// back, degree, first neighbour and start of its list.
+func (s *Survey) memory(b *builder) {
+	edge, sides := int64(4), int64(1)
+	if s.Weighted {
+		edge += 8
+	}
+	arcs := 2 * int64(s.Tuples)
+	if s.Directed {
+		arcs, sides = arcs/2, 2
+	}
+	n := int64(s.Vertices)
+	if p, ok := b.in.Edges.(*edges.Packed); ok {
+		s.ListBytes = p.Bytes()
+	}
+	s.GraphBytes = sides*(arcs*edge+12*n) + 8*n
+	build := sides * 12 * n
+	s.LoadBytes = s.ListBytes + s.GraphBytes + build
+}

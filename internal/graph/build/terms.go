@@ -1,0 +1,250 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// terms are what all ranks must have been given alike.
+type terms struct {
+	Owner                     []int
+	Grid                      graph.Grid
+	InputOrder                bool
+	Duplicates                graph.Duplicates
+	DropLoops, Units, Degrees bool
+	Weights                   edges.Weights
+	Naming                    edges.Naming
+	Directed, Weighted        bool
+	Vertices                  int
+	First                     uint64
+}
+
+// facts are what a rank sends the others before anything else.
+type facts struct {
+	Terms   terms
+	Tuples  int
+	Largest uint64 // 0 also if there are no tuples
+	Listed  int
+	Last    uint64 // of the list
+	Spans   []edges.Span
+}
+
+// whole is what is known of all ranks' shares together.
+type whole struct {
+	tuples, listed int
+	largest        uint64 // endpoint
+	last           uint64 // endpoint or listed id
+	// before is how many tuples, and listedBefore how many ids, lower ranks have.
+	before, listedBefore int
+}
+
+// exchangeTerms sends what this rank was given, and checks that all were given parts of one whole.
+func (b *builder) exchangeTerms(ctx context.Context) error {
+	first, _ := b.in.Labels.First()
+	mine := facts{
+		Terms: terms{
+			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Duplicates: b.o.Duplicates, DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
+			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed, Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
+		},
+		Tuples: b.in.Edges.Len(), Largest: b.largest, Listed: len(b.in.IDs), Spans: b.in.Spans,
+	}
+	if len(b.in.IDs) > 0 {
+		mine.Last = slices.Max(b.in.IDs)
+	}
+	data, err := json.Marshal(&mine)
+	if err != nil {
+		return err
+	}
+	all, err := b.group.Allgather(ctx, b.call(), data)
+	if err != nil {
+		return err
+	}
+	shares := make([]facts, len(all))
+	for rank, data := range all {
+		if err := json.Unmarshal(data, &shares[rank]); err != nil {
+			return fmt.Errorf("what rank %d was given: %w", rank, err)
+		}
+	}
+	return b.compare(shares)
+}
+
+// compare adds up what all ranks were given.
+func (b *builder) compare(shares []facts) error {
+	w := &b.all
+	for rank := range shares {
+		s := &shares[rank]
+		if err := same(&shares[0].Terms, &s.Terms); err != nil {
+			return fmt.Errorf("ranks 0 and %d were not given shares of the same graph: %w", rank, err)
+		}
+		if rank > 0 {
+			if err := follow(shares[rank-1].Spans, s.Spans); err != nil {
+				return fmt.Errorf("ranks %d and %d: %w", rank-1, rank, err)
+			}
+		}
+		if rank < b.rank {
+			w.before += s.Tuples
+			w.listedBefore += s.Listed
+		}
+		w.tuples += s.Tuples
+		w.listed += s.Listed
+		w.largest = max(w.largest, s.Largest)
+		w.last = max(w.last, s.Largest, s.Last)
+	}
+	if b.in.Check != nil {
+		return b.in.Check(w.tuples, w.largest)
+	}
+	return nil
+}
+
+// same says what two ranks were given differently.
+func same(a, z *terms) error {
+	for _, t := range []struct {
+		what string
+		a, z any
+	}{
+		{"owners of partitions", fmt.Sprint(a.Owner), fmt.Sprint(z.Owner)},
+		{"grid", a.Grid, z.Grid},
+		{"input order", a.InputOrder, z.InputOrder},
+		{"duplicates", a.Duplicates, z.Duplicates},
+		{"dropped loops", a.DropLoops, z.DropLoops},
+		{"unit weights", a.Units, z.Units},
+		{"tuple degrees", a.Degrees, z.Degrees},
+		{"weights", a.Weights, z.Weights},
+		{"naming of vertices", a.Naming, z.Naming},
+		{"directed", a.Directed, z.Directed},
+		{"weighted", a.Weighted, z.Weighted},
+		{"vertices", a.Vertices, z.Vertices},
+		{"first id", a.First, z.First},
+	} {
+		if t.a != t.z {
+			return fmt.Errorf("%s: %v and %v", t.what, t.a, t.z)
+		}
+	}
+	return nil
+}
+
+// follow checks that each of a rank's parts of files begins where the rank before ends.
+func follow(before, after []edges.Span) error {
+	if len(before) != len(after) {
+		return fmt.Errorf("parts of %d and of %d files", len(before), len(after))
+	}
+	for i, a := range before {
+		if z := after[i]; a.Size != z.Size || a.To != z.From {
+			return fmt.Errorf("file %d: to byte %d of %d bytes, then from byte %d of %d: it is not the same file everywhere", i+1, a.To, a.Size, z.From, z.Size)
+		}
+	}
+	return nil
+}
+
+// plan says what places the directory has: ids where they are dense, else numbers.
+func (b *builder) plan() (end uint64, dense bool) {
+	if b.in.Naming == edges.Numbers {
+		n := uint64(b.in.Vertices)
+		if n == 0 && b.all.tuples > 0 {
+			n = b.all.largest + 1
+		}
+		return n, true
+	}
+	// An id of a dense space costs some words with the rank that owns its entry, and a tuple as many: no more are worth it.
+	end = b.all.last + 1
+	if b.all.tuples+b.all.listed == 0 {
+		return 0, true
+	}
+	if dense = end <= maxIDs && end <= 2*uint64(b.all.tuples)+uint64(b.all.listed)+1024; dense {
+		return end, true
+	}
+	return math.MaxUint64, false
+}
+
+// sampled is how many endpoints a rank looks at, and sent how many quantiles of them it tells.
+const (
+	sampledBlocks = 16
+	quantiles     = 512
+)
+
+// What an endpoint and an id cost, as bytes with the rank that owns their entries.
+const (
+	endpointCost = 3
+	idCost       = 16
+)
+
+// divide cuts the ids into ranges, by a sample that rank 0 gathers.
+func (b *builder) divide(ctx context.Context) error {
+	end := b.end
+	if b.ranks == 1 {
+		b.ranges = newRanges([]uint64{0}, end)
+		return nil
+	}
+	mine, err := b.sample(end)
+	if err != nil {
+		return err
+	}
+	all, err := b.group.Gather(ctx, b.call(), 0, encodePoints(mine))
+	if err != nil {
+		return err
+	}
+	var data []byte
+	if b.rank == 0 {
+		var points []point
+		for rank, data := range all {
+			p, err := decodePoints(data, end)
+			if err != nil {
+				return fmt.Errorf("the sample of rank %d: %w", rank, err)
+			}
+			points = append(points, p...)
+		}
+		each := uint64(0)
+		if b.dense {
+			each = idCost
+		}
+		for _, first := range cut(points, end, each, b.ranks) {
+			data = appendWord(data, first)
+		}
+	}
+	if data, err = b.group.Broadcast(ctx, b.call(), 0, data); err != nil {
+		return err
+	}
+	starts, err := words(data, b.ranks)
+	if err != nil || starts[0] != 0 || !slices.IsSorted(starts) || starts[b.ranks-1] >= end {
+		return fmt.Errorf("the ranges %v of ids below %d make no sense: %w", starts, end, err)
+	}
+	b.ranges = newRanges(starts, end)
+	return nil
+}
+
+// sample returns quantiles of some endpoints and of the list, and what each stands for.
+func (b *builder) sample(end uint64) ([]point, error) {
+	var ends []uint64
+	var block edges.Block
+	blocks := edges.Blocks(b.in.Edges)
+	for i := range min(sampledBlocks, blocks) {
+		if err := b.in.Edges.Read(i*blocks/min(sampledBlocks, blocks), &block); err != nil {
+			return nil, err
+		}
+		ends = append(append(ends, block.U[:block.N]...), block.V[:block.N]...)
+	}
+	ends = slices.DeleteFunc(ends, func(id uint64) bool { return id >= end }) // an error that route finds
+	points := represent(ends, 2*endpointCost*uint64(b.in.Edges.Len()))
+	some := make([]uint64, 0, 1<<14)
+	for i := range min(cap(some), len(b.in.IDs)) {
+		some = append(some, b.in.IDs[i*len(b.in.IDs)/min(cap(some), len(b.in.IDs))])
+	}
+	return append(points, represent(some, idCost*uint64(len(b.in.IDs)))...), nil
+}
+
+// represent returns quantiles of ids that together cost so much.
+func represent(ids []uint64, cost uint64) []point {
+	slices.Sort(ids)
+	n := min(len(ids), quantiles)
+	points := make([]point, n)
+	for i := range points {
+		points[i] = point{ids[(2*i+1)*len(ids)/(2*n)], cost / uint64(n)}
+	}
+	return points
+}

@@ -1,0 +1,241 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// tuples are the edges of a rank that is alone: its list of tuples, read once to count degrees, once to find duplicates, if
+// they matter, and once for the lists of each direction. A store of the edges would take a third more memory at the peak, as
+// long as the list has to stay, and a quarter more time.
+type tuples struct {
+	b       *builder
+	raw     counters // duplicates included
+	unique  mem.Arena
+	touched []uint32 // for TEPS: how many tuples, loops apart, touch each vertex
+}
+
+// discover finds the largest endpoint, if the number of vertices depends on it and nobody knows it yet.
+func (b *builder) discover(ctx context.Context) error {
+	b.largest = b.in.Largest
+	if b.in.Naming != edges.Numbers || b.in.Vertices > 0 || b.largest > 0 {
+		return nil
+	}
+	largest := make([]uint64, b.team.Size())
+	err := b.scan(ctx, "finding the vertices", false, func(worker int, block *edges.Block) error {
+		m := largest[worker]
+		for i, u := range block.U[:block.N] {
+			m = max(m, u, block.V[i])
+		}
+		largest[worker] = m
+		return nil
+	})
+	b.largest = slices.Max(largest)
+	return err
+}
+
+// degrees counts degrees, with duplicates and without.
+func (t *tuples) degrees(ctx context.Context) error {
+	b := t.b
+	t.unique.Meter = b.o.Meter
+	if err := t.count(ctx); err != nil {
+		return err
+	}
+	b.rows = t.raw
+	if b.o.Duplicates == graph.KeepDuplicates {
+		return nil
+	}
+	b.rows = t.newCounters(&t.unique)
+	copy(b.rows.out, t.raw.out)
+	copy(b.rows.in, t.raw.in)
+	return t.distinct(ctx)
+}
+
+// newCounters makes counters of degrees alone.
+func (t *tuples) newCounters(arena *mem.Arena) counters {
+	n := t.b.sizes[0]
+	c := counters{out: mem.Make[uint32](arena, n)}
+	if t.b.in.Directed {
+		c.in = mem.Make[uint32](arena, n)
+	}
+	return c
+}
+
+// count counts degrees, duplicates included, and loops.
+func (t *tuples) count(ctx context.Context) error {
+	b := t.b
+	arena := b.tmp
+	loops := b.o.TupleDegrees && !b.o.DropLoops // are counted in degrees, but not in touched
+	if b.o.TupleDegrees {
+		if arena = b.assembly.Arena(); loops || b.in.Directed {
+			arena, t.touched = b.tmp, mem.Make[uint32](arena, b.sizes[0])
+		}
+	}
+	t.raw = t.newCounters(arena)
+	private := []counters{t.raw}
+	tmp := &mem.Arena{Meter: b.o.Meter}
+	defer tmp.Close()
+	// Counters of their own spare threads the atomics, where the memory for them is small beside the edges.
+	shared := b.team.Size() > 1 && b.team.Size()*b.sizes[0] > b.in.Edges.Len()
+	for i := 1; i < b.team.Size() && !shared; i++ {
+		private = append(private, t.newCounters(tmp))
+	}
+	var found atomic.Int64
+	err := b.scan(ctx, "counting degrees", false, func(worker int, block *edges.Block) error {
+		c := private[0]
+		if !shared {
+			c = private[worker]
+		}
+		n, err := t.countBlock(block, c, shared)
+		found.Add(int64(n))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.loops = int(found.Load())
+	b.team.For(b.sizes[0], 1<<14, func(_, lo, hi int) {
+		for _, c := range private[1:] {
+			for i := lo; i < hi; i++ {
+				t.raw.out[i] += c.out[i]
+			}
+			for i := lo; i < min(hi, len(c.in)); i++ {
+				t.raw.in[i] += c.in[i]
+			}
+		}
+		for i := lo; i < min(hi, len(t.touched)); i++ {
+			t.touched[i] += t.raw.out[i]
+			if t.raw.in != nil {
+				t.touched[i] += t.raw.in[i]
+			}
+		}
+	})
+	if b.o.TupleDegrees && t.touched == nil {
+		t.touched = t.raw.out
+	}
+	return nil
+}
+
+func (t *tuples) countBlock(block *edges.Block, c counters, shared bool) (loops int, err error) {
+	directed, drop, end := t.b.in.Directed, t.b.o.DropLoops, uint64(t.b.sizes[0])
+	second, ends := c.out, uint32(1)
+	if directed {
+		second, ends = c.in, 2
+	}
+	for i, u := range block.U[:block.N] {
+		v := block.V[i]
+		if u >= end || v >= end {
+			return 0, outside(u, v, end)
+		}
+		if u == v {
+			loops++
+			if drop {
+				continue
+			}
+			if t.touched != nil {
+				atomic.AddUint32(&t.touched[u], -ends)
+			}
+			if !directed { // stored once
+				add(c.out, u, shared)
+				continue
+			}
+		}
+		add(c.out, u, shared)
+		add(second, v, shared)
+	}
+	return loops, nil
+}
+
+func add(counts []uint32, i uint64, shared bool) {
+	if shared {
+		atomic.AddUint32(&counts[i], 1)
+	} else {
+		counts[i]++
+	}
+}
+
+// assemble makes the lists of all partitions.
+func (t *tuples) assemble(ctx context.Context) error {
+	b := t.b
+	b.team.For(b.sizes[0], 1<<14, func(_, lo, hi int) {
+		for v := uint32(lo); v < uint32(hi); v++ {
+			b.assembly.Vertex(pregel.VertexID(b.ids[v]), b.facts(v))
+		}
+	})
+	t.unique.Close()
+	b.rows = counters{}
+	if err := t.arcs(ctx, true); err != nil || !b.in.Directed || !b.o.Grid.Flat() {
+		return err // reversed arcs of other grids are made when they are wanted: see Graph.Turn
+	}
+	return t.arcs(ctx, false)
+}
+
+// arcs reads the tuples and makes the lists of one direction.
+func (t *tuples) arcs(ctx context.Context, in bool) error {
+	b, raw, stage := t.b, t.raw.out, "building the out-edges"
+	if in {
+		stage = "building the in-edges"
+		if b.in.Directed {
+			raw = t.raw.in
+		}
+	}
+	order := b.g.Order
+	s, err := b.assembly.Scatter(in, func(p *graph.Partition, row uint32) int { return int(raw[order[p.Global(row)]]) })
+	if err != nil {
+		return err
+	}
+	err = b.scan(ctx, stage, b.o.Ordered(), func(worker int, block *edges.Block) error {
+		s.Tuples(worker, block, b.ids)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Finish(ctx)
+}
+
+// scan calls f for every block of the list, from the team's goroutines, until one fails or ctx ends; in order, from one.
+func (b *builder) scan(ctx context.Context, stage string, inOrder bool, f func(worker int, block *edges.Block) error) error {
+	const grain = 16
+	list := b.in.Edges
+	blocks := make([]edges.Block, b.team.Size())
+	var done, failed atomic.Int64
+	var once sync.Once
+	var err error
+	some := func(worker, lo, hi int) {
+		if failed.Load() != 0 {
+			return
+		}
+		e := ctx.Err()
+		if e != nil {
+			e = fmt.Errorf("%s: %w", stage, context.Cause(ctx))
+		}
+		for i := lo; i < hi && e == nil; i++ {
+			if e = list.Read(i, &blocks[worker]); e == nil {
+				e = f(worker, &blocks[worker])
+			}
+		}
+		if e != nil {
+			once.Do(func() { err = e })
+			failed.Store(1)
+			return
+		}
+		b.progress(stage, done.Add(int64((hi-lo)*edges.BlockSize)), int64(list.Len()))
+	}
+	if n := edges.Blocks(list); inOrder {
+		for lo := 0; lo < n; lo += grain {
+			some(0, lo, min(lo+grain, n))
+		}
+	} else {
+		b.team.For(n, grain, some)
+	}
+	return err
+}
