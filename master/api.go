@@ -95,11 +95,15 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 	return connect.NewResponse(about), nil
 }
 
-// ListJobs lists jobs, oldest first.
+// ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the result is kept.
 func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return connect.NewResponse(&control.ListJobsResponse{Jobs: s.jobs(r.Msg.Ended), Now: s.stamp(s.now())}), nil
+	var all []*control.Job
+	if r.Msg.Ended {
+		all = slices.DeleteFunc(s.results.retention.jobs(), func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
+	}
+	return connect.NewResponse(&control.ListJobsResponse{Jobs: append(all, s.jobs(r.Msg.Ended)...), Now: s.stamp(s.now())}), nil
 }
 
 func (s *Server) jobs(ended bool) []*control.Job {
@@ -114,6 +118,9 @@ func (s *Server) jobs(ended bool) []*control.Job {
 
 // GetJob says how a job is.
 func (s *Server) GetJob(_ context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+	if j := s.earlier(r.Msg.Id); j != nil {
+		return connect.NewResponse(j), nil
+	}
 	return s.job(func() (*job, error) { return s.find(r.Msg.Id) })
 }
 
@@ -127,6 +134,9 @@ func (s *Server) find(id string) (*job, error) {
 
 // CancelJob tells a job to end.
 func (s *Server) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+	if j := s.earlier(r.Msg.Id); j != nil {
+		return connect.NewResponse(j), nil
+	}
 	reason := r.Msg.Reason
 	if reason == "" {
 		reason = "cancelled by a client"
@@ -139,7 +149,11 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	s.mu.Lock()
 	j := s.journals[r.Msg.Id]
 	s.mu.Unlock()
-	if j == nil {
+	switch {
+	case j != nil:
+	case s.earlier(r.Msg.Id) != nil:
+		return connect.NewError(connect.CodeNotFound, fmt.Errorf("of job %s only the result is kept: superstep result %s fetches it", r.Msg.Id, r.Msg.Id))
+	default:
 		return noJob(r.Msg.Id)
 	}
 	at, version := r.Msg.After, uint64(0)
@@ -188,20 +202,30 @@ func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResu
 func (s *Server) Result(id string, offset uint64, each func(data []byte) error) error {
 	s.mu.Lock()
 	j, err := s.find(id)
-	state, kept, sorted := control.JobState_JOB_STATE_UNSPECIFIED, false, false
+	state, spec := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil)
 	if err == nil {
-		state, kept, sorted = j.state, j.spec.KeepResult, !j.spec.Unsorted
+		state, spec = j.state, j.spec
 	}
 	s.mu.Unlock()
+	if e := s.earlier(id); e != nil {
+		spec, err = e.Spec, nil
+	}
 	switch {
 	case err != nil:
 		return err
 	case state != control.JobState_JOB_STATE_DONE:
 		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", id, state.Word()))
-	case !kept:
+	case !spec.KeepResult:
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
 	}
-	return s.results.read(id, sorted, offset, each)
+	done := s.results.retention.read(id)
+	if done == nil {
+		return connect.NewError(connect.CodeNotFound, fmt.Errorf(
+			"the result of job %s was removed: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)",
+			id, s.options.KeepResults, s.options.KeepResultBytes))
+	}
+	defer done()
+	return s.results.read(id, !spec.Unsorted, offset, each)
 }
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.

@@ -133,11 +133,17 @@ func (s *Server) note(e jobTurned) {
 	if !e.state.Ended() {
 		return
 	}
+	switch {
+	case !e.job.spec.KeepResult:
+	case e.state == control.JobState_JOB_STATE_DONE:
+		s.results.keep(about, s.options.Now())
+	case e.job.epoch > 0:
+		s.results.remove(e.job.id) // it may be whole: the job was cancelled late
+	}
 	for id := range s.journals {
 		if s.cluster.jobs[id] == nil {
 			delete(s.journals, id)
 			delete(s.runs, id)
-			s.results.remove(id)
 		}
 	}
 	trimEnded(s.endedJournals(), keepEndedBytes)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type results struct {
 	lock      *os.File // says that the process lives to which a temporary directory belongs; or nil
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
+	retention retention
 }
 
 // diskPatience is how long the end of the master waits for the disk.
@@ -35,7 +37,7 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, "results"), wrap: wrap}
+	r := &results{dir: filepath.Join(data, "results"), wrap: wrap, retention: retention{kept: map[string]*kept{}}}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)
@@ -79,6 +81,7 @@ func (r *results) close() {
 
 // remove forgets a job's result, soon.
 func (r *results) remove(job string) {
+	r.retention.drop(job)
 	r.atDisk.Go(func() { _ = r.root.RemoveAll(job) })
 }
 
@@ -97,6 +100,7 @@ func (r *results) discard(job string, parts []*part) {
 
 // create begins the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
+	r.retention.drop(job) // one of an earlier master with the same name
 	ready, outcome := make(chan struct{}), error(nil)
 	r.atDisk.Go(func() {
 		defer close(ready)
@@ -105,7 +109,7 @@ func (r *results) create(job string, n int) []*part {
 	parts := make([]*part, n)
 	for i := range parts {
 		p := &part{
-			name:   filepath.Join(job, fmt.Sprintf("part-%05d", i)),
+			name:   filepath.Join(job, fmt.Sprintf(partPrefix+"%05d", i)),
 			chunks: make(chan []byte, partChunks), ended: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{}),
 		}
 		parts[i] = p
@@ -133,6 +137,7 @@ func (r *results) read(job string, sorted bool, offset uint64, each func(data []
 	if err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, partPrefix) })
 	slices.Sort(names)
 	var parts []io.Reader
 	for _, name := range names {

@@ -26,6 +26,11 @@ type Options struct {
 	Token control.Token
 	// Data is the directory where results are kept; by default one that is removed at the end.
 	Data string
+	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them: the oldest go first, those of
+	// earlier masters in Data too. Default KeepResults and
+	// KeepResultBytes.
+	KeepResults     time.Duration
+	KeepResultBytes int64
 	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
 	// Version is told to workers and clients.
@@ -117,6 +122,12 @@ func New(o Options) (*Server, error) {
 	if o.Running == 0 {
 		o.Running = 1
 	}
+	if o.KeepResults == 0 {
+		o.KeepResults = KeepResults
+	}
+	if o.KeepResultBytes == 0 {
+		o.KeepResultBytes = KeepResultBytes
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -143,6 +154,10 @@ func New(o Options) (*Server, error) {
 	s.cluster.last = uint64(max(s.start.Unix(), 0)) << 16
 	var err error
 	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
+		return nil, err
+	}
+	if err = s.results.retain(&o, s.log, s.start); err != nil {
+		s.results.close()
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
@@ -325,31 +340,6 @@ func (s *Server) effect(e effect) {
 			w.end(lapsed(e.name, e.incarnation))
 		}
 	}
-}
-
-// tell sends a command, before any that comes later, whose answer only matters to the log.
-func (s *Server) tell(w *session, c *control.Command) {
-	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
-	k := w.begin(ctx, c, nil)
-	sent := w.lane.Offer(toWorker(c))
-	s.spawn(func() {
-		defer cancel()
-		defer w.forget(c)
-		var r *control.Report
-		var err error
-		if !sent {
-			err = w.lane.Send(toWorker(c))
-		}
-		if err == nil {
-			r, err = w.wait(ctx, k, func(*control.Report) error { return nil })
-		}
-		if err == nil && r.Failure != nil {
-			err = errors.New(r.Failure.Message)
-		}
-		if err != nil && s.ctx.Err() == nil {
-			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
-		}
-	})
 }
 
 // enter counts its caller among what Serve waits for, unless the server stops.

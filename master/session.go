@@ -278,3 +278,28 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	}
 	return true
 }
+
+// tell sends a command, before any that comes later, whose answer only matters to the log.
+func (s *Server) tell(w *session, c *control.Command) {
+	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
+	k := w.begin(ctx, c, nil)
+	sent := w.lane.Offer(toWorker(c))
+	s.spawn(func() {
+		defer cancel()
+		defer w.forget(c)
+		var r *control.Report
+		var err error
+		if !sent {
+			err = w.lane.Send(toWorker(c))
+		}
+		if err == nil {
+			r, err = w.wait(ctx, k, func(*control.Report) error { return nil })
+		}
+		if err == nil && r.Failure != nil {
+			err = errors.New(r.Failure.Message)
+		}
+		if err != nil && s.ctx.Err() == nil {
+			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
+		}
+	})
+}

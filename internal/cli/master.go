@@ -20,6 +20,7 @@ type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
 	lease                   time.Duration
+	keep                    keepFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
 	withInput               inputEnd
@@ -51,6 +52,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs fail; longer where machines stall")
+	m.keep.define(cmd)
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
 	m.withInput.define(cmd)
@@ -71,6 +73,10 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if m.lease < minLease || m.lease > maxLease {
 		return usagef("--lease: found %v, expected %v to %v", m.lease, minLease, maxLease)
 	}
+	keepBytes, err := m.keep.check()
+	if err != nil {
+		return err
+	}
 	if err := m.gossip.check(); err != nil {
 		return err
 	}
@@ -86,6 +92,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	o := master.Options{
 		Token: token, Lease: m.lease, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
 		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
+		KeepResults: m.keep.age, KeepResultBytes: keepBytes,
 	}
 	observed, unobserved, err := m.app.observe(ctx, &o)
 	if err != nil {
@@ -111,4 +118,28 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	observed(s)
 	fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))
 	return s.Serve(ctx, l)
+}
+
+// keepFlags say which results a master keeps.
+type keepFlags struct {
+	age  time.Duration
+	size string
+}
+
+func (f *keepFlags) define(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.age, "keep-results", master.KeepResults, "keep results for `TIME`, of earlier masters in --data too")
+	cmd.Flags().StringVar(&f.size, "keep-result-bytes", "10GB", "keep results of at most `SIZE` together: the oldest go, but the last")
+	nothing(cmd, "keep-results", "keep-result-bytes")
+}
+
+// check returns how many bytes are kept.
+func (f *keepFlags) check() (int64, error) {
+	if f.age <= 0 {
+		return 0, usagef("--keep-results: found %v, expected a time, such as 24h", f.age)
+	}
+	n, err := parseBytes(f.size)
+	if err != nil {
+		return 0, usagef("--keep-result-bytes: %w", err)
+	}
+	return n, nil
 }

@@ -108,7 +108,7 @@ func (a *app) result() *cobra.Command {
 		Use:   "result JOB --master ADDR",
 		Short: "Fetch what a job of a cluster has computed",
 		Long: `Fetch what a job of a cluster has computed: a line "id value" for every vertex. Jobs keep it that were begun with
---detach, --output or --verify, as long as the master remembers them.`,
+--detach, --output or --verify; superstep jobs --all lists them, and superstep master --help says for how long they are kept.`,
 		Example: `  superstep result 3f2a-7 --output ranks.txt.gz
   superstep result 3f2a-7 | sort -k2 -gr | head`,
 		Args:              exactly(1, aJob),

@@ -1,0 +1,128 @@
+package testcluster
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// jobs lists all jobs.
+func (c *Cluster) jobs(t testing.TB) []*control.Job {
+	t.Helper()
+	r, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Msg.Jobs
+}
+
+// TestResultOfAnEarlierMaster: the next master with the same data lists a job whose result was kept, and has the result.
+func TestResultOfAnEarlierMaster(t *testing.T) {
+	data := t.TempDir()
+	c := Run(t, 2, 1, master.Options{Data: data}, programs()...)
+	id := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
+	before, _ := c.watch(t, id, nil)
+	if before.State != control.JobState_JOB_STATE_DONE {
+		t.Fatal(before.Reason)
+	}
+	want := c.result(t, id)
+	none := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
+	c.watch(t, none, nil)
+	c.StopMaster()
+	c.StartMaster(c.Address)
+	c.Await(2)
+
+	if got := c.result(t, id); !maps.Equal(got, want) {
+		t.Errorf("found %d lines, expected %d: or others", len(got), len(want))
+	}
+	all := c.jobs(t)
+	if len(all) != 1 || all[0].Id != id || all[0].Spec.Program != "wcc" || all[0].State != control.JobState_JOB_STATE_DONE || all[0].ResultBytes != before.ResultBytes {
+		t.Errorf("found %v", all)
+	}
+	one, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: id}))
+	if err != nil || one.Msg.Id != id {
+		t.Errorf("found %v, %v", one, err)
+	}
+	cancelled, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id}))
+	if err != nil || cancelled.Msg.State != control.JobState_JOB_STATE_DONE {
+		t.Errorf("found %v, %v", cancelled, err)
+	}
+	stream, err := c.Client.WatchJob(t.Context(), connect.NewRequest(&control.WatchJobRequest{Id: id}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream.Receive() {
+		t.Error("found an event of a job of an earlier master")
+	}
+	if err := stream.Err(); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Error(err)
+	}
+	if err := stream.Close(); err != nil {
+		t.Error(err)
+	}
+	c.works(t, 2)
+}
+
+// TestResultThatWasRemoved: who asks for a result that made room for another is told so.
+func TestResultThatWasRemoved(t *testing.T) {
+	c := Run(t, 1, 1, master.Options{KeepResultBytes: 1, KeepResults: time.Hour}, programs()...)
+	var ids [2]string
+	for i := range ids {
+		ids[i] = c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
+		if j, _ := c.watch(t, ids[i], nil); j.State != control.JobState_JOB_STATE_DONE {
+			t.Fatal(j.Reason)
+		}
+	}
+	if n := len(c.result(t, ids[1])); n != 256 {
+		t.Errorf("found %d lines of the newest result", n)
+	}
+	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: ids[0]}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream.Receive() {
+		t.Error("found a chunk of a result that was removed")
+	}
+	want := "not_found: the result of job " + ids[0] + " was removed: the master keeps results for 1h0m0s, and 1 bytes of them (--keep-results, --keep-result-bytes)"
+	if err := stream.Err(); err == nil || err.Error() != want {
+		t.Errorf("found %v, expected %s", err, want)
+	}
+	if err := stream.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// closing is a file that says only when it is closed that the disk is full.
+type closing struct{ io.WriteCloser }
+
+var errFull = errors.New("no space left on device")
+
+func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFull) }
+
+// TestDiskThatIsFullAtTheEnd fails the job too when only closing a part tells, and nothing of the result is kept.
+func TestDiskThatIsFullAtTheEnd(t *testing.T) {
+	data := t.TempDir()
+	c := Run(t, 2, 1, master.Options{Data: data, WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}, programs()...)
+	id := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
+	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
+		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
+	}
+	c.works(t, 2)
+	c.StopMaster() // it waits for the disk
+	if entries, err := os.ReadDir(filepath.Join(data, "results")); err != nil || len(entries) != 0 {
+		t.Errorf("found %v, %v", entries, err)
+	}
+	c.StartMaster(c.Address)
+	if all := c.jobs(t); len(all) != 0 {
+		t.Errorf("found %v", all)
+	}
+}

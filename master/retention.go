@@ -1,0 +1,263 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// How long results are kept and how many bytes of them, unless the options say something else.
+const (
+	KeepResults     = 7 * 24 * time.Hour
+	KeepResultBytes = 10e9
+)
+
+// maxResults is how many results are kept.
+const maxResults = maxEnded
+
+// The file beside a result's parts that says whose it is: the job, as JSON. It is for later masters.
+const (
+	manifestName = "job.json"
+	maxManifest  = 8 * control.MaxSpec // JSON is longer
+)
+
+// partPrefix is what the names of a result's parts begin with.
+const partPrefix = "part-"
+
+// jobName is how jobs are called. Directories with other names are left alone.
+var jobName = regexp.MustCompile(`^[0-9a-f]{4}-[0-9]+$`)
+
+// kept is a result that is on the disk.
+type kept struct {
+	id      string
+	job     *control.Job // nil if its master ended before it wrote the manifest
+	bytes   int64
+	ended   time.Time
+	readers int
+}
+
+// retention says which results are kept. The oldest go first when they are too old, too large together or too many; what a
+// client reads, and the last result of this master, stay.
+type retention struct {
+	age   time.Duration
+	bytes int64
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	kept   map[string]*kept
+	newest string // of this master
+}
+
+// retain finds the results of earlier masters, and removes what is not to be kept.
+func (r *results) retain(o *Options, log *slog.Logger, now time.Time) error {
+	r.retention.age, r.retention.bytes, r.retention.log = o.KeepResults, o.KeepResultBytes, log
+	entries, err := fs.ReadDir(r.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	t := &r.retention
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range entries {
+		if e.IsDir() && jobName.MatchString(e.Name()) {
+			t.kept[e.Name()] = r.inspect(e.Name())
+		}
+	}
+	gone := t.expire(now)
+	if len(t.kept) > 0 {
+		t.log.Info("results of earlier masters", "results", len(t.kept), "bytes", t.total())
+	}
+	r.atDisk.Go(func() { r.erase(gone) })
+	return nil
+}
+
+// inspect says what is kept of a job of an earlier master.
+func (r *results) inspect(id string) *kept {
+	k := &kept{id: id}
+	if info, err := r.root.Stat(id); err == nil {
+		k.ended = info.ModTime()
+	}
+	entries, _ := fs.ReadDir(r.root.FS(), id) // what cannot be read has no size
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		k.bytes += info.Size()
+		if e.Name() == manifestName && info.Size() <= maxManifest {
+			k.job = r.manifest(id)
+		}
+	}
+	if k.job != nil {
+		k.ended = k.job.Ended.AsTime()
+	}
+	return k
+}
+
+// manifest reads what is written of a job; nil if that is not how this master would.
+func (r *results) manifest(id string) *control.Job {
+	f, err := r.root.Open(filepath.Join(id, manifestName))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxManifest))
+	job := &control.Job{}
+	if err != nil || (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil {
+		return nil
+	}
+	if job.Id != id || job.Spec == nil || job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil {
+		return nil
+	}
+	return job
+}
+
+// keep counts a result that is whole among those that are kept, and removes others that are not any more.
+func (r *results) keep(job *control.Job, now time.Time) {
+	t := &r.retention
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept[job.Id] = &kept{id: job.Id, job: job, bytes: int64(job.ResultBytes), ended: job.Ended.AsTime()}
+	t.newest = job.Id
+	gone := t.expire(now)
+	r.atDisk.Go(func() {
+		if err := r.describe(job); err != nil {
+			t.log.Warn("a later master will not know whose this result is", "job", job.Id, "error", err)
+		}
+		r.erase(gone)
+	})
+}
+
+// describe writes the manifest, whole or not at all.
+func (r *results) describe(job *control.Job) error {
+	if r.temporary {
+		return nil
+	}
+	data, err := protojson.Marshal(job)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(job.Id, manifestName)
+	return errors.Join(r.root.WriteFile(name+".new", data, 0o600), r.root.Rename(name+".new", name))
+}
+
+// erase removes what is no longer kept.
+func (r *results) erase(gone []*kept) {
+	for _, k := range gone {
+		if err := r.root.RemoveAll(k.id); err != nil {
+			r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
+		}
+	}
+}
+
+// expire takes those that are not to be kept any more out, and returns them. The lock is held.
+func (t *retention) expire(now time.Time) []*kept {
+	byAge := slices.SortedFunc(maps.Values(t.kept), older)
+	var gone []*kept
+	total := t.total()
+	for _, k := range byAge {
+		why := ""
+		switch {
+		case k.readers > 0 || k.id == t.newest:
+		case now.Sub(k.ended) > t.age:
+			why = fmt.Sprintf("results are kept for %v", t.age)
+		case total > t.bytes:
+			why = fmt.Sprintf("results of %d bytes are kept", t.bytes)
+		case len(t.kept) > maxResults:
+			why = fmt.Sprintf("%d results are kept", maxResults)
+		}
+		if why == "" {
+			continue
+		}
+		t.log.Info("result removed", "job", k.id, "bytes", k.bytes, "ended", k.ended, "reason", why)
+		delete(t.kept, k.id)
+		total -= k.bytes
+		gone = append(gone, k)
+	}
+	return gone
+}
+
+func older(a, b *kept) int {
+	if c := a.ended.Compare(b.ended); c != 0 {
+		return c
+	}
+	return strings.Compare(a.id, b.id)
+}
+
+// total is how many bytes are kept. The lock is held.
+func (t *retention) total() int64 {
+	n := int64(0)
+	for _, k := range t.kept {
+		n += k.bytes
+	}
+	return n
+}
+
+// read keeps a result from being removed until done is called. It is nil if there is none.
+func (t *retention) read(id string) (done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.kept[id]
+	if k == nil {
+		return nil
+	}
+	k.readers++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		k.readers--
+	}
+}
+
+// find is a job whose result is kept, or nil.
+func (t *retention) find(id string) *control.Job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.kept[id]; k != nil {
+		return k.job
+	}
+	return nil
+}
+
+// jobs are those whose results are kept, oldest first.
+func (t *retention) jobs() []*control.Job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []*control.Job
+	for _, k := range slices.SortedFunc(maps.Values(t.kept), older) {
+		if k.job != nil {
+			all = append(all, k.job)
+		}
+	}
+	return all
+}
+
+// drop forgets a result that is not one, or is made again.
+func (t *retention) drop(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.kept, id)
+}
+
+// earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is none.
+func (s *Server) earlier(id string) *control.Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cluster.jobs[id] != nil {
+		return nil
+	}
+	return s.results.retention.find(id)
+}
