@@ -182,6 +182,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 	j.stop.Store(false)
 	for _, r := range j.runners {
 		r.reset()
+		r.watchMessages(ctx)
 	}
 	j.times = j.times[:0]
 	defer runtime.KeepAlive(j)

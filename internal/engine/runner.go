@@ -46,6 +46,7 @@ type runner[V, M any] struct {
 	inEqual    []uint32
 	columns    []any
 
+	sent     *sentMessages[M] // nil unless the run checks that messages do not change
 	threads  []*thread[V, M]
 	outboxes []*pregel.Outbox[M] // the threads'
 	tasks    tasks
@@ -245,6 +246,11 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	}
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].worker)
+	}
+	if r.sent != nil {
+		if err = r.sent.check(c.Superstep, r.job.graph.Label); err != nil {
+			return nil
+		}
 	}
 	waited := r.exchange.Waited
 	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -20,6 +21,9 @@ import (
 // whose values may differ, such as one that adds floats or keeps any one message, brings a function that tells which are
 // as good as each other: see [Within]. Of deterministic runs all values must be equal even so. What cannot be had in a grid
 // ([superstep.ErrGrid]) is left out there.
+//
+// The test fails, too, when a slice, a map or what else a message points to is changed after it was sent, by its sender, a
+// receiver or the combiner: the messages are looked at when they are sent, and again when they have been read.
 func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
 	t.Helper()
 	m := matrix[V, M]{g: g, p: p, same: exactly[V], counts: len(same) == 0}
@@ -129,7 +133,7 @@ func (m *matrix[V, M]) run(w way) error {
 		}
 		m.parted = parted // results name vertices by it: it is left to the garbage collector
 	}
-	res, err := superstep.Run(ctx, m.parted, m.p, w.o)
+	res, err := superstep.Run(engine.CheckMessages(ctx), m.parted, m.p, w.o)
 	if errors.Is(err, superstep.ErrGrid) {
 		return nil
 	}

@@ -1,0 +1,69 @@
+package pregeltest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+type numbers = pregel.Vertex[[]int, []int]
+
+// keeping sends a slice which it keeps, and changes when others read it; careful ones send a copy.
+type keeping struct{ single, careful bool }
+
+func (keeping) Combiner() pregel.Combiner[[]int] {
+	return combiners.Func(nil, func(a, b []int) []int { return slices.Sorted(slices.Values(slices.Concat(a, b))) })
+}
+
+func (p keeping) Compute(v *numbers, msg []int) {
+	if v.Superstep() == 1 {
+		v.Value()[0] += len(msg)
+		v.VoteToHalt()
+		return
+	}
+	m := []int{int(v.Label())}
+	if v.Set(m); p.careful {
+		m = slices.Clone(m)
+	}
+	if p.single {
+		v.Send(v.ID(), m)
+	} else {
+		v.SendToAllNeighbors(m)
+	}
+}
+
+// writing is a list program whose receivers write into what others get, too.
+type writing struct{ careful bool }
+
+func (p writing) Compute(v *pregel.Vertex[int, map[string]int], msgs []map[string]int) {
+	if v.Superstep() == 0 {
+		v.SendToAllNeighbors(map[string]int{"n": 1})
+	}
+	for _, m := range msgs {
+		if !p.careful {
+			m["n"]++
+		}
+		v.Set(v.Value() + m["n"])
+	}
+	v.VoteToHalt()
+}
+
+// TestMatrixFindsMessagesThatChange changes messages after they were sent, of senders and of receivers.
+func TestMatrixFindsMessagesThatChange(t *testing.T) {
+	path := "0-1 1-2 2-0 2-3"
+	list := func(p writing) pregel.Program[int, map[string]int] { return pregel.List(p) }
+	for _, single := range []bool{false, true} {
+		wantFailure(t, "was changed in superstep", func(t testing.TB) { Matrix(t, Graph(t, path), keeping{single: single}) })
+		if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), keeping{single: single, careful: true}) }); text != "" {
+			t.Errorf("a program that copies: %s", text)
+		}
+	}
+	wantFailure(t, "the message that vertex 2 sent in superstep 0 was changed in superstep 1, after it was sent: from [n:1] to [n:", func(t testing.TB) {
+		Matrix(t, Graph(t, "2>0 2>1 2>3"), list(writing{}))
+	})
+	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), list(writing{careful: true})) }); text != "" {
+		t.Errorf("a program that only reads: %s", text)
+	}
+}
