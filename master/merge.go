@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// maxLine bounds a line of a result: an id and a value.
+// maxLine bounds a line of a result, an id and a value: workers write no longer ones.
 const maxLine = 1 << 20
 
 // lines is a part of a result as it is merged.

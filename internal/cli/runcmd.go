@@ -151,6 +151,9 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	}
 	defer j.close()
 	program, err := e.New(values, nil)
+	if err == nil && r.output != "" {
+		err = program.Printable()
+	}
 	if err == nil {
 		err = engine.Rehearse(ctx, program, r.run.options(team), grid)
 	}

@@ -57,6 +57,11 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 			return err
 		}
 	}
+	if spec.KeepResult {
+		if err := program.Printable(); err != nil {
+			return err
+		}
+	}
 	return rehearse(program, o, spec.Rows, spec.Columns)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -122,9 +123,14 @@ func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(p
 	var lines []byte
 	first := 0 // of the vertices in lines
 	for i, id := range ids {
+		start := len(lines)
 		lines = strconv.AppendUint(lines, g.Label(id), 10)
 		lines = append(lines, ' ')
-		lines = append(j.share.Append(lines, id, label), '\n')
+		lines = j.share.Append(lines, id, label)
+		if err := graphio.CheckLine(lines[start:]); err != nil {
+			return err
+		}
+		lines = append(lines, '\n')
 		if len(lines) < piece {
 			continue
 		}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -30,6 +28,8 @@ type Program interface {
 	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
 	Share(g *graph.Graph, o Options) (Share, error)
 	Lead(o Options, facts []*Facts) (Lead, error)
+	// Printable is an error if nothing, or nothing that others could read, can be written of its values.
+	Printable() error
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
 	// what aggregators hold, cannot travel.
 	Codec() (transport.Codec, error)
@@ -142,81 +142,4 @@ func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
 // their input ids.
 func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
 	return j.appendAs(dst, id, j.graph.Label)
-}
-
-// appendAs is Append with another way to tell input ids.
-func (j *Job[V, M]) appendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
-	v := j.Value(id)
-	if j.methods.output != nil {
-		return j.output(dst, v, id)
-	}
-	return appender{uint64(j.graph.N), label}.value(dst, v)
-}
-
-// output is the program's Output. Its panic goes on, as the program's.
-func (j *Job[V, M]) output(dst []byte, v V, id pregel.VertexID) []byte {
-	defer func() {
-		if p := recover(); p != nil {
-			e := newProgramError(j.name, p, noSuperstep)
-			e.Vertex, e.Known, e.Method = j.graph.Label(id), true, "Output"
-			panic(e)
-		}
-	}()
-	return j.methods.output.Output(dst, v)
-}
-
-// appender writes values of a graph of n vertices as result files have them.
-type appender struct {
-	n     uint64
-	label func(pregel.VertexID) uint64
-}
-
-func (a appender) value(dst []byte, v any) []byte {
-	switch v := v.(type) {
-	case pregel.VertexID:
-		if uint64(v) >= a.n {
-			return append(dst, "-1"...)
-		}
-		return strconv.AppendUint(dst, a.label(v), 10)
-	case float64:
-		return graphio.AppendFloat(dst, v, 64)
-	case float32:
-		return graphio.AppendFloat(dst, float64(v), 32)
-	case int64:
-		return strconv.AppendInt(dst, v, 10)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case string:
-		return append(dst, v...)
-	}
-	return a.reflected(dst, reflect.ValueOf(v))
-}
-
-// reflected writes structs and arrays field by field, separated by blanks.
-func (a appender) reflected(dst []byte, v reflect.Value) []byte {
-	fields := 0
-	part := func(f reflect.Value) {
-		if fields++; fields > 1 {
-			dst = append(dst, ' ')
-		}
-		if f.CanInterface() {
-			dst = a.value(dst, f.Interface())
-		}
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				part(v.Field(i))
-			}
-		}
-		return dst
-	case reflect.Array, reflect.Slice:
-		for i := range v.Len() {
-			part(v.Index(i))
-		}
-		return dst
-	default:
-		return fmt.Append(dst, v.Interface())
-	}
 }

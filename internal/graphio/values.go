@@ -2,7 +2,9 @@ package graphio
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -24,7 +26,12 @@ func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 	pieces := (n + valueLines - 1) / valueLines
 	format := func(_ int, dst []byte, piece int) ([]byte, error) {
 		for i := piece * valueLines; i < min((piece+1)*valueLines, n); i++ {
-			dst = append(line(dst, i), '\n')
+			start := len(dst)
+			dst = line(dst, i)
+			if err := CheckLine(dst[start:]); err != nil {
+				return nil, err
+			}
+			dst = append(dst, '\n')
 		}
 		return dst, nil
 	}
@@ -32,6 +39,15 @@ func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 		_, err := w.Write(data)
 		return err
 	})
+}
+
+// CheckLine refuses a line "id value" of a result that is too long to be read back, or to be merged by a master.
+func CheckLine(line []byte) error {
+	if len(line) < maxLine {
+		return nil
+	}
+	id, value, _ := bytes.Cut(line, []byte(" "))
+	return fmt.Errorf("the value of vertex %s takes %d bytes: with its id it may take %d", id, len(value), maxLine-1)
 }
 
 // AppendFloat appends x, a float of 32 or 64 bits, with as many digits as it takes to read the same back; infinity, -infinity and nan are

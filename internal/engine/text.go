@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"bytes"
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+func (e *erased[V, M]) Printable() error {
+	if e.methods.output != nil {
+		return nil
+	}
+	if err := printable(reflect.TypeFor[V](), 16); err != nil {
+		return fmt.Errorf("%s: values of type %v cannot be written: %w: give the program a method Output(dst []byte, v %[2]v) []byte", e.Name(), reflect.TypeFor[V](), err)
+	}
+	return nil
+}
+
+// printable reports what of a type, to a depth, appender could not write.
+func printable(t reflect.Type, depth int) error {
+	if depth == 0 || textual(t) {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
+		return fmt.Errorf("%v has no text", t)
+	case reflect.Array, reflect.Slice:
+		return printable(t.Elem(), depth-1)
+	case reflect.Struct:
+		shown := 0
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			if err := printable(f.Type, depth-1); err != nil {
+				return fmt.Errorf("field %s: %w", f.Name, err)
+			}
+			shown++
+		}
+		if shown == 0 {
+			return fmt.Errorf("%v has no exported fields", t)
+		}
+	}
+	return nil
+}
+
+// textual reports whether values of a type tell their text themselves. Structs with exported fields do not: these are
+// written.
+func textual(t reflect.Type) bool {
+	if t.NumMethod() == 0 {
+		return false
+	}
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			if t.Field(i).IsExported() {
+				return false
+			}
+		}
+	}
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[fmt.Stringer]())
+}
+
+// appendAs is Append with another way to tell input ids. What would not be read as one value of one line is quoted.
+func (j *Job[V, M]) appendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+	start := len(dst)
+	dst = j.text(dst, id, label)
+	if text := dst[start:]; len(text) > 0 && (text[0] == '"' || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0) {
+		return strconv.AppendQuote(dst[:start], string(text))
+	}
+	return dst
+}
+
+// text appends what a value is written as. A panic in a method of the program goes on, as the program's.
+func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+	v, method := j.Value(id), "String"
+	defer func() {
+		if p := recover(); p != nil {
+			e := newProgramError(j.name, p, noSuperstep)
+			e.Vertex, e.Known, e.Method = j.graph.Label(id), true, method
+			panic(e)
+		}
+	}()
+	if j.methods.output != nil {
+		method = "Output"
+		return j.methods.output.Output(dst, v)
+	}
+	return appender{uint64(j.graph.N), label}.value(dst, v)
+}
+
+// appender writes values of a graph of n vertices as result files have them.
+type appender struct {
+	n     uint64
+	label func(pregel.VertexID) uint64
+}
+
+func (a appender) value(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case pregel.VertexID:
+		if uint64(v) >= a.n {
+			return append(dst, "-1"...)
+		}
+		return strconv.AppendUint(dst, a.label(v), 10)
+	case float64:
+		return graphio.AppendFloat(dst, v, 64)
+	case float32:
+		return graphio.AppendFloat(dst, float64(v), 32)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case string:
+		return append(dst, v...)
+	}
+	return a.reflected(dst, reflect.ValueOf(v))
+}
+
+// reflected writes structs and arrays field by field, separated by blanks, and what tells its text itself by that.
+func (a appender) reflected(dst []byte, v reflect.Value) []byte {
+	fields := 0
+	part := func(f reflect.Value) {
+		if fields++; fields > 1 {
+			dst = append(dst, ' ')
+		}
+		dst = a.value(dst, f.Interface())
+	}
+	if !v.IsValid() {
+		return dst // a nil interface
+	}
+	if textual(v.Type()) {
+		return text(dst, v.Interface())
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				part(v.Field(i))
+			}
+		}
+		return dst
+	case reflect.Array, reflect.Slice:
+		for i := range v.Len() {
+			part(v.Index(i))
+		}
+		return dst
+	case reflect.Float32, reflect.Float64:
+		return graphio.AppendFloat(dst, v.Float(), v.Type().Bits())
+	default:
+		return fmt.Append(dst, v.Interface())
+	}
+}
+
+// text appends what a value says it is.
+func text(dst []byte, v any) []byte {
+	if m, ok := v.(encoding.TextMarshaler); ok {
+		b, err := m.MarshalText()
+		if err != nil {
+			panic(err)
+		}
+		return append(dst, b...)
+	}
+	return fmt.Append(dst, v)
+}

@@ -1,0 +1,61 @@
+package testcluster
+
+import (
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/cluster"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// texts gives every vertex a text with a line break, and one a long one.
+type texts struct {
+	Long int `param:"long"`
+}
+
+func (p texts) Compute(v *pregel.Vertex[string, int64], _ []int64) {
+	if v.Set("x\n0 y"); v.Label() == 1 {
+		v.Set(strings.Repeat("z", p.Long))
+	}
+	v.VoteToHalt()
+}
+
+// silent has values without a text.
+type silent struct{}
+
+func (silent) Compute(v *pregel.Vertex[*int, int64], _ []int64) { v.VoteToHalt() }
+
+// TestValuesAsTextOnACluster writes the same on a cluster as in one process, and refuses the same.
+func TestValuesAsTextOnACluster(t *testing.T) {
+	program := cluster.NewProgram("texts", pregel.List(texts{}))
+	c := Run(t, 2, 1, master.Options{}, program, cluster.NewProgram("silent", pregel.List(silent{})))
+	spec := &control.JobSpec{Program: "texts", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=4"}, Parameters: map[string]string{"long": "1000000"}}
+	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatal(j.Reason)
+	}
+	want, _ := alone(t, program, spec.Parameters, spec.Source.Input, nil)
+	got := c.result(t, j.Id)
+	for v, text := range want {
+		if got[v] != text || v != 1 && text != `"x\n0 y"` {
+			t.Errorf("vertex %d: %.20q, alone %.20q", v, got[v], text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d values, want %d", len(got), len(want))
+	}
+	spec.Parameters["long"] = "1048576"
+	j, _ = c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
+	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "the value of vertex 1 takes 1048576 bytes: with its id it may take 1048575") {
+		t.Errorf("a long value: %s, %.200q", j.State.Word(), j.Reason)
+	}
+	spec = &control.JobSpec{Program: "silent", KeepResult: true, Source: spec.Source}
+	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+	if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "*int has no text") {
+		t.Errorf("values without a text: %v", err)
+	}
+}
