@@ -42,7 +42,7 @@ func TestStalePipe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("a master waits for a pipe")
 	}
 	for _, dir := range left {

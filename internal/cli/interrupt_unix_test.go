@@ -66,7 +66,7 @@ func (c *interrupted) ends(files ...string) {
 	if !strings.HasSuffix(string(text), "superstep: interrupted\n") {
 		c.t.Errorf("said %q", text)
 	}
-	if took := time.Since(begun); took > 20*time.Second { // on a machine that does much else
+	if took := time.Since(begun); took > time.Minute { // on a machine that does much else
 		c.t.Errorf("ended after %v", took)
 	}
 	var left []string

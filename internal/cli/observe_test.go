@@ -2,9 +2,10 @@ package cli
 
 import (
 	"io"
-	"runtime"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -15,13 +16,13 @@ func TestNothingIsTracedUnasked(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	a := &app{err: io.Discard}
-	before := runtime.NumGoroutine()
+	others := goleak.IgnoreCurrent()
 	w, err := (&seeFlags{command: "run"}).start(a, nil)
 	if err != nil || w.spans != nil || len(w.Tee) != 1 {
 		t.Fatalf("found %v, %v", w, err)
 	}
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines, %d before", after, before)
+	if err := goleak.Find(others); err != nil {
+		t.Error(err)
 	}
 	r := &trace.Superstep{Job: "bfs", Scheme: "pull", Delivery: "pull", Partitions: make([]trace.Partition, 1)}
 	tell := func() { r.Superstep++; _ = w.Record(r) }

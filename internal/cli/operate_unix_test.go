@@ -79,7 +79,7 @@ func page(t *testing.T, url, token string) (int, string) {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{Timeout: 20 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	a, err := client.Do(r)
 	if err != nil {
 		return 0, err.Error()

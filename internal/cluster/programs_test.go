@@ -60,7 +60,7 @@ func TestRehearseGrid(t *testing.T) {
 	if err := rehearse(program, o, 64, 64); err == nil || !strings.Contains(err.Error(), "64x64") {
 		t.Errorf("found %v", err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("a look at 4,096 partitions took %v", took)
 	}
 }

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // until waits for an event of a member.
 func until(t *testing.T, g Group, kind Kind, name string) {

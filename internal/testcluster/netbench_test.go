@@ -127,7 +127,7 @@ func TestNetbenchEnds(t *testing.T) {
 			}
 		})
 		want := map[string]string{"cancelled": "cancelled by a client", "failed": "w2"}[how]
-		if j.State.Word() != how || !strings.Contains(j.Reason, want) || time.Since(began) > 20*time.Second {
+		if j.State.Word() != how || !strings.Contains(j.Reason, want) || time.Since(began) > prompt {
 			t.Errorf("%s: %v after %v: %s", how, j.State.Word(), time.Since(began), j.Reason)
 		}
 	}

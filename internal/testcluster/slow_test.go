@@ -76,10 +76,11 @@ func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 // TestDiskThatStalls lets the disk of results stall for longer than a lease: no worker is lost, and the result is whole.
 func TestDiskThatStalls(t *testing.T) {
 	d := newDisk()
-	c := Run(t, 2, 1, master.Options{Lease: time.Second, WrapPart: d.wrap}, programs()...)
+	const lease = 3 * time.Second
+	c := Run(t, 2, 1, master.Options{Lease: lease, WrapPart: d.wrap}, programs()...)
 	id := c.submitSpec(t, long()).Id
 	d.awaitHang(t)
-	c.after(t, 1500*time.Millisecond, 2)
+	c.after(t, lease*3/2, 2)
 	close(d.mended)
 	j, _ := c.watch(t, id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
@@ -123,8 +124,8 @@ func TestDiskThatIsFull(t *testing.T) {
 
 // TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
-	c := Run(t, 0, 1, master.Options{Lease: time.Second}, programs()...)
-	c.Rate = 96 << 10
+	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second}, programs()...)
+	c.Rate = 48 << 10
 	c.StartWorker("w0")
 	c.StartWorker("w1")
 	c.Await(2)
@@ -135,7 +136,7 @@ func TestResultOverASlowLink(t *testing.T) {
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
 	}
-	if j.ResultBytes < 3*uint64(c.Rate) || len(c.result(t, j.Id)) != 1<<11 {
+	if j.ResultBytes < 6*uint64(c.Rate) || len(c.result(t, j.Id)) != 1<<11 {
 		t.Errorf("the result has %d bytes", j.ResultBytes)
 	}
 	c.after(t, 0, 2)
@@ -144,9 +145,9 @@ func TestResultOverASlowLink(t *testing.T) {
 // TestLongMessageOverASlowLink has a worker send a message for longer than a lease: its bytes are signs of life, and so are the
 // master's beats, which do not wait for a heartbeat.
 func TestLongMessageOverASlowLink(t *testing.T) {
-	const lease = time.Second
+	const lease = 2 * time.Second
 	c := Start(t, 0, master.Options{Lease: lease}, worker.Options{})
-	wires := &wires{link: link{rate: 128 << 10}}
+	wires := &wires{link: link{rate: 64 << 10}}
 	connection, err := control.Connect(c.Address, control.Token{}, wires.dial)
 	if err != nil {
 		t.Fatal(err)

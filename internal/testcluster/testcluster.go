@@ -69,7 +69,7 @@ func (p *Process) Wait(t testing.TB) error {
 func (p *Process) Stop() { p.stop() }
 
 // patience bounds every wait of a test, generously: machines are slow.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Start starts a master and n workers, w0, w1, ..., and waits for them to be there. Everything ends with the test.
 func Start(t testing.TB, n int, m master.Options, w worker.Options) *Cluster {
@@ -91,6 +91,9 @@ func Run(t testing.TB, n, threads int, m master.Options, programs ...cluster.Pro
 	c.start(n)
 	return c
 }
+
+// prompt is far more than it takes a busy machine to end a job, and far less than what nobody ends takes.
+const prompt = 30 * time.Second
 
 // patient is the lease of clusters whose tests do not say how long one is: so long that nobody is lost who is merely slow.
 const patient = 15 * time.Second

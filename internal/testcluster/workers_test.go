@@ -126,7 +126,7 @@ func TestSilentWorkerIsLost(t *testing.T) {
 	began := time.Now()
 	c.Freeze("w1")
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
-	if took := time.Since(began); took > 5*time.Second { // 3 s, and what a busy machine adds
+	if took := time.Since(began); took > prompt { // 3 s, and what a busy machine adds
 		t.Errorf("a silent worker was lost after %v", took)
 	}
 	if w := c.WorkerNamed("w0"); w.State != control.WorkerState_WORKER_STATE_REGISTERED || !w.Attached {
@@ -144,7 +144,7 @@ func TestSilentWorkerIsLost(t *testing.T) {
 
 func TestMasterRestarts(t *testing.T) {
 	toy := newToyWorkers()
-	c := Start(t, 4, master.Options{Lease: time.Second}, worker.Options{Executor: toy})
+	c := Start(t, 4, master.Options{}, worker.Options{Executor: toy})
 	c.StopMaster()
 	c.StartMaster(c.Address)
 	c.Await(4)
@@ -187,13 +187,13 @@ func TestGossipHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Start(t, 2, master.Options{Group: group, Lease: 10 * time.Second}, worker.Options{})
+	c := Start(t, 2, master.Options{Group: group, Lease: 20 * time.Second}, worker.Options{})
 	c.Freeze("w1")
 	mesh.Kill("w1")
 	mesh.Kill("w0") // it only looks dead
 	began := time.Now()
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
-	if took := time.Since(began); took > 9*time.Second {
+	if took := time.Since(began); took > 15*time.Second { // 8 s; without the hint 16 s at least
 		t.Errorf("the hint was of no use: %v", took)
 	}
 	c.Until("w0 to be trusted again", func() bool {

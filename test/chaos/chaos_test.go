@@ -308,7 +308,7 @@ const (
 func (c *cluster) settled(before map[string]holdings) map[string]holdings {
 	var now map[string]holdings
 	grown := ""
-	for end := time.Now().Add(30 * time.Second); ; <-time.After(500 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; <-time.After(500 * time.Millisecond) {
 		now, grown = map[string]holdings{}, ""
 		for _, p := range c.all() {
 			h, err := p.holds()

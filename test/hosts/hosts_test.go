@@ -46,7 +46,7 @@ func echo(address string) {
 }
 
 func measure(address string) {
-	c, err := net.DialTimeout("tcp", address, 7*time.Second) // what is lost is sent again after 1, 2 and 4 s
+	c, err := net.DialTimeout("tcp", address, 15*time.Second) // what is lost is sent again after 1, 2, 4 and 8 s
 	if err != nil {
 		fmt.Println("unreachable")
 		return

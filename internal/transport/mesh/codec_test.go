@@ -149,52 +149,50 @@ func TestWindowKeepsADelayedLinkBusy(t *testing.T) {
 	const frames, delay = 400, 5 * time.Millisecond
 	var group sync.WaitGroup
 	var links []*late
-	_, a, b := pair(t, func(i int, o *Options) {
+	change := func(i int, o *Options) {
 		if i > 0 {
 			return
 		}
-		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
+		wrapDial(o, func(c net.Conn) net.Conn {
 			l := newLate(c, delay, &group)
 			links = append(links, l)
-			return l, nil
-		}
-	})
-	t.Cleanup(func() {
-		a.session.mesh.Close() // the writer writes no more
-		for _, l := range links {
-			close(l.queue)
-		}
-		group.Wait()
-	})
-	start := time.Now()
-	done := make(chan error, 1)
-	go func() {
-		for range frames {
-			f, err := b.Receive(t.Context(), transport.Expand)
-			if err != nil {
-				done <- err
-				return
+			return l
+		})
+	}
+	inVirtualTime(t, nil, change, func(t *testing.T, a, b *Port) {
+		t.Cleanup(func() {
+			a.session.mesh.Close() // the writer writes no more
+			for _, l := range links {
+				close(l.queue)
 			}
-			b.Release(f)
+			group.Wait()
+		})
+		start := time.Now()
+		done := make(chan error, 1)
+		go func() {
+			for range frames {
+				f, err := b.Receive(t.Context(), transport.Expand)
+				if err != nil {
+					done <- err
+					return
+				}
+				b.Release(f)
+			}
+			done <- nil
+		}()
+		raw := make([]byte, 10<<10)
+		for range frames {
+			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: raw}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		done <- nil
-	}()
-	raw := make([]byte, 10<<10)
-	for range frames {
-		if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: raw}); err != nil {
+		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if d := time.Since(start); d > frames*delay/2 {
-		t.Errorf("%d frames took %v", frames, d)
-	}
+		if d := time.Since(start); d > frames*delay/2 {
+			t.Errorf("%d frames took %v", frames, d)
+		}
+	})
 }
 
 // slow is a codec that takes longer than silence may last.
@@ -211,12 +209,12 @@ func (slow) Decode(b []byte, f *transport.Frame) error {
 }
 
 func TestSlowCodecIsNotSilence(t *testing.T) {
-	meshes, peers := cluster(t, 2, func(_ int, o *Options) { o.Silence = time.Second })
-	s := openAll(t, meshes, 1, 1, dealt(peers, 2), slow{2500 * time.Millisecond})
-	if err := s[0].Port(0).Send(&transport.Frame{From: 0, To: 1, Count: 1, Ref: "at last"}); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := s[1].Port(1).Receive(t.Context(), transport.Expand); err != nil || f.Ref != "at last" {
-		t.Error(f, err)
-	}
+	inVirtualTime(t, slow{time.Minute}, func(int, *Options) {}, func(t *testing.T, a, b *Port) {
+		if err := a.Send(&transport.Frame{From: 0, To: 1, Count: 1, Ref: "at last"}); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Receive(t.Context(), transport.Expand); err != nil || f.Ref != "at last" {
+			t.Error(f, err)
+		}
+	})
 }

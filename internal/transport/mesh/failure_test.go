@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -20,6 +21,41 @@ func pair(t testing.TB, change func(i int, o *Options)) ([]*Mesh, *Port, *Port) 
 	meshes, peers := cluster(t, 2, change)
 	sessions := openAll(t, meshes, 1, 1, dealt(peers, 2), nil)
 	return meshes, sessions[0].Port(0), sessions[1].Port(1)
+}
+
+// wrapDial puts something before the connections that a worker dials.
+func wrapDial(o *Options, wrap func(net.Conn) net.Conn) {
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(c), nil
+	}
+}
+
+// inVirtualTime opens a session of two partitions at two workers joined by pipes, and tests it in a bubble whose clock goes on
+// only when all wait: nothing is late because the machine is busy.
+func inVirtualTime(t *testing.T, c transport.Codec, change func(i int, o *Options), test func(t *testing.T, a, b *Port)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		listeners := []*pipes{newPipes(), newPipes()}
+		meshes, peers := cluster(t, 2, func(i int, o *Options) {
+			o.Listener, o.Compress = listeners[i], CompressOff
+			o.Dial = func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				listeners[1-i].accept <- there
+				return here, nil
+			}
+			change(i, o)
+		})
+		sessions := openAll(t, meshes, 1, 1, dealt(peers, 2), c)
+		test(t, sessions[0].Port(0), sessions[1].Port(1))
+	})
 }
 
 // held is a connection that a test can cut, hold up or spoil.
@@ -48,11 +84,10 @@ func (h *held) Write(b []byte) (int, error) {
 func holding(to **held) func(int, *Options) {
 	return func(i int, o *Options) {
 		if i == 0 {
-			o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-				c, err := new(net.Dialer).DialContext(ctx, network, address)
+			wrapDial(o, func(c net.Conn) net.Conn {
 				*to = &held{Conn: c}
-				return *to, err
-			}
+				return *to
+			})
 		}
 	}
 }
@@ -121,35 +156,38 @@ func TestWorkerThatVanishes(t *testing.T) {
 // TestWorkerThatFallsSilent keeps its connections open and says nothing.
 func TestWorkerThatFallsSilent(t *testing.T) {
 	var c *held
-	_, a, b := pair(t, func(i int, o *Options) {
-		o.Silence = 300 * time.Millisecond
-		holding(&c)(i, o)
-	})
-	stop := make(chan struct{})
-	c.mu.Lock()
-	c.stop = stop
-	c.mu.Unlock()
-	for _, p := range []*Port{b, a} {
-		if _, err := p.Receive(t.Context(), transport.Expand); !errors.As(err, new(*BrokenError)) {
-			t.Error(err)
+	inVirtualTime(t, nil, holding(&c), func(t *testing.T, a, b *Port) {
+		stop := make(chan struct{})
+		c.mu.Lock()
+		c.stop = stop
+		c.mu.Unlock()
+		began := time.Now()
+		for _, p := range []*Port{b, a} {
+			if _, err := p.Receive(t.Context(), transport.Expand); !errors.As(err, new(*BrokenError)) {
+				t.Error(err)
+			}
 		}
-	}
-	if first, second := a.session.Err(), b.session.Err(); !strings.Contains(fmt.Sprint(first, second), "no sign of life for 300ms") {
-		t.Errorf("%v; %v", first, second) // whoever notices first closes the connection
-	}
-	close(stop)
+		if first, second := a.session.Err(), b.session.Err(); !strings.Contains(fmt.Sprint(first, second), "no sign of life for 5s") {
+			t.Errorf("%v; %v", first, second) // whoever notices first closes the connection
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("noticed after %v", took)
+		}
+		close(stop)
+	})
 }
 
 func TestIdleConnectionStaysAlive(t *testing.T) {
-	_, a, b := pair(t, func(_ int, o *Options) { o.Silence = time.Second })
-	ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
-	defer cancel()
-	if _, err := a.Receive(ctx, transport.Expand); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-	if err := errors.Join(a.session.Err(), b.session.Err()); err != nil {
-		t.Error(err)
-	}
+	inVirtualTime(t, nil, func(int, *Options) {}, func(t *testing.T, a, b *Port) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := a.Receive(ctx, transport.Expand); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if err := errors.Join(a.session.Err(), b.session.Err()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestBusyReceiver fills the window of a partition that computes.
@@ -190,15 +228,20 @@ func TestBusyReceiver(t *testing.T) {
 }
 
 func TestStallEndsTheSession(t *testing.T) {
-	_, a, _ := pair(t, func(_ int, o *Options) { o.Window, o.Stall = 100<<10, 50*time.Millisecond })
-	for range 3 {
-		if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, 100<<10)}); err != nil {
-			t.Fatal(err)
+	inVirtualTime(t, nil, func(_ int, o *Options) { o.Window = 100 << 10 }, func(t *testing.T, a, b *Port) {
+		for range 3 {
+			if err := a.Send(&transport.Frame{From: 0, To: 1, Raw: make([]byte, 100<<10)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if _, err := a.End(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "worker w1 has made no room for frames of worker w0") {
-		t.Error(err)
-	}
+		began := time.Now()
+		if _, err := a.End(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "worker w1 has made no room for frames of worker w0") {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 10*time.Minute || took > 11*time.Minute {
+			t.Errorf("noticed after %v", took)
+		}
+	})
 }
 
 // TestSendWithoutEndWaits sends on and on; the receiver gets on as well.

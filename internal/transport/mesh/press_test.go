@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -32,48 +31,46 @@ func (n *narrow) Write(b []byte) (int, error) {
 	return n.Conn.Write(b)
 }
 
-// send sends frames of values from one mesh to another over a narrow link, and returns how long that took and what the
-// sender counted.
-func send(t *testing.T, mode Compression, rate float64, frames int, values []byte) (time.Duration, Stats) {
+// send sends frames of values from one mesh to another over a narrow link, and returns how long that took, in virtual time, in
+// which compressing takes none, and what the sender counted.
+func send(t *testing.T, mode Compression, rate float64, frames int, values []byte) (took time.Duration, s Stats) {
 	t.Helper()
-	meshes, a, b := pair(t, func(i int, o *Options) {
+	change := func(_ int, o *Options) {
 		o.Compress = mode
-		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, address)
-			return &narrow{Conn: c, rate: rate}, err
-		}
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
+		wrapDial(o, func(c net.Conn) net.Conn { return &narrow{Conn: c, rate: rate} })
+	}
+	inVirtualTime(t, nil, change, func(t *testing.T, a, b *Port) {
+		done := make(chan error, 1)
+		go func() {
+			for range frames {
+				f, err := b.Receive(t.Context(), transport.Expand)
+				if err == nil && !bytes.Equal(f.Raw, values) {
+					err = fmt.Errorf("other values came than were sent")
+				}
+				if err != nil {
+					done <- err
+					return
+				}
+				b.Release(f)
+			}
+			done <- nil
+		}()
+		began := time.Now()
 		for range frames {
-			f, err := b.Receive(ctx, transport.Expand)
-			if err == nil && !bytes.Equal(f.Raw, values) {
-				err = fmt.Errorf("other values came than were sent")
+			if err := a.Send(&transport.Frame{From: 0, To: 1, Count: len(values) / 8, Raw: values}); err != nil {
+				t.Fatal(err)
 			}
-			if err != nil {
-				done <- err
-				return
-			}
-			b.Release(f)
 		}
-		done <- nil
-	}()
-	began := time.Now()
-	for range frames {
-		if err := a.Send(&transport.Frame{From: 0, To: 1, Count: len(values) / 8, Raw: values}); err != nil {
+		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	took := time.Since(began)
-	if _, err := a.End(ctx, 0); err != nil { // all is written, and counted
-		t.Fatal(err)
-	}
-	return took, meshes[0].Stats()
+		took = time.Since(began)
+		if _, err := a.End(t.Context(), 0); err != nil { // all is written, and counted
+			t.Fatal(err)
+		}
+		s = a.session.mesh.Stats()
+	})
+	return took, s
 }
 
 // labels are values that can be compressed to about a half: numbers of 24 bits in 8 bytes.
@@ -107,7 +104,7 @@ func TestNarrowLinkCompresses(t *testing.T) {
 	if auto.BytesOut > off.BytesOut*3/4 || auto.CompressedFrom == 0 || auto.CompressedTo >= auto.CompressedFrom {
 		t.Errorf("auto: %+v", auto)
 	}
-	if quick >= plain && !raced {
+	if quick >= plain*3/4 {
 		t.Errorf("compressed it took %v, and %v as it is", quick, plain)
 	}
 }
