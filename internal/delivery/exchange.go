@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -22,11 +23,12 @@ type Exchange[M any] struct {
 	gate     chan struct{}
 	force    Encoding
 	serial   bool
-	raw      bool         // messages hold no pointers
-	size     int          // of a message, in bytes
-	line     *int         // the first partition of the line that inLine is of
-	inLine   []bool       // by partition
-	peers    [2][]peer[M] // of expand and fold, and of those back; these and the next two are made when they are needed, by place
+	raw      bool           // messages hold no pointers
+	size     int            // of a message, in bytes
+	encoded  func(m *M) int // about how many bytes a message takes that is not raw
+	line     *int           // the first partition of the line that inLine is of
+	inLine   []bool         // by partition
+	peers    [2][]peer[M]   // of expand and fold, and of those back; these and the next two are made when they are needed, by place
 	finished [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
@@ -62,6 +64,9 @@ type peer[M any] struct {
 // connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
+	if !x.raw {
+		x.encoded = pack.Sizer[M]()
+	}
 	return x
 }
 
@@ -102,6 +107,12 @@ func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
 	if f.Kind.Carries() {
 		x.Sent += f.Count
+	}
+	if messages, ok := f.Ref.([]M); ok {
+		f.RefBytes = 0
+		for i := range messages {
+			f.RefBytes += x.encoded(&messages[i])
+		}
 	}
 	x.Bytes += f.Size()
 	if x.Tracing {

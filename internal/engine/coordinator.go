@@ -67,6 +67,7 @@ type coordinator struct {
 	master  pregel.Coordinator
 	sum     trace.Partition // over all partitions
 	load    delivery.Load
+	sized   bool // messages are of different sizes: load has the mean of those that were sent
 	outcome Outcome
 }
 
@@ -189,6 +190,10 @@ func (c *coordinator) add(reports []*Report) {
 		s.UnfinishedEdges += p.UnfinishedEdges
 		c.outcome.Sent += p.Sent
 		c.outcome.Bytes += p.Bytes
+	}
+	if c.sized && c.outcome.Sent > 0 {
+		c.load.Bytes = c.outcome.Bytes / c.outcome.Sent
+		c.load.FoldBytes = c.load.Bytes
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -87,7 +88,7 @@ func newCoordinator[V, M any](m *methods[V, M], o Options, facts []*Facts) (*coo
 	}
 	return &coordinator{
 		program: m.coordinate, aggregates: m.aggregates, totals: newCells(m.aggregates, o.Deterministic), policy: policy,
-		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, load: load,
+		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, load: load, sized: !mem.PointerFree[M](),
 	}, nil
 }
 

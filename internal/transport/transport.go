@@ -46,20 +46,15 @@ type Frame struct {
 	Encoding uint8
 	Count    int
 	Presence []byte
-	// Raw is the values as little-endian bytes, or Ref the values as a slice, of a type that has no raw form.
-	Raw []byte
-	Ref any
+	// Raw is the values as little-endian bytes, or Ref the values as a slice, of a type that has no raw form, and RefBytes
+	// about how many bytes these take when they are encoded.
+	Raw      []byte
+	Ref      any
+	RefBytes int
 }
 
-// Size returns how many bytes the frame would take on a wire, a header of 24 bytes included. Values without a raw form
-// count as 8 bytes each.
-func (f *Frame) Size() int {
-	n := 24 + len(f.Presence) + len(f.Raw)
-	if f.Ref != nil {
-		n += 8 * f.Count
-	}
-	return n
-}
+// Size returns how many bytes the frame would take on a wire, a header of 24 bytes included.
+func (f *Frame) Size() int { return 24 + len(f.Presence) + len(f.Raw) + f.RefBytes }
 
 // Endpoint is a partition's access to the others.
 type Endpoint interface {
