@@ -21,8 +21,9 @@ import (
 )
 
 // benchmark is a worker's part in an attempt at Graph500: its share of the run, by which workers meet in collectives. Its
-// searches are jobs, which have sessions of their own.
+// searches are jobs, which have sessions of their own. It counts the commands and jobs that use it.
 type benchmark struct {
+	*mem.Refs
 	epoch      uint32
 	placements []*control.Placement
 	roots      int
@@ -32,7 +33,7 @@ type benchmark struct {
 	kernel     string // of the job that there is
 }
 
-func (b *benchmark) close() {
+func (b *benchmark) free() {
 	if b.session != nil {
 		b.session.Close()
 	}
@@ -50,10 +51,12 @@ func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.Benc
 	}
 	x.mu.Lock()
 	b := x.benchmarks[t.Job]
+	found := b != nil && b.epoch == t.Epoch && b.Acquire()
 	x.mu.Unlock()
-	if b == nil || b.epoch != t.Epoch {
+	if !found {
 		return nil, fmt.Errorf("worker %s has no part in attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
 	}
+	defer b.Release()
 	b.share.Progress = t.Progress
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
@@ -88,19 +91,17 @@ func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Gener
 		return nil, err
 	}
 	b := &benchmark{epoch: t.Epoch, placements: g.Placements, roots: int(g.Spec.GetRoots()), team: x.team()}
+	b.Refs = mem.NewRefs(b.free)
 	if err := x.take(ctx, t, b, generator, g); err != nil {
-		b.close()
+		b.Close()
 		return nil, lost(x.options.Name, err)
 	}
 	seconds, err := b.share.Generate(ctx)
 	if err != nil {
-		b.close()
+		b.Close()
 		return nil, err
 	}
-	x.mu.Lock()
-	x.benchmarks[t.Job] = b
-	x.mu.Unlock()
-	return &control.BenchmarkReport{Seconds: seconds}, nil
+	return &control.BenchmarkReport{Seconds: seconds}, put(ctx, x, x.benchmarks, t.Job, b)
 }
 
 // take takes part in a run, with the other workers.
@@ -150,6 +151,7 @@ func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *c
 		if err != nil {
 			return nil, err
 		}
+		defer j.Release()
 		if err := k.restart(j.share, root); err != nil {
 			return nil, err
 		}
@@ -160,22 +162,23 @@ func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *c
 	delete(x.jobs, t.Job)
 	x.mu.Unlock()
 	if old != nil {
-		old.close()
+		old.Close()
 	}
 	program, err := k.program(root)
 	if err != nil {
 		return nil, err
 	}
-	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{share: &share{Graph: b.share.Graph()}})
+	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{&share{Graph: b.share.Graph()}, b.Refs})
 	if err != nil {
 		return nil, err
 	}
 	b.kernel = s.Kernel
-	x.mu.Lock()
-	x.jobs[t.Job] = j
-	x.mu.Unlock()
 	facts, err := j.facts()
-	return &control.BenchmarkReport{Facts: facts}, err
+	if err != nil {
+		j.Close()
+		return nil, err
+	}
+	return &control.BenchmarkReport{Facts: facts}, put(ctx, x, x.jobs, t.Job, j)
 }
 
 // judge judges what the search found that ended last.
@@ -184,6 +187,7 @@ func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *co
 	if err != nil {
 		return nil, err
 	}
+	defer j.Release()
 	k, err := kernelOf(b.kernel)
 	if err != nil {
 		return nil, err

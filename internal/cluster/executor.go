@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
@@ -47,6 +48,9 @@ type Listener interface {
 }
 
 // Executor does a worker's work: it holds the worker's share of graphs and jobs.
+//
+// Invariant: graphs, jobs and benchmarks are freed when they were removed from these maps and the last command that uses them
+// has returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
 type Executor struct {
 	options ExecutorOptions
 
@@ -68,11 +72,10 @@ func NewExecutor(o ExecutorOptions) *Executor {
 	return &Executor{options: o, graphs: map[string]*loaded{}, jobs: map[string]*job{}, meetings: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}}
 }
 
-// loaded is a share of a graph. It is freed when it is dropped and no job uses it.
+// loaded is a share of a graph, and counts the commands and jobs that use it.
 type loaded struct {
 	*share
-	users   int
-	dropped bool
+	*mem.Refs
 }
 
 // Registered makes the mesh by which workers meet, under the incarnation that they know this one by.
@@ -94,7 +97,7 @@ func (x *Executor) Registered(incarnation uint64) error {
 	return nil
 }
 
-// Close forgets everything and closes the listener. No command is under way.
+// Close forgets everything and closes the listener.
 func (x *Executor) Close() {
 	x.Reset()
 	x.mu.Lock()
@@ -106,46 +109,36 @@ func (x *Executor) Close() {
 // Reset forgets all jobs and graphs.
 func (x *Executor) Reset() { x.Keep(nil, nil)() }
 
-// Keep forgets all jobs and graphs but these.
+// Keep forgets all jobs and graphs but these. What a command of an earlier session still uses is freed when it returns.
 func (x *Executor) Keep(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var oldJobs []*job
+	var old []interface{ Close() }
 	for id, j := range x.jobs {
 		if !slices.Contains(jobs, id) {
 			delete(x.jobs, id)
-			oldJobs = append(oldJobs, j)
+			old = append(old, j)
 		}
 	}
-	var oldGraphs []*loaded
-	for name, g := range x.graphs {
-		if !slices.Contains(graphs, name) {
-			delete(x.graphs, name)
-			oldGraphs = append(oldGraphs, g)
-		}
-	}
-	var oldBenchmarks []*benchmark
 	for id, b := range x.benchmarks {
 		if !slices.Contains(jobs, id) {
 			delete(x.benchmarks, id)
-			oldBenchmarks = append(oldBenchmarks, b)
+			old = append(old, b)
 		}
 	}
-	oldMeetings := x.meetings
+	for name, g := range x.graphs {
+		if !slices.Contains(graphs, name) {
+			delete(x.graphs, name)
+			old = append(old, g)
+		}
+	}
+	for _, m := range x.meetings {
+		old = append(old, m)
+	}
 	x.meetings = map[string]*mesh.Session{}
 	return func() {
-		for _, m := range oldMeetings {
-			m.Close()
-		}
-		for _, b := range oldBenchmarks {
-			b.close()
-		}
-		for _, j := range oldJobs {
-			j.close()
-			x.leave(j.graph)
-		}
-		for _, g := range oldGraphs {
-			x.drop(g)
+		for _, o := range old {
+			o.Close()
 		}
 	}
 }
@@ -159,37 +152,34 @@ func (x *Executor) Holds() (jobs, graphs int) {
 
 func (x *Executor) team() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
 
-// use finds a graph for a job, which must leave it in the end.
+// use finds a graph for a command, which must release it in the end.
 func (x *Executor) use(name string) (*loaded, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	g := x.graphs[name]
-	if g == nil {
+	if g == nil || !g.Acquire() {
 		return nil, fmt.Errorf("worker %s has no graph %s", x.options.Name, name)
 	}
-	g.users++
 	return g, nil
 }
 
-func (x *Executor) leave(g *loaded) {
+// put stores what a command has made, in place of what was there, if any. When the command was told to stop meanwhile, who
+// wanted it is gone: then it is closed.
+func put[T interface {
+	comparable
+	Close()
+}](ctx context.Context, x *Executor, into map[string]T, key string, made T) error {
 	x.mu.Lock()
-	g.users--
-	last := g.users == 0 && g.dropped
-	x.mu.Unlock()
-	if last {
-		g.free()
+	old, err := made, context.Cause(ctx)
+	if err == nil {
+		old = into[key]
+		into[key] = made
 	}
-}
-
-func (x *Executor) drop(g *loaded) {
-	x.mu.Lock()
-	first := !g.dropped
-	g.dropped = true
-	unused := g.users == 0
 	x.mu.Unlock()
-	if first && unused {
-		g.free()
+	if old != *new(T) {
+		old.Close()
 	}
+	return err
 }
 
 // Drop frees a graph, or with no name what the job holds.
@@ -207,14 +197,13 @@ func (x *Executor) Drop(_ context.Context, t worker.Task, graph string) error {
 	}
 	x.mu.Unlock()
 	if j != nil {
-		j.close()
-		x.leave(j.graph)
+		j.Close()
 	}
 	if b != nil {
-		b.close()
+		b.Close()
 	}
 	if g != nil {
-		x.drop(g)
+		g.Close()
 	}
 	return nil
 }
@@ -225,7 +214,7 @@ func (x *Executor) Locate(_ context.Context, _ worker.Task, l *control.Locate) (
 	if err != nil {
 		return nil, err
 	}
-	defer x.leave(g)
+	defer g.Release()
 	found := &control.Located{}
 	for _, label := range l.Labels {
 		if id, ok := g.directory.Local(label); ok {
@@ -245,34 +234,28 @@ func (x *Executor) Prepare(ctx context.Context, t worker.Task, p *control.Prepar
 	if err != nil {
 		return nil, err
 	}
+	defer g.Release()
 	j, err := x.newJob(ctx, t, p, g)
 	if err != nil {
-		x.leave(g)
-		return nil, err
-	}
-	x.mu.Lock()
-	if err = context.Cause(ctx); err == nil {
-		x.jobs[t.Job] = j
-	}
-	x.mu.Unlock()
-	if err != nil {
-		j.close()
-		x.leave(g)
 		return nil, err
 	}
 	facts, err := j.facts()
 	if err != nil {
+		j.Close()
+		return nil, err
+	}
+	if err := put(ctx, x, x.jobs, t.Job, j); err != nil {
 		return nil, err
 	}
 	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
 }
 
-// job finds what was prepared for an attempt.
+// job finds what was prepared for an attempt. The command that asks must release it in the end.
 func (x *Executor) job(t worker.Task) (*job, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	j := x.jobs[t.Job]
-	if j == nil || j.epoch != t.Epoch {
+	if j == nil || j.epoch != t.Epoch || !j.Acquire() {
 		return nil, fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.Epoch, t.Job)
 	}
 	return j, nil
@@ -284,6 +267,7 @@ func (x *Executor) Superstep(ctx context.Context, t worker.Task, s *control.Supe
 	if err != nil {
 		return nil, err
 	}
+	defer j.Release()
 	return j.superstep(ctx, s)
 }
 
@@ -293,6 +277,7 @@ func (x *Executor) Values(ctx context.Context, t worker.Task, v *control.Values,
 	if err != nil {
 		return err
 	}
+	defer j.Release()
 	return j.values(ctx, v.GetSorted(), t.Progress, emit)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -16,11 +17,12 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// job is a worker's part in an attempt at a job.
+// job is a worker's part in an attempt at a job, and counts the commands that use it.
 type job struct {
+	*mem.Refs
 	epoch   uint32
 	self    string
-	graph   *loaded
+	graph   *loaded // held until the job is freed
 	team    *parallel.Team
 	session *mesh.Session
 	share   engine.Share
@@ -50,10 +52,14 @@ func (x *Executor) begin(ctx context.Context, t worker.Task, name string, progra
 	if err != nil {
 		return nil, err
 	}
+	if !g.Acquire() {
+		return nil, errors.New("the graph was dropped")
+	}
 	j := &job{epoch: t.Epoch, self: x.options.Name, graph: g, team: x.team()}
+	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
-			j.close()
+			j.Close()
 		}
 	}()
 	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
@@ -125,7 +131,7 @@ func layoutOf(placements []*control.Placement) mesh.Layout {
 	return l
 }
 
-func (j *job) close() {
+func (j *job) free() {
 	if j.session != nil {
 		j.session.Close()
 	}
@@ -136,6 +142,7 @@ func (j *job) close() {
 		j.end()
 	}
 	j.team.Close()
+	j.graph.Release()
 }
 
 func (j *job) facts() ([]byte, error) { return json.Marshal(j.share.Facts()) }

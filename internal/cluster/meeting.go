@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -64,24 +65,9 @@ func (x *Executor) Load(ctx context.Context, t worker.Task, l *control.Load) (*c
 		}
 		return nil, err
 	}
-	g := &loaded{share: s}
-	x.mu.Lock()
-	old := x.graphs[l.Graph]
-	stopped := context.Cause(ctx)
-	if stopped != nil {
-		old = g
-	} else {
-		x.graphs[l.Graph] = g
-	}
-	x.mu.Unlock()
-	if old != nil {
-		x.drop(old)
-	}
-	if stopped != nil {
-		return nil, stopped
-	}
-	return &control.LoadReport{
+	report := &control.LoadReport{
 		Vertices: uint64(s.N), Edges: uint64(s.Tuples), Arcs: s.Arcs, Bytes: uint64(s.Bytes() + s.directory.Bytes()), Directed: s.Directed,
 		Weighted: s.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
-	}, nil
+	}
+	return report, put(ctx, x, x.graphs, l.Graph, &loaded{s, mem.NewRefs(s.free)})
 }

@@ -36,7 +36,7 @@ func release(data []byte) {
 	if v, ok := whole.LoadAndDelete(unsafe.SliceData(data)); ok {
 		data = v.([]byte)
 	}
-	_ = unix.Munmap(data)
+	unmap(data)
 }
 
 // discard gives back the pages of data that lie wholly after the first keep bytes.

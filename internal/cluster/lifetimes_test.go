@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// gated gives every vertex Value plus its input id. If it has a gate, each vertex waits there first.
+type gated struct {
+	Value uint64 `param:"value"`
+	gates map[uint64]*gate // by value
+}
+
+// gate is where Compute waits until a test opens it.
+type gate struct{ reached, open chan struct{} }
+
+func newGate() *gate { return &gate{make(chan struct{}, 1), make(chan struct{})} }
+
+func (g *gate) wait() {
+	select {
+	case g.reached <- struct{}{}:
+	default:
+	}
+	<-g.open
+}
+
+func (gated) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
+
+func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
+	if g := p.gates[p.Value]; g != nil {
+		g.wait()
+	}
+	sum := uint64(0)
+	for e := range v.Edges() {
+		sum += uint64(e.To) // whatever it is: that the edges are there to be read
+	}
+	v.Set(p.Value + v.Label() + sum - sum)
+}
+
+// holding is an executor that tests command as a master does.
+type holding struct {
+	*Executor
+	t          *testing.T
+	placements []*control.Placement
+	epoch      uint32
+}
+
+// vertices is how many the tests' graph has: enough for its arrays, and a job's, to be mappings.
+const vertices = 40_000
+
+func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
+	t.Helper()
+	l := listen(t)
+	x := NewExecutor(ExecutorOptions{Name: "x", Listener: l, Programs: NewPrograms([]Program{NewProgram("gated", gated{gates: gates})})})
+	h := &holding{x, t, nil, 0}
+	h.register(1)
+	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
+	return h
+}
+
+func (h *holding) register(incarnation uint64) {
+	h.t.Helper()
+	if err := h.Registered(incarnation); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, p := range h.placements {
+		p.Incarnation = incarnation
+	}
+}
+
+func (h *holding) task(job string, epoch uint32) worker.Task {
+	return worker.Task{Job: job, Epoch: epoch, Log: func(string) {}, Progress: func(string, int64, int64) {}}
+}
+
+func (h *holding) load(ctx context.Context, graph string) error {
+	if err := h.Meet(ctx, h.task("", 0), &control.Meet{Graph: graph, Placements: h.placements}); err != nil {
+		return err
+	}
+	_, err := h.Load(ctx, h.task("", 0), &control.Load{
+		Graph: graph, Source: &control.GraphSource{Input: fmt.Sprint("path:vertices=", vertices)}, Rows: 1, Columns: 1, Placements: h.placements,
+	})
+	return err
+}
+
+func (h *holding) prepare(ctx context.Context, t worker.Task, graph string, value uint64) error {
+	_, err := h.Prepare(ctx, t, &control.Prepare{
+		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)}, Placements: h.placements,
+	})
+	return err
+}
+
+func (h *holding) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// check compares a job's values with those it must have.
+func (h *holding) check(t worker.Task, value uint64) {
+	h.t.Helper()
+	var text bytes.Buffer
+	h.must(h.Values(h.t.Context(), t, &control.Values{}, func(data []byte) error { _, err := text.Write(data); return err }))
+	wrong, lines := 0, 0
+	for line := range strings.Lines(text.String()) {
+		name, found, _ := strings.Cut(strings.TrimSpace(line), " ")
+		label, _ := strconv.ParseUint(name, 10, 64)
+		if lines++; found != fmt.Sprint(value+label) {
+			wrong++
+		}
+	}
+	if wrong > 0 || lines != vertices {
+		h.t.Errorf("%d of %d values are wrong", wrong, lines)
+	}
+}
+
+// TestCommandsOutliveWhatTheyUse forgets a job and its graph in each way there is while a superstep of the job runs. The
+// next job gets memory and writes its values; then the superstep of the first goes on and writes its own. Built with -tags
+// invariants, a write into memory that was freed ends the process.
+func TestCommandsOutliveWhatTheyUse(t *testing.T) {
+	const first, next = 1 << 40, 2 << 40
+	for _, way := range []struct {
+		name   string
+		forget func(h *holding, job worker.Task)
+	}{
+		{"attached again", func(h *holding, _ worker.Task) { h.Keep(nil, nil)() }},
+		{"lapsed", func(h *holding, _ worker.Task) { h.Reset(); h.register(2) }},
+		{"another session drops", func(h *holding, job worker.Task) {
+			h.must(h.Drop(h.t.Context(), job, ""))
+			h.must(h.Drop(h.t.Context(), job, "graph"))
+		}},
+		{"the graph alone is dropped", func(h *holding, job worker.Task) { h.must(h.Drop(h.t.Context(), job, "graph")) }},
+		{"the job's next attempt", func(h *holding, job worker.Task) {
+			job.Epoch++
+			h.must(h.prepare(h.t.Context(), job, "graph", first))
+			h.must(h.Drop(h.t.Context(), job, ""))
+		}},
+		{"the graph is loaded anew", func(h *holding, _ worker.Task) { h.must(h.load(h.t.Context(), "graph")) }},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			g := newGate()
+			h := newHolding(t, map[uint64]*gate{first: g})
+			defer h.Close()
+			job, after := h.task("first", 1), h.task("next", 1)
+			h.must(h.load(t.Context(), "graph"))
+			h.must(h.prepare(t.Context(), job, "graph", first))
+			session, end := context.WithCancelCause(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := h.Superstep(session, job, &control.Superstep{})
+				ended <- err
+			}()
+			<-g.reached
+			over := errors.New("the session is over")
+			end(over)
+			way.forget(h, job)
+			h.must(h.load(t.Context(), "another"))
+			h.must(h.prepare(t.Context(), after, "another", next))
+			_, err := h.Superstep(t.Context(), after, &control.Superstep{})
+			h.must(err)
+			close(g.open)
+			select {
+			case err := <-ended:
+				if !errors.Is(err, over) {
+					t.Errorf("the first superstep ended with %v, expected %v", err, over)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("the first superstep did not end")
+			}
+			h.check(after, next)
+		})
+	}
+}

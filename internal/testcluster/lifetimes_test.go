@@ -1,0 +1,152 @@
+package testcluster
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/cluster"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// gate is where a Compute call waits until a test opens it.
+type gate struct{ reached, open chan struct{} }
+
+func newGate() *gate { return &gate{make(chan struct{}, 1), make(chan struct{})} }
+
+// await waits until a Compute call has come to the gate.
+func (g *gate) await(t testing.TB) {
+	t.Helper()
+	select {
+	case <-g.reached:
+	case <-time.After(patience):
+		t.Fatal("no Compute call came to the gate")
+	}
+}
+
+// gated gives every vertex Value plus its input id in superstep 0. In superstep At vertex 0 waits at the gate of the value.
+type gated struct {
+	At    uint64 `param:"at"`
+	Value uint64 `param:"value"`
+	gates map[uint64]*gate
+}
+
+func (gated) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
+
+func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
+	if g := p.gates[p.Value]; g != nil && v.ID() == 0 && uint64(v.Superstep()) == p.At {
+		g.reached <- struct{}{}
+		<-g.open
+	}
+	if v.Superstep() > 0 {
+		v.VoteToHalt()
+		return
+	}
+	for e := range v.Edges() { // which are there to be read
+		if uint64(e.To) >= v.NumVertices() {
+			panic(fmt.Sprint("an edge leads to vertex ", e.To))
+		}
+	}
+	v.Set(p.Value + v.Label())
+}
+
+func (p gated) spec(at, value int, graph string) *control.JobSpec {
+	s := &control.JobSpec{
+		Program: "gated", Parameters: map[string]string{"at": fmt.Sprint(at), "value": fmt.Sprint(value)}, Graph: graph, KeepResult: true,
+	}
+	if graph == "" {
+		s.Source = &control.GraphSource{Input: fmt.Sprint("path:vertices=", gatedVertices)}
+	}
+	return s
+}
+
+// gatedVertices are enough for the arrays of a graph, and of a job, to be mappings.
+const gatedVertices = 40_000
+
+// observed tells of a worker's sessions, and of the commands it has ended, and how.
+type observed chan string
+
+func (o observed) tell(text string) {
+	select {
+	case o <- text:
+	default:
+	}
+}
+
+func (o observed) Session(attached bool) { o.tell(fmt.Sprint("session: ", attached)) }
+func (o observed) Leaving()              {}
+func (o observed) Command(name string, _ time.Duration, _ *control.Report, err error) {
+	o.tell(fmt.Sprint(name, ": ", err))
+}
+
+// await waits until the observer was told a text, after what it was told before.
+func (o observed) await(t testing.TB, want string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case got := <-o:
+			if got == want {
+				return
+			}
+		case <-late:
+			t.Fatalf("the worker did not tell of %q", want)
+		}
+	}
+}
+
+// TestComputeOutlivesItsSession breaks a worker's connections while Compute runs. The worker attaches again, the job fails,
+// and the next one writes its values beside the Compute of the first, which goes on only then: the next has its own values.
+// Built with -tags invariants, a write into memory that was freed ends the process.
+func TestComputeOutlivesItsSession(t *testing.T) {
+	const first, next = 1 << 40, 2 << 40
+	for _, graph := range []string{"", "web"} {
+		t.Run("graph "+graph, func(t *testing.T) {
+			p := gated{gates: map[uint64]*gate{first: newGate(), next: newGate()}}
+			worker := make(observed, 1000)
+			c := Run(t, 0, 1, master.Options{}, cluster.NewProgram("gated", p))
+			c.Worker.Observe = worker
+			c.StartWorker("w0")
+			c.Await(1)
+			if graph != "" {
+				c.load(t, graph, p.spec(0, 0, "").Source, 0, 0)
+			}
+			broken := c.submitSpec(t, p.spec(0, first, graph))
+			p.gates[first].await(t)
+			c.Break("w0")
+			if j, _ := c.watch(t, broken.Id, nil); j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "worker w0 was lost: its session broke" {
+				t.Errorf("the first job: %s: %s", j.State.Word(), j.Reason)
+			}
+			worker.await(t, "session: false")
+			worker.await(t, "session: true")
+			j := c.submitSpec(t, p.spec(1, next, graph))
+			p.gates[next].await(t) // its values are written
+			close(p.gates[first].open)
+			worker.await(t, "superstep: context canceled")
+			close(p.gates[next].open)
+			if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+				t.Fatalf("the next job: %s: %s", j.State.Word(), j.Reason)
+			}
+			values, wrong := c.result(t, j.Id), 0
+			for v := range uint64(gatedVertices) {
+				if values[v] != fmt.Sprint(next+v) {
+					wrong++
+				}
+			}
+			if wrong > 0 || len(values) != gatedVertices {
+				t.Errorf("%d of %d values are wrong", wrong, len(values))
+			}
+			kept := 0
+			if graph != "" {
+				kept = 1
+			}
+			c.Until("nothing of the jobs is held", func() bool {
+				jobs, graphs := c.workers["w0"].executor.Holds()
+				return jobs == 0 && graphs == kept
+			})
+		})
+	}
+}
