@@ -87,7 +87,8 @@ type LoadOptions struct {
 
 // Graph is a loaded graph. It is safe for use by several goroutines.
 type Graph struct {
-	g *graph.Graph
+	g    *graph.Graph
+	refs *mem.Refs // of the runs and calls that read it: Close frees it when the last of them has returned
 	// Account says, for people, what was understood of the input.
 	Account []string
 }
@@ -169,7 +170,7 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 	if err != nil {
 		return nil, err
 	}
-	return &Graph{g, in.Account}, nil
+	return &Graph{g, mem.NewRefs(g.Close), in.Account}, nil
 }
 
 func (o LoadOptions) directed() *bool {
@@ -227,21 +228,36 @@ func newTeam(threads int) *parallel.Team {
 
 var errClosed = errors.New("superstep: the graph is closed")
 
-func (g *Graph) closed() bool { return g.g.Parts == nil }
-
 // Vertex returns the handle of the vertex with an input id, and whether there is one.
-func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) { return g.g.Find(label) }
+func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
+	if !g.refs.Acquire() {
+		return pregel.None, false
+	}
+	defer g.refs.Release()
+	return g.g.Find(label)
+}
 
 // Label returns the input id of a vertex. It panics if there is no such vertex.
 func (g *Graph) Label(id pregel.VertexID) uint64 {
-	if uint64(id) >= uint64(g.g.N) {
-		panic(fmt.Sprintf("superstep: vertex %d of %d", id, g.g.N))
+	n := 0
+	if g.refs.Acquire() {
+		defer g.refs.Release()
+		n = g.g.N
+	}
+	if uint64(id) >= uint64(n) {
+		panic(fmt.Sprintf("superstep: vertex %d of %d", id, n))
 	}
 	return g.g.Label(id)
 }
 
 // NumVertices returns the number of vertices.
-func (g *Graph) NumVertices() int { return g.g.N }
+func (g *Graph) NumVertices() int {
+	if !g.refs.Acquire() {
+		return 0
+	}
+	defer g.refs.Release()
+	return g.g.N
+}
 
 // NumEdges returns the number of arcs as stored: an undirected edge is two, an undirected loop one.
 func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
@@ -250,22 +266,29 @@ func (g *Graph) NumEdges() uint64 { return g.g.Arcs }
 func (g *Graph) IsDirected() bool { return g.g.Directed }
 
 // Partitions returns the number of partitions.
-func (g *Graph) Partitions() int { return len(g.g.Parts) }
+func (g *Graph) Partitions() int {
+	if !g.refs.Acquire() {
+		return 0
+	}
+	defer g.refs.Release()
+	return len(g.g.Parts)
+}
 
 // Grid returns how the partitions are laid out.
 func (g *Graph) Grid() Grid { return g.g.Options.Grid }
 
-// Close frees the graph; it is idempotent. It must not be called while a run uses the graph. A closed graph has no
-// vertices: Run and Repartition refuse it, and results can no longer name theirs. A graph that is forgotten frees itself.
-func (g *Graph) Close() { g.g.Close() }
+// Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no vertices: Run and Repartition
+// refuse it, runs that have begun go on, and results can no longer name theirs. A graph that is forgotten frees itself.
+func (g *Graph) Close() { g.refs.Close() }
 
 // Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput. Weights are
 // kept in their type unless the options ask for another. Handles are the same if the edges are.
 func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
-	if g.closed() {
+	if !g.refs.Acquire() {
 		return nil, errClosed
 	}
+	defer g.refs.Release()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -279,6 +302,5 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	defer team.Close()
 	in := g.g.Input()
 	defer in.Close()
-	defer runtime.KeepAlive(g)
 	return store(ctx, in, o, team)
 }

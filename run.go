@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"iter"
-	"runtime"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -83,9 +82,10 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err != nil {
 		return nil, err
 	}
-	if g.closed() {
+	if !g.refs.Acquire() {
 		return nil, errClosed
 	}
+	defer g.refs.Release()
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &keeper{keep: o.KeepTrace}
@@ -129,7 +129,6 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *engine.Outcome, record
 	for i := range r.values {
 		r.values[i] = job.Value(pregel.VertexID(i))
 	}
-	runtime.KeepAlive(g)
 	return r
 }
 
@@ -142,8 +141,12 @@ type ProgramError = engine.ProgramError
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.
 func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
+		if !r.graph.refs.Acquire() {
+			panic(errClosed)
+		}
+		defer r.graph.refs.Release()
 		for i, v := range r.values {
-			if !yield(r.graph.Label(pregel.VertexID(i)), v) {
+			if !yield(r.graph.g.Label(pregel.VertexID(i)), v) {
 				return
 			}
 		}

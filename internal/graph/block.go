@@ -181,7 +181,14 @@ func (p *Partition) HasSendersView(b *Block) bool {
 
 // transpose turns lists by receiver into lists by sender. It returns nil when ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
-	arena := p.graph.arena
+	arena, done := &mem.Arena{Meter: p.graph.arena.Meter}, false
+	defer func() {
+		if done {
+			p.graph.arena.Adopt(arena)
+		} else {
+			arena.Close()
+		}
+	}()
 	counts := make([]uint32, p.Slots)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
@@ -218,9 +225,10 @@ func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 			}
 		}
 	})
-	if stopped.Load() {
+	if ctx.Err() != nil {
 		return nil
 	}
 	t.chunk(p.Words(), bitmap.Words(p.Slots))
+	done = true
 	return t
 }

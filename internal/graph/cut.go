@@ -239,9 +239,17 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	defer whole.tmp.Close()
 	a := whole.reversed(new(mem.Arena))
 	defer a.lists.Close()
+	a.g.arena = &mem.Arena{Meter: g.arena.Meter} // the graph's once all is made: what was stopped leaves nothing
+	defer func() {
+		if !g.turned {
+			a.g.arena.Close()
+		}
+	}()
 	if err := a.turn(ctx, g); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
+	g.arena.Adopt(a.g.arena)
+	a.g.arena = g.arena
 	return nil
 }
 

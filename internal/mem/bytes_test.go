@@ -21,3 +21,22 @@ func TestBytesOfAnArena(t *testing.T) {
 	a.Close()
 	is(0)
 }
+
+// TestAdopt moves arrays from one arena to another, which frees them.
+func TestAdopt(t *testing.T) {
+	var m Meter
+	a, b := Arena{Meter: &m}, Arena{}
+	Make[uint32](&a, 10)
+	of := Make[uint64](&b, small)
+	Make[uint64](&b, 1)
+	a.Adopt(&b)
+	b.Close()
+	of[small-1] = 1 // it is not freed
+	if a.Bytes() != 40+8*small+8 || b.Bytes() != 0 || m.Now() != 8*small {
+		t.Errorf("%d and %d bytes, %d counted", a.Bytes(), b.Bytes(), m.Now())
+	}
+	a.Close()
+	if m.Now() != 0 {
+		t.Errorf("%d bytes are left", m.Now())
+	}
+}

@@ -98,6 +98,24 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 	return s[:n:n]
 }
 
+// Adopt takes over all arrays of another arena, which is empty then: what is made step by step is made in an arena of its
+// own, which is closed when a step fails, and else adopted.
+func (a *Arena) Adopt(from *Arena) {
+	from.mu.Lock()
+	regions, bytes, heap := from.regions, from.bytes, from.heap
+	from.regions, from.bytes, from.heap = nil, 0, 0
+	from.mu.Unlock()
+	a.mu.Lock()
+	a.regions = append(a.regions, regions...)
+	a.bytes += bytes
+	a.heap += heap
+	a.mu.Unlock()
+	if from.Meter != a.Meter {
+		a.Meter.add(bytes)
+		from.Meter.add(-bytes)
+	}
+}
+
 // Close unmaps every array of the arena. Slices of them must not be touched afterwards. Close is idempotent.
 func (a *Arena) Close() {
 	if a == nil {

@@ -52,6 +52,58 @@ func TestBuildEnds(t *testing.T) {
 	}
 }
 
+// ending is a context that ends when it has been asked for its error so many times.
+type ending struct {
+	context.Context
+	cancel context.CancelFunc
+	left   *int
+}
+
+func (e ending) Err() error {
+	err := e.Context.Err()
+	if *e.left--; *e.left == 0 {
+		e.cancel()
+	}
+	return err
+}
+
+// TestStoppedViewsKeepNothing stops the making of a graph's further views at each place where it looks whether to go on:
+// nothing of it stays, and made in the end the view is whole.
+func TestStoppedViewsKeepNothing(t *testing.T) {
+	for name, grid := range map[string]graph.Grid{"senders' view": graph.Of(2), "reversed arcs": {Rows: 2, Columns: 2}} {
+		g, err := Local(t.Context(), someInput(t, true), graph.Options{Grid: grid})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, stopped := g.Bytes(), 0
+		for {
+			ctx, cancel := context.WithCancel(t.Context())
+			left := stopped + 1
+			e := ending{ctx, cancel, &left}
+			if grid.Flat() {
+				_, err = g.Parts[0].SendersView(e, g.Parts[0].Layout(pregel.Out).Blocks[0].Pull)
+			} else {
+				err = g.Turn(e, nil)
+			}
+			cancel()
+			if err == nil {
+				break
+			}
+			stopped++
+			if found := g.Bytes(); !errors.Is(err, context.Canceled) || found != before {
+				t.Errorf("%s: stopped at place %d: error %v, %d bytes became %d", name, stopped, err, before, found)
+			}
+		}
+		if stopped == 0 || g.Bytes() <= before {
+			t.Errorf("%s: stopped at %d places, %d bytes became %d", name, stopped, before, g.Bytes())
+		}
+		g.Close()
+		if g.Bytes() != 0 {
+			t.Errorf("%s: a closed graph takes %d bytes", name, g.Bytes())
+		}
+	}
+}
+
 func TestLightestEdge(t *testing.T) {
 	list := edges.Pack(4, [][2]uint64{{0, 1}, {1, 2}, {2, 3}, {3, 3}}, []float64{1, -2, 5, -1})
 	defer list.Close()
