@@ -29,6 +29,7 @@ type job struct {
 
 	stopping  bool // the run was told to stop, for reason
 	cancelled bool // by someone
+	ending    bool // the workers are told to free what they hold of it
 }
 
 // active reports whether a run of the job is under way.
@@ -176,7 +177,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	}
 	c.unqueue(j)
 	j.epoch++
-	j.started, j.reason = now, ""
+	j.started, j.reason, j.ending = now, "", false
 	j.threads = 0
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {
@@ -209,6 +210,14 @@ func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 	}
 	j.state = state
 	c.turned(j)
+}
+
+// freeing notes that the workers are told to free what they hold of a job. One that attaches from then on, which may not be
+// told, frees it by itself.
+func (c *cluster) freeing(id string, epoch uint32) {
+	if j := c.jobs[id]; j != nil && j.epoch == epoch {
+		j.ending = true
+	}
 }
 
 // runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been told to stop.

@@ -90,8 +90,9 @@ func (r *run) lead(ctx context.Context) {
 	if errors.As(err, &failed) {
 		r.set(func(a *control.Job) { a.Stack = failed.failure.Stack })
 	}
-	r.cleanUp(err)
 	s := r.server
+	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch); return nil })
+	r.cleanUp(err)
 	_ = s.event(func() error {
 		if stop := s.stops[r.id]; stop != nil {
 			stop(nil)

@@ -136,7 +136,7 @@ func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) 
 		return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == name && p.Incarnation == incarnation })
 	}
 	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() && mine(j.placements) {
+		if j := c.jobs[id]; j.active() && !j.ending && mine(j.placements) {
 			jobs = append(jobs, id)
 			graphs = append(graphs, j.graph())
 		}

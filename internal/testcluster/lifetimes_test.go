@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
@@ -15,7 +17,7 @@ import (
 // gate is where a Compute call waits until a test opens it.
 type gate struct{ reached, open chan struct{} }
 
-func newGate() *gate { return &gate{make(chan struct{}, 1), make(chan struct{})} }
+func newGate() *gate { return &gate{make(chan struct{}, 8), make(chan struct{})} }
 
 // await waits until a Compute call has come to the gate.
 func (g *gate) await(t testing.TB) {
@@ -27,17 +29,19 @@ func (g *gate) await(t testing.TB) {
 	}
 }
 
-// gated gives every vertex Value plus its input id in superstep 0. In superstep At vertex 0 waits at the gate of the value.
+// gated gives every vertex Value plus its input id in superstep 0. In superstep At the first vertices, so many of
+// them, wait at the gate of the value.
 type gated struct {
 	At    uint64 `param:"at"`
 	Value uint64 `param:"value"`
+	first pregel.VertexID
 	gates map[uint64]*gate
 }
 
 func (gated) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 
 func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
-	if g := p.gates[p.Value]; g != nil && v.ID() == 0 && uint64(v.Superstep()) == p.At {
+	if g := p.gates[p.Value]; g != nil && v.ID() < p.first && uint64(v.Superstep()) == p.At {
 		g.reached <- struct{}{}
 		<-g.open
 	}
@@ -105,7 +109,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 	const first, next = 1 << 40, 2 << 40
 	for _, graph := range []string{"", "web"} {
 		t.Run("graph "+graph, func(t *testing.T) {
-			p := gated{gates: map[uint64]*gate{first: newGate(), next: newGate()}}
+			p := gated{first: 1, gates: map[uint64]*gate{first: newGate(), next: newGate()}}
 			worker := make(observed, 1000)
 			c := Run(t, 0, 1, master.Options{}, cluster.NewProgram("gated", p))
 			c.Worker.Observe = worker
@@ -149,4 +153,46 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAttachDuringCleanUp breaks a worker's connections in mid-job. It attaches again while the master still waits for
+// another worker to free what that holds of the job: in the end neither holds anything.
+func TestAttachDuringCleanUp(t *testing.T) {
+	const value = 1 << 40
+	p := gated{first: 2, gates: map[uint64]*gate{value: newGate()}}
+	worker := make(observed, 1000)
+	c := Run(t, 1, 1, master.Options{}, cluster.NewProgram("gated", p))
+	c.Worker.Observe = worker
+	c.StartWorker("w1")
+	c.Await(2)
+	j := c.submitSpec(t, p.spec(0, value, ""))
+	p.gates[value].await(t) // one vertex
+	p.gates[value].await(t) // on each worker
+	c.Break("w1")
+	worker.await(t, "session: false")
+	worker.await(t, "session: true")
+	if j := c.job(t, j.Id); j.State != control.JobState_JOB_STATE_RUNNING {
+		t.Errorf("the job is %s: expected it to be cleaned up", j.State.Word())
+	}
+	close(p.gates[value].open)
+	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "worker w1 was lost: its session broke" {
+		t.Errorf("the job: %s: %s", j.State.Word(), j.Reason)
+	}
+	c.Until("no worker holds anything", func() bool {
+		for _, p := range c.workers {
+			if jobs, graphs := p.executor.Holds(); jobs+graphs > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (c *Cluster) job(t testing.TB, id string) *control.Job {
+	t.Helper()
+	r, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: id}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Msg
 }
