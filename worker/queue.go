@@ -132,13 +132,43 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		s.stop = stop
 		q.mu.Unlock()
 		began := q.Now()
+		returned := q.watch(own, c)
 		report, err := q.do(own, c)
+		returned()
 		q.observed(own, c, q.Now().Sub(began), report, err)
 		q.mu.Lock()
 		s.stop = nil
 		q.mu.Unlock()
 		stop(nil)
 		q.answer(ctx, c, report, err)
+	}
+}
+
+// watch ends the worker when a command has not returned a while after it was told to stop: what it holds, and the threads it
+// works with, are lost until the process ends. The function it returns says that the command has returned.
+func (q *queue) watch(ctx context.Context, c *control.Command) func() {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		late := time.NewTimer(q.StopTimeout)
+		defer late.Stop()
+		select {
+		case <-done:
+		case <-late.C:
+			what := commandName(c)
+			if s := c.GetSuperstep(); s != nil {
+				what = fmt.Sprintf("superstep %d", s.Superstep)
+			}
+			err := fmt.Errorf("%s: %s has not stopped %v after it was told to (%w): the process ends, to be started anew", key(c), what, q.StopTimeout, context.Cause(ctx))
+			q.Log.Error("a command does not stop", "error", err)
+			select {
+			case q.stuck <- err:
+			default: // another was first
+			}
+		}
+	})
+	return func() {
+		stop()
+		close(done)
 	}
 }
 

@@ -138,3 +138,55 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 	}
 	w.commands.Wait()
 }
+
+// deaf is an executor whose supersteps end when a test says so, whatever they are told.
+type deaf struct {
+	nobody
+	began chan struct{}
+	end   chan struct{}
+}
+
+func (d deaf) Superstep(context.Context, Task, *control.Superstep) (*control.SuperstepReport, error) {
+	close(d.began)
+	<-d.end
+	return nil, nil
+}
+
+// TestCommandThatDoesNotStop tells a superstep to stop that does not: the worker gives up, and says why. One that stops in
+// time is no reason to.
+func TestCommandThatDoesNotStop(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		x := deaf{began: make(chan struct{}), end: make(chan struct{})}
+		limit := 20 * time.Millisecond
+		if stops {
+			limit = time.Hour
+		}
+		w := &worker{Options: Options{Executor: x, StopTimeout: limit}}
+		w.defaults()
+		q := &queue{session: &session{worker: w}}
+		ctx, stop := context.WithCancelCause(t.Context())
+		c := &control.Command{Job: "j", Body: &control.Command_Superstep{Superstep: &control.Superstep{Superstep: 3}}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			returned := q.watch(ctx, c)
+			_, _ = q.do(ctx, c)
+			returned()
+		}()
+		<-x.began
+		stop(errors.New("enough"))
+		if !stops {
+			err := <-w.stuck
+			if want := "job j: superstep 3 has not stopped 20ms after it was told to (enough): the process ends, to be started anew"; err.Error() != want {
+				t.Errorf("found %v, expected %s", err, want)
+			}
+		}
+		close(x.end)
+		<-done
+		select {
+		case err := <-w.stuck:
+			t.Errorf("stops %t: found %v", stops, err)
+		default:
+		}
+	}
+}

@@ -32,6 +32,8 @@ type Options struct {
 	Patience time.Duration
 	// Grace is how long to wait for the master's leave to go, default 27 s.
 	Grace time.Duration
+	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s: then Run returns an error.
+	StopTimeout time.Duration
 	// Group is joined where the master says, and asked where the master is; or nil.
 	Group membership.Group
 	// Dial makes connections; default TCP.
@@ -60,13 +62,26 @@ type worker struct {
 	heartbeat   time.Duration
 	silent      time.Duration // for how long the master was when the last session ended
 	commands    sync.WaitGroup
+	stuck       chan error // why the worker cannot go on: a command does not stop
 }
 
 // Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an error when the master
-// refuses or fences the worker, or is not to be found. When it returns everything it started has ended.
+// refuses or fences the worker, or is not to be found; then everything it started has ended. It also returns an error when a
+// command does not stop that was told to: then that still runs, and the process should end.
 func Run(ctx context.Context, o Options) error {
 	w := &worker{Options: o}
 	w.defaults()
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case err := <-w.stuck:
+		return err
+	}
+}
+
+func (w *worker) run(ctx context.Context) error {
 	if err := w.rename(); err != nil {
 		return err
 	}
@@ -118,6 +133,10 @@ func (w *worker) defaults() {
 	if w.Grace == 0 {
 		w.Grace = 27 * time.Second
 	}
+	if w.StopTimeout == 0 {
+		w.StopTimeout = 10 * time.Second
+	}
+	w.stuck = make(chan error, 1)
 	if w.Now == nil {
 		w.Now = time.Now
 	}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,7 @@ type workerCommand struct {
 	join       string
 	threads    int
 	compress   *oneOf
+	stop       time.Duration
 	metrics    metricsFlags
 	gossip     gossipFlags
 	withInput  inputEnd
@@ -66,6 +68,7 @@ processes /healthz and /readyz.`,
 	threadsFlag(cmd, &w.threads)
 	w.compress = wordFlag(cmd, "compress", "compress what goes to other workers: where that is faster than the link, as measured, or always, or never", "auto", "on", "off")
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
+	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1 when a command does not stop within `TIME` of being told to, as a Compute without end: to be started anew")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
 	w.withInput.define(cmd)
@@ -123,7 +126,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		defer observer.pages(l, set, log, token, metricsToken)()
 	}
 	o := worker.Options{
-		Master: w.client.master, Token: token, Log: log, Executor: executor, Observe: observer,
+		Master: w.client.master, Token: token, Log: log, Executor: executor, Observe: observer, StopTimeout: w.stop,
 		About: &control.RegisterRequest{
 			Name: w.name, Protocol: control.Protocol, Version: revision(), Cores: uint32(w.threads), Memory: uint64(max(mem.Available(), 0)),
 			DataAddress: address, HttpAddress: pages, Site: w.site, Programs: w.app.programs(),
@@ -153,6 +156,9 @@ func (w *workerCommand) check() error {
 	}
 	if w.advertise != "" && !isHost(w.advertise) {
 		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.advertise)
+	}
+	if w.stop <= 0 {
+		return usagef("--stop-timeout: found %v, expected more than 0", w.stop)
 	}
 	return w.gossip.check()
 }

@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,6 +187,35 @@ func TestAttachDuringCleanUp(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// TestWorkerWithoutEndOfCompute cancels a job whose Compute does not return: its worker ends, with an error that says why,
+// and one that is started anew works.
+func TestWorkerWithoutEndOfCompute(t *testing.T) {
+	const value = 1 << 40
+	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
+	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second}, cluster.NewProgram("gated", p))
+	c.Worker.StopTimeout = 100 * time.Millisecond
+	stuck := c.StartWorker("w0")
+	c.Await(1)
+	j := c.submitSpec(t, p.spec(0, value, ""))
+	p.gates[value].await(t)
+	c.cancel(t, j.Id)
+	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (", j.Id)
+	if err := stuck.Wait(t); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the worker ended with %v, expected %s...", err, want)
+	}
+	c.Kill("w0") // as the end of the process does
+	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("the job: %s: %s", j.State.Word(), j.Reason)
+	}
+	close(p.gates[value].open)
+	c.StartWorker("w1")
+	c.Until("the new worker is there", func() bool { w := c.WorkerNamed("w1"); return w != nil && w.Attached })
+	c.Until("the old worker is gone", func() bool { w := c.WorkerNamed("w0"); return w == nil || !w.Attached })
+	if j, _ = c.watch(t, c.submitSpec(t, p.spec(9, 1, "")).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+		t.Errorf("the next job: %s: %s", j.State.Word(), j.Reason)
+	}
 }
 
 func (c *Cluster) job(t testing.TB, id string) *control.Job {
