@@ -149,6 +149,7 @@ func newCluster(t *testing.T, n int) *cluster {
 	for i := range n {
 		own, shown := fmt.Sprintf("127.0.1.%d", i+1), fmt.Sprintf("127.0.2.%d", i+1)
 		port := freePort(t, own, shown)
+		holdLocal(t, port)
 		c.data = append(c.data, between(net.JoinHostPort(shown, port), net.JoinHostPort(own, port)))
 		c.control = append(c.control, between("127.0.0.1:0", at))
 		name := fmt.Sprintf("w%d", i+1)

@@ -32,23 +32,23 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 	kinds := []func() fault{
 		func() fault { return fault{"stop " + w.name, w.freeze, w.thaw, hold} },
 		func() fault {
-			return fault{"cut " + w.name + " from the master", func() { control.cut(false) }, control.release, 0}
+			return fault{"cut " + w.name + " from the master", c.cut(control, false), control.release, 0}
 		},
 		func() fault {
-			return fault{"keep " + w.name + " from the master", func() { control.cut(true) }, control.release, hold}
+			return fault{"keep " + w.name + " from the master", c.cut(control, true), control.release, hold}
 		},
 		func() fault {
 			return fault{"hold up " + w.name + " and the master", control.hold, control.release, hold}
 		},
 		func() fault {
-			return fault{"cut the others from " + w.name, func() { data.cut(false) }, data.release, 0}
+			return fault{"cut the others from " + w.name, c.cut(data, false), data.release, 0}
 		},
 		func() fault {
-			return fault{"keep the others from " + w.name, func() { data.cut(true) }, data.release, hold}
+			return fault{"keep the others from " + w.name, c.cut(data, true), data.release, hold}
 		},
 		func() fault { return fault{"hold up the others and " + w.name, data.hold, data.release, hold} },
 		func() fault {
-			return fault{"cut clients from the master", func() { c.clients.cut(true) }, c.clients.release, short}
+			return fault{"cut clients from the master", c.cut(c.clients, true), c.clients.release, short}
 		},
 		func() fault { return fault{"stop the master", c.master.freeze, c.master.thaw, hold} },
 	}
@@ -64,6 +64,11 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 		kinds = append(kinds, func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
 	}
 	return kinds[random.IntN(len(kinds))]()
+}
+
+// cut returns what cuts connections, and says how many there were.
+func (c *cluster) cut(p *proxy, refuse bool) func() {
+	return func() { c.event("  %d connections are cut", p.cut(refuse)) }
 }
 
 func (p *process) freeze() { p.signal(syscall.SIGSTOP) }

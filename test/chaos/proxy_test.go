@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"testing"
 )
 
 // proxy passes TCP connections on to an address, until they are cut or held up.
@@ -124,14 +125,15 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// cut resets all connections, and with refuse those that come until release.
-func (p *proxy) cut(refuse bool) {
+// cut resets all connections, and with refuse those that come until release. It returns how many there were.
+func (p *proxy) cut(refuse bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refusing = refuse
 	for c := range p.open {
 		reset(c)
 	}
+	return len(p.open) / 2 // both ends of each
 }
 
 // hold lets nothing through until release.
@@ -156,4 +158,27 @@ func (p *proxy) close() {
 	p.released.Broadcast()
 	p.mu.Unlock()
 	p.all.Wait()
+}
+
+// holdLocal takes the name of the Unix socket by which workers of one host meet, and closes what comes: then they meet by TCP,
+// where a proxy stands.
+func holdLocal(t *testing.T, port string) {
+	l, err := net.Listen("unix", "@superstep-mesh-"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		all.Wait()
+	})
 }
