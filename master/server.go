@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,9 @@ type Options struct {
 	KeepResultBytes int64
 	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
+	// State is the directory that counts the runs of masters without Data; by default those of this process are counted. A
+	// run's number makes the incarnations of its workers larger than those of the runs before.
+	State string
 	// Version is told to workers and clients.
 	Version string
 	// Programs are those of this binary: a worker must have the same.
@@ -86,6 +90,7 @@ type Server struct {
 	start   time.Time
 	results *results
 	health  control.Health
+	lock    *os.File // of Data, or nil
 
 	ctx  context.Context // of everything the server started
 	end  context.CancelCauseFunc
@@ -150,10 +155,13 @@ func New(o Options) (*Server, error) {
 		lease: o.Lease, grace: o.Grace, keep: keepGone, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
 		jobPrefix: s.id[:4] + "-", programs: o.Programs,
 	})
-	// A later run of the master gives larger incarnations, so that names change hands in order.
-	s.cluster.last = uint64(max(s.start.Unix(), 0)) << 16
-	var err error
+	run, lock, err := number(&o)
+	if err != nil {
+		return nil, err
+	}
+	s.lock, s.cluster.last = lock, firstIncarnation(run)
 	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
+		s.unlock()
 		return nil, err
 	}
 	if err = s.results.retain(&o, s.log, s.start); err != nil {
@@ -172,6 +180,7 @@ var errClosing = errors.New("the master is stopping")
 
 // Serve answers on a listener until ctx ends, and returns when everything it started has ended. It is called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	defer s.unlock()
 	defer s.results.close()
 	defer s.end(errClosing)
 	if err := control.CheckListen(l.Addr().String(), s.options.Token); err != nil {
@@ -216,6 +225,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("master: %w", err)
 	}
 	return nil
+}
+
+// unlock lets another master have the data.
+func (s *Server) unlock() {
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
 }
 
 // TurnAway counts a request that was refused.

@@ -3,6 +3,8 @@ package master
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // temporaryName is what the names of temporary directories of results begin with.
@@ -18,7 +20,7 @@ func own(dir string) *os.File {
 	if err != nil {
 		return nil
 	}
-	if !tryLock(f) || os.Rename(f.Name(), filepath.Join(dir, lockName)) != nil {
+	if statefile.TryLock(f) != nil || os.Rename(f.Name(), filepath.Join(dir, lockName)) != nil {
 		_ = f.Close()
 		return nil
 	}
@@ -36,7 +38,7 @@ func clearStale(in string) {
 		if err != nil {
 			continue // another user's, or one that is being made
 		}
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && tryLock(f) {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && statefile.TryLock(f) == nil {
 			_ = os.RemoveAll(dir)
 		}
 		_ = f.Close()

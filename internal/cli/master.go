@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/web"
 	"github.com/superstep-go/superstep/master"
 )
@@ -93,6 +94,11 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		Token: token, Lease: m.lease, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
 		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
 		KeepResults: m.keep.age, KeepResultBytes: keepBytes,
+	}
+	if m.data == "" {
+		if o.State, err = statefile.UserDir(); err != nil {
+			return fmt.Errorf("%w: give --data", err)
+		}
 	}
 	observed, unobserved, err := m.app.observe(ctx, &o)
 	if err != nil {

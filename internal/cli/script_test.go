@@ -22,11 +22,24 @@ import (
 
 // TestMain lets the scripts run this binary as superstep, as a user's own binary, and as one whose results are wrong.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(ownCache{m}, map[string]func(){
 		"superstep": func() { superstep.Main() },
 		"own":       func() { superstep.Main(own()...) },
 		"spoiled":   func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
 	})
+}
+
+// ownCache runs tests with a cache directory of their own: masters count their runs there.
+type ownCache struct{ *testing.M }
+
+func (m ownCache) Run() int {
+	dir, err := os.MkdirTemp("", "superstep-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	_ = os.Setenv("XDG_CACHE_HOME", dir)
+	return m.M.Run()
 }
 
 // TestScripts runs the command line as a user does.
@@ -41,6 +54,7 @@ func runScripts(t *testing.T, dir string) {
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			c := &processes{env: e.Vars, dir: e.WorkDir, running: map[string]*member{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })

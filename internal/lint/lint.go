@@ -19,7 +19,7 @@ const module = "github.com/superstep-go/superstep"
 
 // layers says how high each package stands. An import goes to a lower one, or into the package's own subfolder.
 var layers = map[string]int{
-	"internal/bitmap": 0, "internal/parallel": 0, "internal/wire": 0, "internal/mem": 0, "internal/lint": 0, "internal/invariants": 0, "internal/figure": 0,
+	"internal/bitmap": 0, "internal/parallel": 0, "internal/wire": 0, "internal/mem": 0, "internal/lint": 0, "internal/statefile": 0, "internal/invariants": 0, "internal/figure": 0,
 	"pregel": 1, "internal/edges": 1, "internal/transport": 1, "internal/trace": 1,
 	"combiners": 2, "combiners/internal/gen": 2, "internal/graph": 2, "internal/generate": 2, "internal/collective": 2,
 	"internal/transport/mesh": 2, "internal/transport/pack": 2, "internal/control": 2, "internal/membership": 2, "internal/history": 2,

@@ -92,6 +92,29 @@ func TestForbiddenCalls(t *testing.T) {
 	}
 }
 
+// TestControlAsksNoWallClock: where it is decided who lives and who is newer, times are spans, and order is a counter: a clock
+// may be set back.
+func TestControlAsksNoWallClock(t *testing.T) {
+	wall := map[string]bool{"Unix": true, "UnixMilli": true, "UnixMicro": true, "UnixNano": true}
+	for _, f := range all(t) {
+		switch f.pkg() {
+		case "master", "worker", "internal/client", "internal/cluster", "internal/control", "internal/membership", "internal/transport/mesh":
+		default:
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok || !wall[s.Sel.Name] || f.generated() {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); !ok || x.Name != "time" { // time.Unix makes a time
+				t.Errorf("%s asks for %s: count, or measure a span", f.path, s.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
 func TestExportedIdentifiersHaveComments(t *testing.T) {
 	for _, f := range all(t) {
 		if f.test || strings.HasPrefix(f.path, "internal/") || f.generated() {

@@ -1,0 +1,42 @@
+//go:build unix
+
+package statefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// TryLock locks a file until it is closed. The error is ErrLocked if another has it.
+func TryLock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return ErrLocked
+	}
+	return err
+}
+
+// private refuses what another user owns, or others have one of the permissions for.
+func private(path string, info fs.FileInfo, others fs.FileMode) error {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s: found user %d as its owner, expected %d, who runs this", path, s.Uid, os.Geteuid())
+	}
+	if mode := info.Mode().Perm(); mode&others != 0 {
+		return fmt.Errorf("%s: found mode %#o, which is open to others: chmod %#o it, or remove it", path, mode, mode&^0o077)
+	}
+	return nil
+}
+
+// syncDir makes a renaming durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,25 @@
+package statefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// TryLock locks a file until it is closed. The error is ErrLocked if another has it.
+func TryLock(f *os.File) error {
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return ErrLocked
+	}
+	return err
+}
+
+// private refuses nothing: what is in a user's profile is that user's by its access list, and modes say nothing of it.
+func private(string, fs.FileInfo, fs.FileMode) error { return nil }
+
+// syncDir has nothing to do: directories cannot be synced.
+func syncDir(string) error { return nil }

@@ -1,0 +1,159 @@
+package statefile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestNextNeverRepeats: many callers at once, and one after the other, get each number once, in order.
+func TestNextNeverRepeats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs")
+	const callers, each = 8, 5
+	var mu sync.Mutex
+	seen := map[uint64]bool{}
+	var group sync.WaitGroup
+	for range callers {
+		group.Go(func() {
+			last := uint64(0)
+			for range each {
+				n, err := Next(path)
+				if err != nil || n <= last {
+					t.Errorf("after %d: found %d, %v", last, n, err)
+				}
+				last = n
+				mu.Lock()
+				seen[n] = true
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if n, err := Next(path); err != nil || n != callers*each+1 || len(seen) != callers*each {
+		t.Errorf("at the end: %d, %v, after %d numbers", n, err, len(seen))
+	}
+	if err := os.WriteFile(path, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Next(path); err == nil || !strings.Contains(err.Error(), path+`: found "x\n", expected a number`) {
+		t.Errorf("of another file: %v", err)
+	}
+}
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("the second: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	again, err := Lock(path)
+	if err != nil {
+		t.Fatalf("after the first: %v", err)
+	}
+	_ = again.Close()
+}
+
+// TestKeyIsOneForAll: those who ask for it at once get the same, in a file that nobody else can read.
+func TestKeyIsOneForAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	keys := make([][]byte, 8)
+	var group sync.WaitGroup
+	for i := range keys {
+		group.Go(func() {
+			var err error
+			if keys[i], err = Key(path, 32); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for _, k := range keys {
+		if len(k) != 32 || !bytes.Equal(k, keys[0]) || bytes.Equal(k, make([]byte, 32)) {
+			t.Errorf("found keys %x and %x", keys[0], k)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("found %v, %v", info.Mode(), err)
+	}
+}
+
+func TestKeysThatAreRefused(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
+	}
+	path := filepath.Join(t.TempDir(), "key")
+	refused := func(want string) {
+		t.Helper()
+		if key, err := Key(path, 16); key != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
+			t.Errorf("found %x, %v, expected %q", key, err, want)
+		}
+	}
+	put := func(text string, mode os.FileMode) {
+		t.Helper()
+		_ = os.Remove(path)
+		if err := errors.Join(os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := strings.Repeat("0f", 16) + "\n"
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o644, 0o620} {
+		put(good, mode)
+		refused("open to others")
+	}
+	put("0f\n", 0o600)
+	refused("hexadecimal digits")
+	put("xyz\n", 0o600)
+	refused("hexadecimal digits")
+	if os.Geteuid() == 0 {
+		put(good, 0o600)
+		if err := os.Chown(path, 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+		refused("as its owner")
+	}
+	put(good, 0o600)
+	if key, err := Key(path, 16); len(key) != 16 || err != nil {
+		t.Errorf("found %x, %v", key, err)
+	}
+	_ = os.Rename(path, path+"-other")
+	if err := os.Symlink(path+"-other", path); err != nil {
+		t.Fatal(err)
+	}
+	refused("regular file")
+}
+
+func TestUserDir(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the variables are Linux's")
+	}
+	cache := filepath.Join(t.TempDir(), "cache")
+	t.Setenv("XDG_CACHE_HOME", cache)
+	dir, err := UserDir()
+	if err != nil || dir != filepath.Join(cache, "superstep") {
+		t.Errorf("found %q, %v", dir, err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := UserDir(); err == nil || !strings.Contains(err.Error(), "open to others") {
+		t.Errorf("of a directory that all can write to: %v", err)
+	}
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	if dir, err = UserDir(); err != nil || filepath.Dir(dir) != os.TempDir() {
+		t.Errorf("without a home: %q, %v", dir, err)
+	}
+}

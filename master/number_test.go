@@ -1,0 +1,58 @@
+package master
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// given starts a master and ends it, and returns the incarnation that it gave a new worker.
+func given(t *testing.T, o Options) uint64 {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.unlock()
+	defer s.results.close()
+	incarnation, err := s.cluster.register(0, &control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return incarnation
+}
+
+// TestIncarnationsRiseWhateverTheClockSays: of masters that start one after the other, in the same moment or with a clock that
+// was set back by an hour or ten years, each gives larger incarnations than the one before.
+func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, o := range map[string]Options{"data": {Data: t.TempDir()}, "state": {State: t.TempDir()}, "neither": {}} {
+		last := uint64(0)
+		for _, at := range []time.Time{now, now, now.Add(-time.Hour), now.AddDate(-10, 0, 0), now.AddDate(10, 0, 0), now} {
+			o.Now = func() time.Time { return at }
+			incarnation := given(t, o)
+			if incarnation <= last || last != 0 && incarnation-last < 1<<31 {
+				t.Errorf("%s, at %v: incarnation %d after %d", name, at, incarnation, last)
+			}
+			last = incarnation
+		}
+	}
+}
+
+// TestOneMasterForItsData: while one lives no other may have its directory.
+func TestOneMasterForItsData(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	first, err := New(Options{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{Data: dir}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
+		t.Errorf("the second: %v", err)
+	}
+	first.results.close()
+	first.unlock()
+	given(t, Options{Data: dir})
+}
