@@ -192,6 +192,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	service(control.NewWorkersHandler(s, control.HandlerOptions()...))
 	service(control.NewClusterHandler(s, control.HandlerOptions()...))
+	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.options.Token, s.TurnAway))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
 	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
 	s.observed(mux)

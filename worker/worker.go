@@ -95,7 +95,7 @@ func (w *worker) run(ctx context.Context) error {
 			return nil
 		case ctx.Err() != nil && !registered:
 			return nil // it was nobody's
-		case control.Final(err):
+		case control.Final(err) && (address == w.Master || connect.CodeOf(err) != connect.CodeUnauthenticated): // who knows no token says nothing for good
 			return fmt.Errorf("the master at %s refuses this worker: %w", address, control.Explain(address, err))
 		}
 		held := min(control.WaitOf(err), w.Patience) // whatever a master says
@@ -204,7 +204,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")
 	}
-	c, err := control.Connect(address, w.Token, w.Dial)
+	c, err := control.ConnectWorker(address, w.Token, w.Dial)
 	if err != nil {
 		return false, err
 	}
@@ -214,8 +214,11 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, HttpAddress: w.About.HttpAddress, Site: w.About.Site, Programs: w.About.Programs,
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := c.Prove(bounded); err != nil {
+		return false, err
+	}
 	response, err := c.Workers.Register(bounded, connect.NewRequest(request))
-	cancel()
 	if err != nil {
 		return false, err
 	}
@@ -238,6 +241,11 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
+	soon, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
+	if err := c.Prove(soon); err != nil { // anew: what was freed may have taken long
+		return false, err
+	}
 	lane, err := c.Session(ctx)
 	if err != nil {
 		return false, err

@@ -14,6 +14,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/membership"
 )
 
 // holder is a master that holds a name for a while, and then refuses it for good.
@@ -59,5 +60,49 @@ func TestHeldName(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=INFO msg="waiting for the name"`) {
 		t.Errorf("it said %q", text)
+	}
+}
+
+// TestNoTokenForWhatGossipFinds: a process that poses as the master by gossip gets no token from a worker, and cannot end it.
+func TestNoTokenForWhatGossipFinds(t *testing.T) {
+	const secret = "the-token-of-a-cluster"
+	token, err := control.NewToken(secret, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []int{http.StatusOK, http.StatusUnauthorized, http.StatusNotFound} {
+		var mu sync.Mutex
+		var seen strings.Builder
+		calls := 0
+		server := httptest.NewUnstartedServer(nil)
+		server.Config = control.NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			calls++
+			_ = r.Write(&seen)
+			w.WriteHeader(status)
+			if r.Header.Get("Authorization") == "" {
+				_, _ = w.Write(bytes.Repeat([]byte("0"), 144)) // a challenge
+			} else {
+				_, _ = w.Write(bytes.Repeat([]byte("0"), 64))
+			}
+		}), t.Context())
+		server.Start()
+		mesh := membership.NewMesh()
+		group, err := mesh.Add(membership.Member{Name: "m", Role: membership.Master, Control: server.Listener.Addr().String()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Run(t.Context(), Options{
+			Token: token, Group: group, Patience: 200 * time.Millisecond, About: &control.RegisterRequest{Name: "w", Protocol: control.Protocol},
+		})
+		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
+			t.Errorf("status %d: ended with %v", status, err)
+		}
+		if text := seen.String(); calls < 2 || strings.Contains(text, secret) || strings.Contains(text, "Bearer") || strings.Contains(text, "Register") {
+			t.Errorf("status %d: was sent in %d calls\n%s", status, calls, text)
+		}
+		_ = group.Close()
+		server.Close()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // printJSON prints a message with the names that control.proto has.
@@ -52,7 +54,7 @@ type gossipFlags struct{ listen, key string }
 
 func (f *gossipFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to see deaths sooner; off for no gossip")
-	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; needed where others can reach --gossip-listen")
+	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; needed where others can reach --gossip-listen (default: one in the user's cache directory)")
 	nothing(cmd, "gossip-listen")
 }
 
@@ -73,10 +75,25 @@ func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
 		return nil, nil
 	}
 	key, err := membership.ReadKey(f.key)
+	if err == nil && key == nil && control.Loopback(f.listen) {
+		key, err = localKey()
+	}
 	if err != nil {
 		return nil, err
 	}
 	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
+}
+
+// localKey is the gossip key of this user's processes on this machine, which the first of them makes.
+func localKey() ([]byte, error) {
+	dir, err := statefile.UserDir()
+	if err == nil {
+		var key []byte
+		if key, err = statefile.Key(filepath.Join(dir, "gossip-key"), 32); err == nil {
+			return key, nil
+		}
+	}
+	return nil, fmt.Errorf("gossip key: %w; --gossip-key-file names another, --gossip-listen off does without", err)
 }
 
 // logger is where a master or a worker says what happens.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -67,10 +68,13 @@ func (t Token) String() string {
 // GoString is String, for %#v.
 func (t Token) GoString() string { return t.String() }
 
-// Allows reports whether the headers of a request carry the token. How long it takes does not depend on how much of it
+// Allows reports whether the headers of a request carry the token, or a worker's proof of it ([Connection.Prove]). How long it takes does not depend on how much of it
 // is right.
 func (t Token) Allows(h http.Header) bool {
 	if !t.Given() {
+		return true
+	}
+	if _, _, ok := t.proved(h.Get("Authorization"), time.Now()); ok {
 		return true
 	}
 	given := sha256.Sum256([]byte(strings.TrimPrefix(h.Get("Authorization"), "Bearer ")))
@@ -78,10 +82,12 @@ func (t Token) Allows(h http.Header) bool {
 	return subtle.ConstantTimeCompare(given[:], right[:]) == 1
 }
 
-func (t Token) sign(h http.Header) {
-	if t.Given() {
-		h.Set("Authorization", "Bearer "+t.text)
+// bearer is the header that gives the token away, empty if there is none.
+func (t Token) bearer() string {
+	if !t.Given() {
+		return ""
 	}
+	return "Bearer " + t.text
 }
 
 // errToken is all that someone with a wrong token learns.
@@ -106,8 +112,8 @@ func Authenticated(h http.Handler, token Token, refused func()) http.Handler {
 	})
 }
 
-// signer gives the token with calls, and refuses those that are no message.
-type signer struct{ token Token }
+// signer gives the token, or the proof of it, with calls, and refuses those that are no message.
+type signer struct{ *credential }
 
 var _ connect.Interceptor = (*signer)(nil)
 
@@ -118,7 +124,7 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return nil, connect.NewError(connect.CodeInvalidArgument, err)
 			}
 		}
-		s.token.sign(request.Header())
+		s.sign(request.Header())
 		return next(ctx, request)
 	}
 }
@@ -126,7 +132,7 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
-		s.token.sign(conn.RequestHeader())
+		s.sign(conn.RequestHeader())
 		return &checkedConn{conn}
 	}
 }

@@ -68,6 +68,7 @@ type Connection struct {
 	token   Token
 	dial    Dialer
 	base    *http.Transport
+	*credential
 }
 
 // Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.
@@ -85,14 +86,16 @@ func Connect(address string, token Token, dial Dialer) (*Connection, error) {
 		HTTP2:       &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
+	given := &credential{}
+	given.set(token.bearer())
 	options := []connect.ClientOption{
-		connect.WithInterceptors(&signer{token}),
+		connect.WithInterceptors(&signer{given}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
 	client, url := &http.Client{Transport: transport}, "http://"+address
 	return &Connection{
 		Workers: NewWorkersClient(client, url, options...), Cluster: NewClusterClient(client, url, options...),
-		address: address, token: token, dial: dial, base: transport,
+		address: address, token: token, dial: dial, base: transport, credential: given,
 	}, nil
 }
 

@@ -286,7 +286,7 @@ func (c *Connection) upgrade(conn net.Conn) (*Lane, error) {
 	}
 	request.Header.Set("Connection", "Upgrade")
 	request.Header.Set("Upgrade", sessionProtocol)
-	c.token.sign(request.Header)
+	c.sign(request.Header)
 	if err := request.Write(conn); err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}

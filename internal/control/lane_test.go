@@ -180,7 +180,7 @@ func TestSessionsBegin(t *testing.T) {
 	}
 	r.Body.Close()
 	q, _ := http.NewRequest(http.MethodGet, "http://"+address+SessionPath, nil)
-	right.sign(q.Header)
+	q.Header.Set("Authorization", right.bearer())
 	r, err = http.DefaultClient.Do(q)
 	if err != nil || r.StatusCode != http.StatusUpgradeRequired {
 		t.Errorf("without an upgrade: %v, %v", r.Status, err)

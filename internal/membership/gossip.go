@@ -26,7 +26,7 @@ type Config struct {
 	Listen string
 	// Advertise is the host that others reach it by, if not Listen's.
 	Advertise string
-	// Key encrypts and authenticates, 16, 24 or 32 bytes; needed off loopback, where anyone could join else.
+	// Key encrypts and authenticates, 16, 24 or 32 bytes. It is needed, on loopback too: any process of the machine could join.
 	Key []byte
 }
 
@@ -82,9 +82,8 @@ func Gossip(c Config) (Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("found the gossip port %q, expected a number", portText)
 	}
-	ip := net.ParseIP(host)
-	if len(c.Key) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("gossip at %s can be reached from other machines: give --gossip-key-file, or switch it off with --gossip-listen off", c.Listen)
+	if len(c.Key) == 0 {
+		return nil, fmt.Errorf("gossip at %s needs a key, or anyone could join: give --gossip-key-file, or switch it off with --gossip-listen off", c.Listen)
 	}
 	meta, err := json.Marshal(map[string]string{"role": string(c.Self.Role), "control": c.Self.Control})
 	if err != nil || len(meta) > metaLimit {

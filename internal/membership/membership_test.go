@@ -85,12 +85,13 @@ func TestMeshSeesADeath(t *testing.T) {
 }
 
 func TestGossipSeesADeath(t *testing.T) {
-	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0"})
+	key := bytes.Repeat([]byte{7}, 32)
+	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0", Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	b, err := Gossip(Config{Self: Member{Name: "b", Role: Worker}, Listen: "127.0.0.1:0"})
+	b, err := Gossip(Config{Self: Member{Name: "b", Role: Worker}, Listen: "127.0.0.1:0", Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestGossipKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	for i, key := range [][]byte{nil, bytes.Repeat([]byte{2}, 16)} {
+	for i, key := range [][]byte{bytes.Repeat([]byte{3}, 32), bytes.Repeat([]byte{2}, 16)} {
 		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b", i)}, Listen: "127.0.0.1:0", Key: key})
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +121,7 @@ func TestGossipKeys(t *testing.T) {
 		}
 		_ = b.Close()
 	}
-	for _, address := range []string{"0.0.0.0:0", ":0", "10.0.0.1:0", "nowhere"} {
+	for _, address := range []string{"127.0.0.1:0", "localhost:0", "0.0.0.0:0", ":0", "10.0.0.1:0", "nowhere"} {
 		if g, err := Gossip(Config{Listen: address}); err == nil {
 			t.Errorf("gossip at %s needs no key", address)
 			_ = g.Close()

@@ -1,0 +1,203 @@
+package control
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// A worker may have its master's address from gossip, so it proves to know the token, and has it proved to it, before anything
+// else is said. The token itself does not travel:
+//
+//	worker                                                        master
+//	GET ChallengePath                                  ->
+//	                                                   <-  challenge 72
+//	GET ChallengePath, Authorization: Proof
+//	  nonce 32, challenge 72, HMAC("worker") 32        ->
+//	                                                   <-  HMAC("master") 32
+//
+// all in hexadecimal digits, the HMACs with the token over nonce and challenge. A challenge is 32 random bytes, when it was
+// made, and an HMAC of these with a key of the master's process, which so need not remember any. The worker's calls, and its
+// session's beginning, carry the same Authorization, for as long as a challenge holds.
+const (
+	ChallengePath = "/superstep.control.v1.Challenge"
+	proofPrefix   = "Proof "
+	nonceSize     = 32
+	challengeSize = nonceSize + 8 + sha256.Size
+	// challengeHolds is how long a proof opens calls: those with which a session begins.
+	challengeHolds = 20 * time.Second
+)
+
+// issuer makes challenges and knows its own.
+type issuer struct {
+	key   [32]byte
+	start time.Time
+}
+
+func newIssuer() *issuer {
+	i := &issuer{start: time.Now()}
+	_, _ = rand.Read(i.key[:]) // it never fails
+	return i
+}
+
+// challenges are those of this process.
+var challenges = newIssuer()
+
+func (i *issuer) mac(body []byte) []byte {
+	m := hmac.New(sha256.New, i.key[:])
+	m.Write(body)
+	return m.Sum(nil)
+}
+
+func (i *issuer) challenge(now time.Time) []byte {
+	c := make([]byte, nonceSize, challengeSize)
+	_, _ = rand.Read(c)
+	c = binary.BigEndian.AppendUint64(c, uint64(now.Sub(i.start)))
+	return append(c, i.mac(c)...)
+}
+
+// holds reports whether a challenge is of this process, and not too old.
+func (i *issuer) holds(c []byte, now time.Time) bool {
+	if len(c) != challengeSize || !hmac.Equal(i.mac(c[:nonceSize+8]), c[nonceSize+8:]) {
+		return false
+	}
+	age := now.Sub(i.start) - time.Duration(binary.BigEndian.Uint64(c[nonceSize:]))
+	return age >= 0 && age < challengeHolds
+}
+
+// proof is what a side, worker or master, proves with that it knows the token.
+func (t Token) proof(side string, nonce, challenge []byte) []byte {
+	m := hmac.New(sha256.New, []byte(t.text))
+	fmt.Fprintf(m, "superstep control %d %s\n", Protocol, side)
+	m.Write(nonce)
+	m.Write(challenge)
+	return m.Sum(nil)
+}
+
+// proved returns the nonce and the challenge of a header with a worker's proof, if it is right.
+func (t Token) proved(header string, now time.Time) (nonce, challenge []byte, ok bool) {
+	text, ok := strings.CutPrefix(header, proofPrefix)
+	if !ok || len(text) != 2*(nonceSize+challengeSize+sha256.Size) {
+		return nil, nil, false
+	}
+	all, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, nil, false
+	}
+	nonce, challenge = all[:nonceSize], all[nonceSize:nonceSize+challengeSize]
+	right := hmac.Equal(all[nonceSize+challengeSize:], t.proof("worker", nonce, challenge))
+	return nonce, challenge, right && challenges.holds(challenge, now)
+}
+
+// Challenge answers workers that prove to know the token; refused is called for those that do not, or is nil.
+func Challenge(token Token, refused func()) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		header := r.Header.Get("Authorization")
+		if header == "" {
+			_, _ = io.WriteString(w, hex.EncodeToString(challenges.challenge(time.Now())))
+			return
+		}
+		nonce, challenge, ok := token.proved(header, time.Now())
+		if !ok {
+			if refused != nil {
+				refused()
+			}
+			http.Error(w, errToken.Error(), http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, hex.EncodeToString(token.proof("master", nonce, challenge)))
+	})
+}
+
+// credential is what a connection's calls carry.
+type credential struct{ header atomic.Pointer[string] }
+
+func (c *credential) set(header string) { c.header.Store(&header) }
+
+func (c *credential) sign(h http.Header) {
+	if text := c.header.Load(); text != nil && *text != "" {
+		h.Set("Authorization", *text)
+	}
+}
+
+// errUnproved is of what answers and does not know the token.
+var errUnproved = errors.New("what answers does not know the token of this worker: it is not its master")
+
+// ConnectWorker is Connect for a worker, whose token does not travel: before other calls comes [Connection.Prove].
+func ConnectWorker(address string, token Token, dial Dialer) (*Connection, error) {
+	c, err := Connect(address, token, dial)
+	if err == nil {
+		c.credential.set("")
+	}
+	return c, err
+}
+
+// Prove proves to the master that the worker knows the token, and has it prove as much. Without a token there is nothing to
+// prove, and nothing that could be given away.
+func (c *Connection) Prove(ctx context.Context) error {
+	if !c.token.Given() {
+		return nil
+	}
+	challenge, err := c.challenged(ctx, "", challengeSize)
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, nonceSize)
+	_, _ = rand.Read(nonce)
+	proof := append(append(append([]byte(nil), nonce...), challenge...), c.token.proof("worker", nonce, challenge)...)
+	header := proofPrefix + hex.EncodeToString(proof)
+	answer, err := c.challenged(ctx, header, sha256.Size)
+	if err != nil {
+		return err
+	}
+	if !hmac.Equal(answer, c.token.proof("master", nonce, challenge)) {
+		return connect.NewError(connect.CodeUnavailable, errUnproved)
+	}
+	c.credential.set(header)
+	return nil
+}
+
+// challenged asks at ChallengePath for so many bytes.
+func (c *Connection) challenged(ctx context.Context, header string, size int) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+ChallengePath, nil)
+	if err != nil {
+		return nil, err
+	}
+	if header != "" {
+		r.Header.Set("Authorization", header)
+	}
+	answer, err := c.base.RoundTrip(r)
+	if err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	defer answer.Body.Close()
+	switch answer.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized:
+		return nil, connect.NewError(connect.CodeUnauthenticated, errToken)
+	default:
+		return nil, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("a challenge was answered %q", answer.Status))
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(2*size+1)))
+	if err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	data, err := hex.DecodeString(string(text))
+	if err != nil || len(data) != size {
+		return nil, connect.NewError(connect.CodeUnavailable, errUnproved)
+	}
+	return data, nil
+}

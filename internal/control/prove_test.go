@@ -1,0 +1,148 @@
+package control
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// proving serves a cluster that wants a token, and notes what is in the headers of requests.
+func proving(t *testing.T, token Token) (address string, refused *int, seen func() string) {
+	t.Helper()
+	refused = new(int)
+	mux := http.NewServeMux()
+	path, h := NewWorkersHandler(UnimplementedWorkersHandler{}, HandlerOptions()...)
+	mux.Handle(path, Authenticated(h, token, func() { *refused++ }))
+	mux.Handle(ChallengePath, Challenge(token, func() { *refused++ }))
+	mux.Handle("GET "+SessionPath, Sessions(token, nil, func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
+	var mu sync.Mutex
+	var all []string
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		all = append(all, r.URL.String()+" "+r.Header.Get("Authorization"))
+		mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}), t.Context())
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String(), refused, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(all, "\n")
+	}
+}
+
+// TestProve: a worker and a master that know the same token find that out, and the worker's calls are let in, without the
+// token.
+func TestProve(t *testing.T) {
+	address, refused, seen := proving(t, rightToken)
+	worker := func(token Token) *Connection {
+		c, err := ConnectWorker(address, token, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	register := func(c *Connection) error {
+		_, err := c.Workers.Register(t.Context(), connect.NewRequest(&RegisterRequest{}))
+		return err
+	}
+	c := worker(rightToken)
+	if err := register(c); connect.CodeOf(err) != connect.CodeUnauthenticated || *refused != 1 {
+		t.Errorf("before it proved anything: %v, %d refused", err, *refused)
+	}
+	if err := c.Prove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := register(c); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("after it proved to know the token: %v", err)
+	}
+	l, err := c.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Receive(&ToWorker{}); err == nil || err.Error() != "enough" {
+		t.Errorf("the session: %v", err)
+	}
+	l.Close()
+	if err := worker(Token{"a-wrong-token-of-some"}).Prove(t.Context()); connect.CodeOf(err) != connect.CodeUnauthenticated || !Final(err) || *refused != 2 {
+		t.Errorf("with a wrong token: %v, %d refused", err, *refused)
+	}
+	if text := seen(); strings.Contains(text, rightToken.text) || strings.Contains(text, "Bearer") {
+		t.Errorf("the token was sent:\n%s", text)
+	}
+}
+
+// TestProveRefusesImpostors: what does not know the token, or answers with what the worker said itself, proves nothing.
+func TestProveRefusesImpostors(t *testing.T) {
+	tokenless, _, _ := proving(t, Token{})
+	nonsense := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := r.Header.Get("Authorization")
+		if header == "" {
+			_, _ = w.Write([]byte(strings.Repeat("00", challengeSize)))
+			return
+		}
+		_, _ = w.Write([]byte(header[len(header)-64:])) // the worker's proof
+	}))
+	defer nonsense.Close()
+	mirror := httptest.NewUnstartedServer(nil)
+	mirror.Config = NewHTTPServer(nonsense.Config.Handler, t.Context())
+	mirror.Start()
+	defer mirror.Close()
+	for _, address := range []string{tokenless, mirror.Listener.Addr().String()} {
+		c, err := ConnectWorker(address, rightToken, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Prove(t.Context()); err == nil {
+			t.Errorf("%s was taken for a master", address)
+		}
+		c.Close()
+	}
+}
+
+// TestProofsAreOfOneChallenge: a proof opens nothing without the token, for another process's challenge, or one that is old
+// or was changed.
+func TestProofsAreOfOneChallenge(t *testing.T) {
+	now := time.Now()
+	nonce := make([]byte, nonceSize)
+	header := func(token Token, challenge []byte) string {
+		return proofPrefix + hex.EncodeToString(nonce) + hex.EncodeToString(challenge) + hex.EncodeToString(token.proof("worker", nonce, challenge))
+	}
+	good := challenges.challenge(now)
+	changed := append([]byte(nil), good...)
+	changed[nonceSize+7]++ // when it was made
+	right := header(rightToken, good)
+	for what, x := range map[string]struct {
+		header string
+		at     time.Time
+		want   bool
+	}{
+		"right":             {right, now, true},
+		"soon after":        {right, now.Add(challengeHolds - time.Second), true},
+		"old":               {right, now.Add(challengeHolds + time.Second), false},
+		"of the future":     {right, now.Add(-time.Second), false},
+		"another token":     {header(Token{"a-wrong-token-of-some"}, good), now, false},
+		"no token":          {header(Token{}, good), now, false},
+		"another challenge": {header(rightToken, newIssuer().challenge(now)), now, false},
+		"changed":           {header(rightToken, changed), now, false},
+		"short":             {right[:len(right)-2], now, false},
+		"no digits":         {right[:len(right)-1] + "x", now, false},
+		"nothing":           {proofPrefix, now, false},
+		"a master's":        {proofPrefix + hex.EncodeToString(nonce) + hex.EncodeToString(good) + hex.EncodeToString(rightToken.proof("master", nonce, good)), now, false},
+	} {
+		if _, _, ok := rightToken.proved(x.header, x.at); ok != x.want {
+			t.Errorf("%s: found %v", what, ok)
+		}
+	}
+}
