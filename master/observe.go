@@ -23,6 +23,11 @@ func (s *Server) observed(mux *http.ServeMux) {
 	}
 }
 
+// TurnAway counts a request that was refused.
+func (s *Server) TurnAway() {
+	_ = s.event(func() error { s.turned++; return nil })
+}
+
 // Closing is closed when everything ends.
 func (s *Server) Closing() <-chan struct{} { return s.ctx.Done() }
 

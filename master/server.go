@@ -228,18 +228,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// unlock lets another master have the data.
-func (s *Server) unlock() {
-	if s.lock != nil {
-		_ = s.lock.Close()
-	}
-}
-
-// TurnAway counts a request that was refused.
-func (s *Server) TurnAway() {
-	_ = s.event(func() error { s.turned++; return nil })
-}
-
 // tick lets time pass in the state machine. Between two ticks no more than two periods pass, unless the process was stopped,
 // the machine suspended, or the lock held: that time is nobody's silence but the master's own.
 func (s *Server) tick() {

@@ -241,11 +241,6 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
-	soon, done := context.WithTimeout(ctx, callTimeout)
-	defer done()
-	if err := c.Prove(soon); err != nil { // anew: what was freed may have taken long
-		return false, err
-	}
 	lane, err := c.Session(ctx)
 	if err != nil {
 		return false, err
@@ -254,6 +249,9 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = w.incarnation
+		if err := c.Prove(ctx); err != nil {
+			return err
+		}
 		_, err := c.Workers.Register(ctx, connect.NewRequest(again))
 		return err
 	}

@@ -69,6 +69,7 @@ type Connection struct {
 	dial    Dialer
 	base    *http.Transport
 	*credential
+	proves bool // a worker, whose token does not travel
 }
 
 // Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.

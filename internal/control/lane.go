@@ -263,6 +263,11 @@ func Sessions(token Token, refused func(), serve func(ctx context.Context, l *La
 func (c *Connection) Session(ctx context.Context) (*Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+	if c.proves {
+		if err := c.Prove(ctx); err != nil {
+			return nil, err
+		}
+	}
 	conn, err := c.dial(ctx, "tcp", c.address)
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)

@@ -136,11 +136,13 @@ func (c *credential) sign(h http.Header) {
 // errUnproved is of what answers and does not know the token.
 var errUnproved = errors.New("what answers does not know the token of this worker: it is not its master")
 
-// ConnectWorker is Connect for a worker, whose token does not travel: before other calls comes [Connection.Prove].
+// ConnectWorker is Connect for a worker, whose token does not travel: before other calls comes [Connection.Prove], and again
+// when some time has passed. Session does so itself.
 func ConnectWorker(address string, token Token, dial Dialer) (*Connection, error) {
 	c, err := Connect(address, token, dial)
 	if err == nil {
 		c.credential.set("")
+		c.proves = true
 	}
 	return c, err
 }

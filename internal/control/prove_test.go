@@ -67,6 +67,7 @@ func TestProve(t *testing.T) {
 	if err := register(c); connect.CodeOf(err) != connect.CodeUnimplemented {
 		t.Errorf("after it proved to know the token: %v", err)
 	}
+	c.credential.set(proofPrefix + "of a challenge that holds no more")
 	l, err := c.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
