@@ -48,6 +48,12 @@ func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
 	s.results.atDisk.Wait()
 }
 
+// gone ends a master, so that another may use its directory.
+func (s *Server) gone() {
+	s.results.close()
+	s.unlock()
+}
+
 // on are the directories of results on the disk.
 func on(t *testing.T, data string) string {
 	t.Helper()
@@ -82,7 +88,7 @@ func TestResultsByAge(t *testing.T) {
 	s, _ := retaining(t, data, noon, time.Hour, 1000)
 	s.result(t, "aaaa-1", noon.Add(-50*time.Minute), 40)
 	s.result(t, "aaaa-2", noon, 8)
-	s.results.close()
+	s.gone()
 
 	s, said := retaining(t, data, noon.Add(30*time.Minute), time.Hour, 1000)
 	s.results.atDisk.Wait()
@@ -101,7 +107,7 @@ func TestResultsByAge(t *testing.T) {
 	if _, err := s.fetched("aaaa-1"); err == nil || !strings.Contains(err.Error(), "there is no job") {
 		t.Errorf("found %v", err)
 	}
-	s.results.close()
+	s.gone()
 }
 
 // TestResultsBySize removes the oldest when a job has ended, but neither what is being read nor the newest.
@@ -124,13 +130,13 @@ func TestResultsBySize(t *testing.T) {
 	if got := on(t, data); got != "aaaa-4" {
 		t.Errorf("found %s", got)
 	}
-	s.results.close()
+	s.gone()
 }
 
 // TestResultsByNumber bounds how many there are.
 func TestResultsByNumber(t *testing.T) {
 	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1<<40)
-	defer s.results.close()
+	defer s.gone()
 	r := &s.results.retention
 	for i := range maxResults + 3 {
 		id := fmt.Sprint("aaaa-", i)
@@ -169,9 +175,9 @@ func TestBrokenManifests(t *testing.T) {
 		if _, err := s.fetched("bbbb-1"); err == nil {
 			t.Errorf("%s: it can be fetched", what)
 		}
-		s.results.close()
+		s.gone()
 		s, _ = retaining(t, data, time.Now().Add(2*time.Hour), time.Hour, 1<<30)
-		s.results.close()
+		s.gone()
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
 			t.Errorf("%s: it stays: %v", what, err)
 		}

@@ -352,19 +352,19 @@ func TestSummary(t *testing.T) {
 
 // TestSummariesOfTinyRuns: what lasts less than a millisecond says nothing of a program or of predictions.
 func TestSummariesOfTinyRuns(t *testing.T) {
-	step := func(total, actual float64) *Step {
-		return &Step{
+	step := func(total, actual float64) *trace.Step {
+		return &trace.Step{
 			Delivery: "push", Scheme: "naive", Active: 1, Partitions: 1, Times: trace.Seconds{Compute: total - actual, Traverse: actual, Total: total},
 			Actual: actual, Predicted: map[string]float64{"naive": actual / 246, "pull": actual / 200},
 		}
 	}
 	for _, test := range []struct {
-		steps []*Step
+		steps []*trace.Step
 		want  []string
 	}{
-		{[]*Step{step(.9e-3, .8e-3)}, nil},
-		{[]*Step{step(5e-3, .9e-3)}, []string{"time: compute 82 %, traverse 18 %", "delivery: 1 pushed in 5 ms, 0 pulled in 0 s"}},
-		{[]*Step{step(.8e-3, .6e-3), step(.8e-3, .6e-3)}, []string{
+		{[]*trace.Step{step(.9e-3, .8e-3)}, nil},
+		{[]*trace.Step{step(5e-3, .9e-3)}, []string{"time: compute 82 %, traverse 18 %", "delivery: 1 pushed in 5 ms, 0 pulled in 0 s"}},
+		{[]*trace.Step{step(.8e-3, .6e-3), step(.8e-3, .6e-3)}, []string{
 			"time: traverse 75 %, compute 25 %",
 			"delivery: 2 pushed in 1.6 ms, 0 pulled in 0 s; predictions off by a factor of 246.0; by them another choice would have saved 0 s, 0.0 %",
 		}},
