@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/superstep-go/superstep/internal/trace"
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
+)
 
 // ModelAs makes the job choose as another does, whose rates were measured at another moment.
 func (j *Job[V, M]) ModelAs(other *Job[V, M]) {
@@ -31,4 +36,25 @@ func (j *Job[V, M]) ShareWork(edges, round int) {
 	for _, r := range j.runners {
 		r.serialEdges, r.round = edges, round
 	}
+}
+
+// CutChunks cuts the rows of senders into chunks of one word each, as if they had a chunk's cost of edges: what is shared among
+// threads in rounds is then shared in many.
+func (j *Job[V, M]) CutChunks(ctx context.Context) error {
+	for _, r := range j.runners {
+		for _, ways := range r.layout.Blocks {
+			for _, b := range []*graph.Block{ways.Push, ways.Pull} {
+				a, err := r.part.SendersView(ctx, b)
+				if err != nil {
+					return err
+				}
+				owned, words := a.Chunks[a.Owned], a.Chunks[len(a.Chunks)-1]
+				a.Chunks, a.Owned = nil, int(owned)
+				for w := range words + 1 {
+					a.Chunks = append(a.Chunks, w)
+				}
+			}
+		}
+	}
+	return nil
 }
