@@ -18,7 +18,7 @@ import (
 
 // gated gives every vertex Value plus its input id. If it has a gate, each vertex waits there first.
 type gated struct {
-	Value uint64 `param:"value"`
+	Value uint64           `param:"value"`
 	gates map[uint64]*gate // by value
 }
 

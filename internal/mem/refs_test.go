@@ -16,8 +16,10 @@ func TestRefs(t *testing.T) {
 			t.Fatalf("%s: freed %d times, expected %d", when, freed, n)
 		}
 	}
-	if !r.Acquire() || !r.Acquire() {
-		t.Fatal("an open count refuses a user")
+	for range 2 {
+		if !r.Acquire() {
+			t.Fatal("an open count refuses a user")
+		}
 	}
 	r.Release()
 	want(0, "open, with a user")
