@@ -99,7 +99,7 @@ func writeTo(path string, write func(io.Writer) error) error {
 	case "-":
 		return write(os.Stdout)
 	}
-	return graphio.WriteFile(path, 1, write)
+	return graphio.WriteFile(context.Background(), path, 1, write)
 }
 
 // writeJSON writes a value to a file, if one is named.

@@ -42,11 +42,34 @@ func printJSON(w io.Writer, m proto.Message) error {
 
 // readToken reads the token of a flag's file.
 func readToken(flag, file string) (control.Token, error) {
-	token, err := control.ReadToken(file)
+	var token control.Token
+	err := readable(file)
+	if err == nil {
+		token, err = control.ReadToken(file)
+	}
 	if err != nil {
 		return token, fmt.Errorf("%s: %w", flag, err)
 	}
 	return token, nil
+}
+
+// readable refuses what to open would wait for a writer, or has no text: a pipe in a directory, unlike one of the shell, has
+// nobody at its other end who is known to write.
+func readable(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s: found a directory, expected a file", path)
+	}
+	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeNamedPipe != 0 && filepath.Dir(path) != "/dev/fd" {
+		return fmt.Errorf("%s: found a pipe, expected a file", path)
+	}
+	return nil
 }
 
 // gossipFlags say how a master or a worker gossips.
@@ -73,6 +96,9 @@ func (f *gossipFlags) check() error {
 func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
 	if f.listen == "off" {
 		return nil, nil
+	}
+	if err := readable(f.key); err != nil {
+		return nil, fmt.Errorf("--gossip-key-file: %w", err)
 	}
 	key, err := membership.ReadKey(f.key)
 	if err == nil && key == nil && control.Loopback(f.listen) {

@@ -144,7 +144,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	for _, issue := range graph500.SubmissionIssues(*report) {
 		g.app.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
 	}
-	if e := g.app.writeJSON(g.run.json, report); e != nil {
+	if e := g.app.writeJSON(ctx, g.run.json, report); e != nil {
 		return e
 	}
 	if err == nil {

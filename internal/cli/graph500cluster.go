@@ -66,12 +66,12 @@ func (g *graph500Command) together(ctx context.Context, w *waiting, spec *contro
 		return err
 	}
 	w.display.done()
-	return g.app.benchmarkEnded(job, g.run.json)
+	return g.app.benchmarkEnded(ctx, job, g.run.json)
 }
 
 // benchmarkEnded prints the report of a job of Graph500 that is done, or whose last search was not valid, and returns an
 // error unless it is done.
-func (a *app) benchmarkEnded(job *control.Job, json string) error {
+func (a *app) benchmarkEnded(ctx context.Context, job *control.Job, json string) error {
 	err := outcome(job, false)
 	if err != nil && job.GetGraph500().GetViolation() == nil {
 		return err
@@ -83,7 +83,7 @@ func (a *app) benchmarkEnded(job *control.Job, json string) error {
 	for _, issue := range graph500.SubmissionIssues(*report) {
 		a.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
 	}
-	if e := a.writeJSON(json, report); e != nil {
+	if e := a.writeJSON(ctx, json, report); e != nil {
 		return e
 	}
 	return err

@@ -61,7 +61,7 @@ func (a *app) info() *cobra.Command {
 			account(text, in)
 			survey(text, s)
 			suggest(text, args[0], &input, s)
-			return a.writeJSON(json, s)
+			return a.writeJSON(cmd.Context(), json, s)
 		},
 	}
 	input.define(cmd)

@@ -202,17 +202,17 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("netbench: %w", err)
 	}
-	return n.write(report)
+	return n.write(ctx, report)
 }
 
-func (n *netbenchCommand) write(report *netbench.Report) error {
+func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) error {
 	if err := report.Text(n.app.text(n.json)); err != nil {
 		return err
 	}
-	if err := n.app.writeJSON(n.json, report); err != nil || n.svg == "" {
+	if err := n.app.writeJSON(ctx, n.json, report); err != nil || n.svg == "" {
 		return err
 	}
-	return graphio.WriteFile(n.svg, 1, func(w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
+	return graphio.WriteFile(ctx, n.svg, 1, func(w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
 }
 
 // rankProcess makes a process of this binary that is a rank.

@@ -70,5 +70,5 @@ func (n *netbenchCommand) fetch(ctx context.Context, c *client.Client, job *cont
 	if err := report.Validate(); err != nil {
 		return fmt.Errorf("the report of job %s: %w", job.Id, err)
 	}
-	return n.write(report)
+	return n.write(ctx, report)
 }

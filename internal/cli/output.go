@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 func appendUint(dst []byte, x uint64) []byte { return strconv.AppendUint(dst, x, 10) }
 
 // writeJSON writes a report to a file, if one is named; - is standard output.
-func (a *app) writeJSON(path string, report any) error {
+func (a *app) writeJSON(ctx context.Context, path string, report any) error {
 	if path == "" {
 		return nil
 	}
@@ -28,7 +29,7 @@ func (a *app) writeJSON(path string, report any) error {
 		_, err := a.out.Write(append(data, '\n'))
 		return err
 	}
-	return graphio.WriteFile(path, 1, func(w io.Writer) error {
+	return graphio.WriteFile(ctx, path, 1, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
@@ -86,7 +87,7 @@ type lateFile struct {
 
 func (f *lateFile) Write(p []byte) (int, error) {
 	if f.file == nil {
-		file, err := os.Create(f.path)
+		file, err := graphio.Create(f.path)
 		if err != nil {
 			f.err = err
 			return 0, err

@@ -189,7 +189,7 @@ func (j *clusterRun) all(ctx context.Context, spec *control.JobSpec) error {
 	}
 	j.report.WriteTime += time.Since(began).Seconds()
 	j.wait.display.done()
-	return j.finish(j.report, &meter)
+	return j.finish(ctx, j.report, &meter)
 }
 
 // of takes the figures of a job.

@@ -65,7 +65,7 @@ func (a *app) save(ctx context.Context, fetch fetcher, job *control.Job, output,
 	if output == "-" {
 		return fill(a.out)
 	}
-	err := graphio.WriteFile(output, 1, fill)
+	err := graphio.WriteFile(ctx, output, 1, fill)
 	if failed != nil && !errors.As(failed, new(*os.PathError)) {
 		return failed // of the cluster, not of the file
 	}

@@ -165,7 +165,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	seen.interrupted(err)
 	if err == nil {
 		report.PeakRSS = mem.PeakRSS()
-		err = r.finish(report, &seen.meter)
+		err = r.finish(ctx, report, &seen.meter)
 	}
 	if err = errors.Join(err, seen.finish()); err != nil {
 		return err
@@ -175,14 +175,14 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 }
 
 // finish writes the report: to standard output, unless the values went there.
-func (r *runCommand) finish(report *runReport, m *history.Meter) error {
+func (r *runCommand) finish(ctx context.Context, report *runReport, m *history.Meter) error {
 	r.app.warnUnconverged(report)
 	w := r.app.text(r.output, r.run.json)
 	report.text(w)
 	for _, line := range m.Lines() {
 		fmt.Fprintln(w, line)
 	}
-	return r.app.writeJSON(r.run.json, report)
+	return r.app.writeJSON(ctx, r.run.json, report)
 }
 
 // runJob is one execution.
@@ -332,7 +332,7 @@ func (j *runJob) write(ctx context.Context) error {
 	if j.output == "-" {
 		return fill(j.app.out)
 	}
-	return graphio.WriteFile(j.output, j.team.Size(), fill)
+	return graphio.WriteFile(ctx, j.output, j.team.Size(), fill)
 }
 
 // cancellable is a writer that fails once a context ends.

@@ -257,6 +257,9 @@ func (f ofFile) Log(l *trace.Log) error {
 
 // replay reads a trace into a journal.
 func replay(ctx context.Context, name string, to trace.Journal, p *progress) error {
+	if err := readable(name); err != nil {
+		return err
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return err

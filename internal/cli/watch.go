@@ -64,7 +64,7 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 			}
 			d.done()
 			if job.Spec.GetGraph500() != nil {
-				return a.benchmarkEnded(job, "")
+				return a.benchmarkEnded(cmd.Context(), job, "")
 			}
 			if err := outcome(job, stack); err != nil {
 				return err

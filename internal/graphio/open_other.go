@@ -2,10 +2,18 @@
 
 package graphio
 
-import "os"
+import (
+	"context"
+	"os"
+)
 
 // openInput opens a file to read it.
 func openInput(path string) (*os.File, error) { return os.Open(path) }
+
+// openPipe opens a pipe to write to it.
+func openPipe(_ context.Context, path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY, 0)
+}
 
 // awaitWriter has nothing to wait for: to open a pipe has waited.
 func awaitWriter(*os.File) error { return nil }

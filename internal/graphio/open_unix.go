@@ -3,7 +3,10 @@
 package graphio
 
 import (
+	"context"
+	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,6 +14,26 @@ import (
 // openInput opens a file to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
 func openInput(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+}
+
+// readerPace is how long a pipe without a reader is left before it is tried again.
+const readerPace = 20 * time.Millisecond
+
+// openPipe opens a pipe to write to it. It waits for a reader until ctx ends.
+func openPipe(ctx context.Context, path string) (*os.File, error) {
+	t := time.NewTicker(readerPace)
+	defer t.Stop()
+	for {
+		f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if !errors.Is(err, unix.ENXIO) {
+			return f, err
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // awaitWriter waits until a pipe that was opened has something in it, or had a writer that is gone, or its deadline is over:

@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,21 +9,24 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // output is a file being written. It is written beside its place under another name and put there when it is whole.
 type output struct {
+	ctx     context.Context
 	path    string // where it goes: links are followed
 	temp    string // "" when path is a device or a pipe, written in place
 	f       *os.File
 	encoder io.WriteCloser
+	cancel  func() bool // of what ends a wait for a pipe's reader with ctx; or nil
 }
 
 // WriteFile makes a file of what fill writes, compressed if the name ends in .gz or .zst. The file appears whole, or not
-// at all.
-func WriteFile(path string, threads int, fill func(w io.Writer) error) error {
+// at all. A pipe is written in place; when ctx ends, its reader is not waited for any more.
+func WriteFile(ctx context.Context, path string, threads int, fill func(w io.Writer) error) error {
 	_, c := splitCodec(path)
-	o, err := create(path, c, threads)
+	o, err := create(ctx, path, c, threads)
 	if err != nil {
 		return err
 	}
@@ -41,7 +45,7 @@ func Writable(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil // to open a pipe would wait for its reader
 	}
-	o, err := create(path, plain, 1)
+	o, err := create(context.Background(), path, plain, 1)
 	if err == nil {
 		o.discard()
 	}
@@ -49,18 +53,22 @@ func Writable(path string) error {
 }
 
 // create begins a file.
-func create(path string, c codec, threads int) (*output, error) {
+func create(ctx context.Context, path string, c codec, threads int) (*output, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	o := &output{path: path}
+	o := &output{ctx: ctx, path: path}
 	info, err := os.Stat(path)
 	replaces := err == nil
 	if replaces && !info.Mode().IsRegular() {
 		if info.IsDir() {
 			return nil, fmt.Errorf("cannot write %s: it is a directory", path)
 		}
-		o.f, err = os.OpenFile(path, os.O_WRONLY, 0)
+		o.f, err = openInPlace(ctx, path, info)
+		if err == nil {
+			f := o.f
+			o.cancel = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) }) // of a device it does nothing
+		}
 	} else {
 		o.f, err = createBeside(path)
 		if err == nil {
@@ -79,6 +87,32 @@ func create(path string, c codec, threads int) (*output, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// openInPlace opens what is no regular file, to write to it.
+func openInPlace(ctx context.Context, path string, info fs.FileInfo) (*os.File, error) {
+	if info.Mode()&fs.ModeNamedPipe != 0 {
+		return openPipe(ctx, path)
+	}
+	return os.OpenFile(path, os.O_WRONLY, 0)
+}
+
+// errNoReader is what is wrong with a pipe that cannot be waited for.
+var errNoReader = errors.New("it is a pipe that nobody reads")
+
+// Create makes a file that is written in place, or empties it. A pipe without a reader is an error.
+func Create(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.Create(path)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errNoReader)
+	f, err := openPipe(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
+	}
+	return f, nil
 }
 
 // reason is what the system said, without the name of the file that was begun beside the one meant.
@@ -102,15 +136,35 @@ func createBeside(path string) (*os.File, error) {
 }
 
 // Write adds to the file.
-func (o *output) Write(p []byte) (int, error) { return o.encoder.Write(p) }
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.encoder.Write(p)
+	return n, o.cause(err)
+}
+
+// cause is why an error came: ctx, if it ended a wait.
+func (o *output) cause(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) && o.ctx.Err() != nil {
+		return context.Cause(o.ctx)
+	}
+	return err
+}
 
 // finish completes the file under its temporary name.
 func (o *output) finish() error {
 	err := o.encoder.Close()
 	o.encoder = nopCloser{io.Discard}
-	closed := o.f.Close()
+	closed := o.close()
+	return errors.Join(o.cause(err), closed)
+}
+
+// close closes the file.
+func (o *output) close() error {
+	if o.cancel != nil {
+		o.cancel()
+	}
+	err := o.f.Close()
 	o.f = nil
-	return errors.Join(err, closed)
+	return err
 }
 
 // place puts the finished file in its place.
@@ -131,8 +185,7 @@ func (o *output) discard() {
 		if o.encoder != nil {
 			_ = o.encoder.Close() // ends its goroutines
 		}
-		_ = o.f.Close()
-		o.f = nil
+		_ = o.close()
 	}
 	if o.temp != "" {
 		_ = os.Remove(o.temp)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -94,5 +95,74 @@ func TestPipeWithoutWriter(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("it waits for a writer for ever")
 		}
+	}
+}
+
+// TestPipeWithoutReader gives up on a pipe that nobody opens to read from, or from which nobody reads.
+func TestPipeWithoutReader(t *testing.T) {
+	for _, name := range []string{"pipe", "pipe.gz", "pipe.zst"} {
+		for _, opened := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), name)
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Skip(err)
+			}
+			if opened {
+				f, err := os.OpenFile(path, os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				random := rand.NewChaCha8([32]byte{}) // it cannot be compressed
+				done <- WriteFile(ctx, path, 2, func(w io.Writer) error {
+					_, err := io.CopyN(w, random, 8<<20)
+					return err
+				})
+			}()
+			cancel(errEnough)
+			select {
+			case err := <-done:
+				if !errors.Is(err, errEnough) {
+					t.Errorf("%s, opened %t: %v", name, opened, err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%s, opened %t: it waits for a reader for ever", name, opened)
+			}
+		}
+	}
+}
+
+// TestPipeWithReader writes to a pipe what its reader gets, who comes late.
+func TestPipeWithReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Create(path); err == nil || err.Error() != "cannot write "+path+": it is a pipe that nobody reads" {
+		t.Error(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- WriteFile(t.Context(), path, 1, func(w io.Writer) error {
+			_, err := w.Write(make([]byte, 1<<20))
+			return err
+		})
+	}()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if n, err := io.Copy(io.Discard, f); n != 1<<20 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is gone: %v, %v", info, err)
 	}
 }

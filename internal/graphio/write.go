@@ -94,7 +94,7 @@ func (w *writer) warn(format string, args ...any) {
 
 // create begins one of the files.
 func (w *writer) create(path string, c codec) (*output, error) {
-	out, err := create(path, c, w.Team.Size())
+	out, err := create(w.ctx, path, c, w.Team.Size())
 	if err == nil {
 		w.outputs = append(w.outputs, out)
 	}
