@@ -59,11 +59,7 @@ func readable(path string) error {
 	if path == "" {
 		return nil
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() { // a file that is not there, opening it tells
 		return fmt.Errorf("%s: found a directory, expected a file", path)
 	}
 	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeNamedPipe != 0 && filepath.Dir(path) != "/dev/fd" {
