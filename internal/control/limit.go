@@ -42,7 +42,7 @@ type counted struct {
 	limit *limiter
 	host  string
 	once  sync.Once
-	idle  *time.Timer // closes the connection
+	idle  *time.Timer // closes the connection; under the limiter's lock
 	busy  int         // requests of it that are being answered; under the limiter's lock
 }
 
@@ -59,7 +59,9 @@ func (l *limiter) Accept() (net.Conn, error) {
 		}
 		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 		conn := &counted{Conn: c, limit: l, host: host}
+		l.mu.Lock()
 		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() }) // until a request is there
+		l.mu.Unlock()
 		out, ok := l.admit(conn)
 		if out != nil {
 			_ = out.Close()
@@ -162,9 +164,9 @@ func (l *limiter) mark(c *counted, requests int) {
 // Close closes the connection and stops counting it.
 func (c *counted) Close() error {
 	c.once.Do(func() {
-		c.idle.Stop()
 		c.limit.mu.Lock()
 		defer c.limit.mu.Unlock()
+		c.idle.Stop()
 		c.limit.remove(c)
 	})
 	return c.Conn.Close()
