@@ -25,8 +25,11 @@ func TestCompressionOnASlowLink(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			c := start(t, map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress", mode)
 			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
-			before := c.net.Host(workers).Carried()
-			if _, err := c.client("run", "wcc", "--graph", "kronecker:scale=16", "--combine", "off", "--delivery", "naive", "--output", file, "--json", report, "--quiet"); err != nil {
+			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=18", "--quiet"); err != nil {
+				t.Fatal(err)
+			}
+			before := c.net.Host(workers).Carried() // the graph is there: messages and the result come
+			if _, err := c.client("run", "wcc", "--graph", "catalog:g", "--delivery", "naive", "--output", file, "--json", report, "--quiet"); err != nil {
 				t.Fatal(err)
 			}
 			var r struct {
