@@ -43,11 +43,18 @@ func (c *cluster) mendAll(name string) {
 	c.exclude()
 }
 
-// exclude chooses the workers that get no work, so that all others reach each other: the one with the most cuts first, of two
-// with as many the one that registered last.
+// exclude chooses the workers that get no work, so that all others reach each other: first those without a session, since who
+// does not reach the master either explains it, and they get no work anyway; then the one with the most cuts, of two with as many
+// the one that registered last.
 func (c *cluster) exclude() {
 	for _, w := range c.workers {
 		w.excluded = ""
+	}
+	silent := func(name string) int {
+		if c.workers[name].attached {
+			return 0
+		}
+		return 1
 	}
 	left := maps.Clone(c.cuts)
 	for len(left) > 0 {
@@ -57,7 +64,7 @@ func (c *cluster) exclude() {
 			cuts[p.b]++
 		}
 		worst := slices.MaxFunc(slices.Collect(maps.Keys(cuts)), func(a, b string) int {
-			return cmp.Or(cmp.Compare(cuts[a], cuts[b]), cmp.Compare(c.workers[a].incarnation, c.workers[b].incarnation), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(silent(a), silent(b)), cmp.Compare(cuts[a], cuts[b]), cmp.Compare(c.workers[a].incarnation, c.workers[b].incarnation), cmp.Compare(a, b))
 		})
 		for _, p := range slices.SortedFunc(maps.Keys(left), func(p, q pair) int { return cmp.Or(cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b)) }) {
 			if p.a != worst && p.b != worst {

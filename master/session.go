@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,7 +193,7 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	if err != nil {
 		return err
 	}
-	defer s.detach(w)
+	defer s.detach(w, errSessionBroke)
 	defer context.AfterFunc(w.ctx, func() { lane.End(context.Cause(w.ctx)) })()
 	if err := lane.Send(&control.ToWorker{Body: &control.ToWorker_Attached{Attached: attached}}); err != nil {
 		return fmt.Errorf("%w: %w", errSessionBroke, err)
@@ -200,11 +201,13 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	for {
 		m := &control.FromWorker{}
 		if err := lane.Receive(m); err != nil {
+			cause := errSessionBroke
 			var codec *control.CodecError
 			if errors.As(err, &codec) {
-				w.end(fmt.Errorf("%w: %w", errSessionBroke, err))
+				cause = fmt.Errorf("%w: %w", errSessionBroke, err)
 			}
-			w.end(errSessionBroke)
+			s.detach(w, cause) // before a job ends of it: the next gets no worker without a session
+			w.end(cause)
 			return context.Cause(w.ctx)
 		}
 		if !s.hear(w, m) {
@@ -231,12 +234,12 @@ func (s *Server) attach(w *session) (*control.Attached, error) {
 	return attached, err
 }
 
-func (s *Server) detach(w *session) {
+func (s *Server) detach(w *session, cause error) {
 	_ = s.event(func() error {
 		if s.sessions[w.name] == w {
 			delete(s.sessions, w.name)
 			s.cluster.detach(s.now(), w.name, w.incarnation)
-			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", context.Cause(w.ctx))
+			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", cmp.Or(context.Cause(w.ctx), cause))
 		}
 		return nil
 	})

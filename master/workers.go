@@ -126,6 +126,7 @@ func (c *cluster) attach(now time.Duration, name string, incarnation uint64) err
 	}
 	w.attached = true
 	c.heardOf(now, w)
+	c.exclude()
 	c.schedule(now)
 	return nil
 }
@@ -203,6 +204,7 @@ func (c *cluster) detach(now time.Duration, name string, incarnation uint64) {
 		w.heard = now
 		c.mendAll(w.name)
 	}
+	c.exclude()
 }
 
 // leave is a worker's wish to go: it gets no more work, and goes when what it runs has ended or its grace is over.
