@@ -72,6 +72,7 @@ func (c *checked) Write(p []byte) (int, error) {
 }
 
 func (a *app) main(args []string) int {
+	defer a.flush()
 	a.interrupts.leave = a.interrupted
 	ctx, stop := a.interrupts.watch()
 	defer stop()

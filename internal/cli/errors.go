@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,5 +80,13 @@ type bugError struct {
 
 func (e *bugError) Error() string { return fmt.Sprint(e.value) }
 
-// oneLine joins the lines of an error.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// oneLine joins the lines of an error, each once: a file that cannot be written fails every part of a run that writes to it.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 
 	"github.com/superstep-go/superstep/internal/engine"
@@ -70,4 +71,11 @@ func (w wrong[V]) Value(id pregel.VertexID) V {
 		return w.spoil(w.job.Value(id))
 	}
 	return w.job.Value(id)
+}
+
+// Asynchronous returns the standard error of a command that serves others, which ends up in w, and what flushes it.
+func Asynchronous(w io.Writer) (stderr io.Writer, flush func()) {
+	a := &app{err: w}
+	a.writeAsync()
+	return a.err, a.flush
 }

@@ -47,13 +47,19 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func launch(t *testing.T, args ...string) *process {
+func launch(t *testing.T, args ...string) *process { return launchTo(t, nil, args...) }
+
+// launchTo launches with a standard error, or nil for one that the process keeps.
+func launchTo(t *testing.T, stderr *os.File, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	p := &process{Cmd: exec.CommandContext(ctx, "superstep", args...), t: t}
 	out, err := p.StdoutPipe()
 	must(t, err)
 	p.Stderr, p.stdout = &p.stderr, bufio.NewReader(out)
+	if stderr != nil {
+		p.Stderr = stderr
+	}
 	must(t, p.Start())
 	t.Cleanup(func() {
 		cancel()
@@ -120,7 +126,12 @@ func secrets(t *testing.T) (cluster, prometheus string) {
 // startMaster starts a master and returns its address.
 func startMaster(t *testing.T, args ...string) (*process, string) {
 	t.Helper()
-	m := launch(t, append([]string{"master", "--listen", "127.0.0.1:0", "--gossip-listen", "off"}, args...)...)
+	return startMasterTo(t, nil, args...)
+}
+
+func startMasterTo(t *testing.T, stderr *os.File, args ...string) (*process, string) {
+	t.Helper()
+	m := launchTo(t, stderr, append([]string{"master", "--listen", "127.0.0.1:0", "--gossip-listen", "off"}, args...)...)
 	line, err := m.stdout.ReadString('\n')
 	must(t, err)
 	_, address, _ := strings.Cut(line, "master at ")

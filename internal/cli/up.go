@@ -89,6 +89,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	if err := u.check(); err != nil {
 		return err
 	}
+	u.app.writeAsync()
 	ctx, done := u.app.leaving(ctx)
 	defer done()
 	if u.children, err = newChildren(u.app); err != nil {
