@@ -103,7 +103,8 @@ func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error)
 type reader struct {
 	ReadOptions
 	piece       int
-	rank, ranks int // whose part is read, of how many; all that is read is part 0 of 1
+	rank, ranks int  // whose part is read, of how many; all that is read is part 0 of 1
+	shares      bool // a part is read, even if it is all: of regular files only
 	progress    progress
 	free        func() int64 // bytes of memory that are available; 0 if unknown
 }

@@ -85,6 +85,10 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 		n, _ := f.ReadAt(make([]byte, 1), 0)
 		in.regular = n == 0
 	}
+	if r.shares && !in.regular { // before it is read from: nobody may ever write to a pipe
+		_ = in.Close()
+		return nil, &fault{path, 0, "a pipe or device", "a regular file, which all workers can read"}
+	}
 	in.unwritten = info.Mode()&fs.ModeNamedPipe != 0
 	in.restart()
 	return in, nil

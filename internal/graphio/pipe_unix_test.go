@@ -166,3 +166,20 @@ func TestPipeWithReader(t *testing.T) {
 		t.Errorf("the pipe is gone: %v, %v", info, err)
 	}
 }
+
+// TestSharesOfPipes: a part is of a regular file, also when one worker has all of it. A pipe that nobody writes to is refused
+// without waiting for it.
+func TestSharesOfPipes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, format := range []Format{"", EL, MatrixMarket, Graph500} {
+		for ranks := 1; ranks <= 2; ranks++ {
+			_, err := ReadShare(ctx, path, 0, ranks, ReadOptions{Format: format})
+			wantError(t, err, path, "pipe: found a pipe or device, expected a regular file, which all workers can read")
+		}
+	}
+}

@@ -18,22 +18,12 @@ func ReadShare(ctx context.Context, path string, rank, ranks int, o ReadOptions)
 }
 
 func (r *reader) share(ctx context.Context, path string) (*edges.Share, error) {
+	r.shares = true
 	return within(ctx, r, path, formats[*edges.Share]{r.shareEdgeList, r.shareMatrixMarket, r.shareLDBC, r.shareGraph500})
-}
-
-// divisible refuses what not everybody can read.
-func (r *reader) divisible(f *file) error {
-	if f.regular || r.ranks == 1 {
-		return nil
-	}
-	return &fault{f.path, 0, "a pipe or device", "a regular file, which all workers can read"}
 }
 
 // shareEdgeList is readEdgeList of a part: the ids stay what they are.
 func (r *reader) shareEdgeList(ctx context.Context, f *file, format Format) (*edges.Share, error) {
-	if err := r.divisible(f); err != nil {
-		return nil, err
-	}
 	t, err := r.readTable(ctx, f, start{}, r.listGrammar(format == WEL, pairs))
 	if err != nil {
 		return nil, err
@@ -77,9 +67,6 @@ func (r *reader) shareAccount(f *file, what string, s *edges.Share) string {
 
 // shareMatrixMarket is readMatrixMarket of a part of the entries; everybody reads the header.
 func (r *reader) shareMatrixMarket(ctx context.Context, f *file) (*edges.Share, error) {
-	if err := r.divisible(f); err != nil {
-		return nil, err
-	}
 	lines := &lineReader{r: f.content}
 	h, err := readMTXHeader(lines)
 	if err != nil {
@@ -117,11 +104,6 @@ func (r *reader) shareLDBC(ctx context.Context, path string) (*edges.Share, erro
 		return nil, err
 	}
 	defer g.Close()
-	for _, f := range []*file{g.v, g.e} {
-		if err := r.divisible(f); err != nil {
-			return nil, err
-		}
-	}
 	vertices, err := r.readTable(ctx, g.v, start{}, vertexGrammar)
 	if err != nil {
 		return nil, err

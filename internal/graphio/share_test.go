@@ -1,9 +1,7 @@
 package graphio
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -295,26 +293,4 @@ func FuzzShares(f *testing.F) {
 		}
 		wantJoined(t, put(t, name, text), 1+int(ranks%7), 1+int(piece), o)
 	})
-}
-
-// TestSharesOfPipes: what is not there twice is not divided.
-func TestSharesOfPipes(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if _, err := io.WriteString(w, "1 2\n"); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	path := fmt.Sprintf("/dev/fd/%d", r.Fd())
-	if _, err := os.Stat(path); err != nil {
-		t.Skip(err)
-	}
-	_, err = ReadShare(t.Context(), path, 0, 2, ReadOptions{Format: EL})
-	var f *fault
-	if !errors.As(err, &f) || f.expected != "a regular file, which all workers can read" {
-		t.Errorf("error %v", err)
-	}
 }
