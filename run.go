@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -36,6 +37,9 @@ type Options struct {
 	Deterministic bool
 	// MaxSupersteps ends the run, unconverged, after so many; 0 is no limit.
 	MaxSupersteps int
+	// SuperstepTimeout ends the run, with an error that names the superstep, when one takes longer; 0 is no limit. A Compute that
+	// does not return is waited for.
+	SuperstepTimeout time.Duration
 	// Trace gets a JSON object a line for each superstep of each partition, after one that begins the run and before one
 	// that ends it (docs/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
@@ -94,7 +98,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	}
 	eo := engine.Options{
 		Team: team, Delivery: o.Delivery, Deterministic: o.Deterministic,
-		MaxSupersteps: o.MaxSupersteps, Progress: o.Progress, Log: o.Log,
+		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Progress: o.Progress, Log: o.Log,
 	}
 	switch {
 	case o.Trace != nil:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
@@ -33,6 +34,7 @@ func TestRunOptions(t *testing.T) {
 			{Delivery: superstep.Mirrored},
 			{Delivery: superstep.Pull},
 			{Deterministic: true},
+			{SuperstepTimeout: time.Hour},
 		} {
 			res, err := superstep.Run(t.Context(), g, Levels{}, o)
 			if err != nil {
@@ -49,6 +51,13 @@ func TestRunOptions(t *testing.T) {
 				t.Errorf("%+v: converged %t, %d times of %d supersteps, %d messages, %d bytes", o, res.Converged, len(res.Seconds), res.Supersteps, res.Messages, res.BytesSent)
 			}
 		}
+	}
+}
+
+func TestRunRefusesATimeBelowZero(t *testing.T) {
+	const want = "a limit of -1s for a superstep: expected 0, for none, or more"
+	if _, err := superstep.Run(t.Context(), grid(t), Levels{}, superstep.Options{SuperstepTimeout: -time.Second}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

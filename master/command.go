@@ -60,6 +60,8 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 // gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
 // returned: the cause, not what it led to.
 func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
+	ctx, cancel := limited(ctx, o.what, s.options.CommandTimeout)
+	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
@@ -96,6 +98,14 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 		return nil, err
 	}
 	return reports, nil
+}
+
+// limited is ctx, which ends when what is done takes longer than a limit; 0 is none.
+func limited(ctx context.Context, what string, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s: it took longer than %v", what, limit))
 }
 
 func (o *order) reporter(i int) func(*control.Report) error {

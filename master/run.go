@@ -222,18 +222,16 @@ func (r *run) tell(o Outcome) {
 
 // superstep has every worker run a superstep, and gives the partitions' reports, in order, to the coordinator.
 func (r *run) superstep(ctx context.Context, step *control.Superstep, lead Coordinator, search string) error {
-	if limit := r.server.options.SuperstepTimeout; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("superstep %d took longer than %v", step.Superstep, limit))
-		defer cancel()
-	}
+	what := fmt.Sprintf("superstep %d", step.Superstep)
+	ctx, cancel := limited(ctx, what, time.Duration(r.spec.Options.GetSuperstepTimeout()))
+	defer cancel()
 	began := time.Now()
 	first := make([][]*control.Report, len(r.team)) // of workers whose partitions do not fit into one report
 	fits := func(_ int, report *control.Report) bool {
 		return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
 	}
 	answers, err := r.each(ctx, order{
-		what:    fmt.Sprintf("superstep %d", step.Superstep),
+		what:    what,
 		command: func() *control.Command { return &control.Command{Body: &control.Command_Superstep{Superstep: step}} },
 		more: func(i int, report *control.Report) error {
 			if !fits(i, report) || len(first[i]) == len(r.job.placements) {

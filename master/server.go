@@ -49,9 +49,9 @@ type Options struct {
 	Grace time.Duration
 	// Running is how many jobs run at a time, default 1: each takes all the cores.
 	Running int
-	// SuperstepTimeout ends a job whose superstep takes longer; 0 is no limit, and a worker's lease bounds the wait for one
-	// that is gone.
-	SuperstepTimeout time.Duration
+	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
+	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
+	CommandTimeout time.Duration
 	// Group hints at the death of workers, or is nil. GossipAddress is where workers join it.
 	Group         membership.Group
 	GossipAddress string

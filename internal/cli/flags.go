@@ -8,10 +8,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -152,6 +154,7 @@ type runFlags struct {
 	delivery         *oneOf
 	deterministic    bool
 	maxSupersteps    int
+	superstepTimeout time.Duration
 	json             string
 	seeFlags
 	flags *pflag.FlagSet
@@ -163,6 +166,8 @@ func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way; naive, mirrored are of flat grids, whole, ring of RxC",
 		"auto", "push", "naive", "mirrored", "pull", "whole", "ring")
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
+	cmd.Flags().DurationVar(&f.superstepTimeout, "superstep-timeout", 0, "fail when a superstep takes longer than `TIME`, such as 30s (default: no limit)")
+	nothing(cmd, "superstep-timeout")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	f.seeFlags.define(cmd)
 }
@@ -226,10 +231,21 @@ func (f *runFlags) gridAsked() (graph.Grid, error) {
 	return grid, nil
 }
 
-// limits refuses a limit of supersteps that makes no sense, or that a job on a cluster could not have.
+// limits refuses a limit of supersteps or their time that makes no sense, or that a job on a cluster could not have.
 func (f *runFlags) limits() error {
+	if err := limit("--superstep-timeout", f.superstepTimeout); err != nil {
+		return err
+	}
 	if f.maxSupersteps < 0 || f.maxSupersteps > math.MaxUint32 {
 		return usagef("--max-supersteps: found %d, expected 1 to %d, or 0 for no limit", f.maxSupersteps, uint32(math.MaxUint32))
+	}
+	return nil
+}
+
+// limit refuses a limit of time that makes no sense.
+func limit(flag string, d time.Duration) error {
+	if d < 0 {
+		return usagef("%s: found %v, expected a time, such as 30s, or 0 for no limit", flag, d)
 	}
 	return nil
 }
@@ -244,9 +260,20 @@ func (f *runFlags) team() (*parallel.Team, error) {
 	return parallel.NewTeam(f.threads, f.threads <= runtime.NumCPU()), nil
 }
 
-func (f *runFlags) options(team *parallel.Team) engine.Options {
+func (f *runFlags) options(a *app, team *parallel.Team) engine.Options {
 	choice, _ := delivery.ParseChoice(f.delivery.value)
-	return engine.Options{Team: team, Delivery: choice, Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps}
+	return engine.Options{
+		Team: team, Delivery: choice, Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
+		SuperstepTimeout: f.superstepTimeout, Late: a.late,
+	}
+}
+
+// remote are the options of a job on a cluster.
+func (f *runFlags) remote() *control.RunOptions {
+	return &control.RunOptions{
+		Delivery: f.delivery.value, Deterministic: f.deterministic, MaxSupersteps: uint32(f.maxSupersteps),
+		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "",
+	}
 }
 
 // weightsFor returns what weights a program wants to be loaded.

@@ -92,6 +92,9 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if g.roots < 1 || g.roots > math.MaxUint32 {
 		return usagef("--roots: found %d, expected 1 to %d", g.roots, uint32(math.MaxUint32))
 	}
+	if err := g.run.limits(); err != nil {
+		return err
+	}
 	if g.edgeFactor > math.MaxUint32 {
 		return usagef("--edgefactor: found %d, expected 1 to %d", g.edgeFactor, uint32(math.MaxUint32))
 	}
@@ -112,7 +115,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	}
 	config := graph500.Config{
 		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Grid: grid, Team: team, Engine: g.run.options(team), Spoil: g.app.spoil,
+		Grid: grid, Team: team, Engine: g.run.options(g.app, team), Spoil: g.app.spoil,
 	}
 	if err := config.Check(ctx); err != nil {
 		return usageError{err}

@@ -42,7 +42,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 			Scale: uint32(generator.Scale), EdgeFactor: uint32(generator.EdgeFactor), Seed1: generator.Seed1, Seed2: generator.Seed2,
 			Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
 		},
-		Options: &control.RunOptions{Delivery: g.run.delivery.value, Deterministic: g.run.deterministic, Trace: g.run.trace != ""},
+		Options: g.run.remote(),
 	}
 	var err error
 	if spec.Rows, spec.Columns, err = g.run.clusterGrid(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -101,6 +102,14 @@ func (a *app) interrupted() {
 	fmt.Fprintln(a.err, "superstep: interrupted")
 	a.flush()
 	os.Exit(exitFailed)
+}
+
+// late ends the process when a run that took too long does not end by itself: a Compute that does not return holds it.
+func (a *app) late(err error) {
+	time.AfterFunc(patience, func() {
+		a.notices().say(slog.LevelError, oneLine(err))
+		os.Exit(exitFailed)
+	})
 }
 
 // inputEnd is the flag of masters and workers that a parent keeps: they end with it.

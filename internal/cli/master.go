@@ -20,7 +20,7 @@ import (
 type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
-	lease                   time.Duration
+	lease, command          time.Duration
 	keep                    keepFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
@@ -53,11 +53,12 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs fail; longer where machines stall")
+	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
 	m.keep.define(cmd)
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
 	m.withInput.define(cmd)
-	nothing(cmd, "listen", "lease")
+	nothing(cmd, "listen", "lease", "command-timeout")
 	return cmd
 }
 
@@ -74,6 +75,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	if m.lease < minLease || m.lease > maxLease {
 		return usagef("--lease: found %v, expected %v to %v", m.lease, minLease, maxLease)
+	}
+	if err := limit("--command-timeout", m.command); err != nil {
+		return err
 	}
 	keepBytes, err := m.keep.check()
 	if err != nil {
@@ -92,7 +96,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Options{
-		Token: token, Lease: m.lease, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
+		Token: token, Lease: m.lease, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
 		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
 		KeepResults: m.keep.age, KeepResultBytes: keepBytes,
 	}

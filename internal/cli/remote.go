@@ -120,10 +120,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	}
 	spec := &control.JobSpec{
 		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.detach, Unsorted: !r.sorted,
-		Options: &control.RunOptions{
-			Delivery: r.run.delivery.value, Deterministic: r.run.deterministic, MaxSupersteps: uint32(r.run.maxSupersteps),
-			Trace: r.run.trace != "",
-		},
+		Options: r.run.remote(),
 	}
 	if name, ok := strings.CutPrefix(r.graph, catalogPrefix); ok {
 		if spec.Graph = name; name == "" {

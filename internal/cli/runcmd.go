@@ -155,7 +155,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		err = program.Printable()
 	}
 	if err == nil {
-		err = engine.Rehearse(ctx, program, r.run.options(team), grid)
+		err = engine.Rehearse(ctx, program, r.run.options(r.app, team), grid)
 	}
 	if err != nil {
 		return usageError{err}
@@ -226,7 +226,7 @@ func (j *runJob) all(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.graph.Name, err)
 	}
-	o := j.run.options(j.team)
+	o := j.run.options(j.app, j.team)
 	o.Trace, o.Job = &trace.Named{To: j.seen, Name: j.entry.Name, About: j.about}, j.entry.Name
 	o.Progress = func(p engine.Progress) { j.progress.superstep(p, int64(j.run.maxSupersteps)) }
 	o.Log = j.progress.log

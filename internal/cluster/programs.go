@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -82,7 +83,7 @@ func options(o *control.RunOptions) (engine.Options, error) {
 	}
 	return engine.Options{
 		Delivery: choice, Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial(), Deterministic: o.GetDeterministic(),
-		MaxSupersteps: int(o.GetMaxSupersteps()),
+		MaxSupersteps: int(o.GetMaxSupersteps()), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
 	}, nil
 }
 

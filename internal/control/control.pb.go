@@ -2287,16 +2287,17 @@ func (x *LoadReport) GetArcs() uint64 {
 
 // RunOptions say how a program is run; empty fields are the defaults of the command line.
 type RunOptions struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Delivery      string                 `protobuf:"bytes,1,opt,name=delivery,proto3" json:"delivery,omitempty"`
-	Encoding      string                 `protobuf:"bytes,2,opt,name=encoding,proto3" json:"encoding,omitempty"`
-	Uncombined    bool                   `protobuf:"varint,3,opt,name=uncombined,proto3" json:"uncombined,omitempty"`
-	Deterministic bool                   `protobuf:"varint,4,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
-	MaxSupersteps uint32                 `protobuf:"varint,5,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`
-	Serial        bool                   `protobuf:"varint,6,opt,name=serial,proto3" json:"serial,omitempty"` // columns go one after the other, and none while edges are walked
-	Trace         bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"`  // tell of every exchange in the records of supersteps
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Delivery         string                 `protobuf:"bytes,1,opt,name=delivery,proto3" json:"delivery,omitempty"`
+	Encoding         string                 `protobuf:"bytes,2,opt,name=encoding,proto3" json:"encoding,omitempty"`
+	Uncombined       bool                   `protobuf:"varint,3,opt,name=uncombined,proto3" json:"uncombined,omitempty"`
+	Deterministic    bool                   `protobuf:"varint,4,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
+	MaxSupersteps    uint32                 `protobuf:"varint,5,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`
+	SuperstepTimeout int64                  `protobuf:"varint,7,opt,name=superstep_timeout,json=superstepTimeout,proto3" json:"superstep_timeout,omitempty"` // in nanoseconds: the job fails when one takes longer; 0: no limit
+	Serial           bool                   `protobuf:"varint,6,opt,name=serial,proto3" json:"serial,omitempty"`                                             // columns go one after the other, and none while edges are walked
+	Trace            bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"`                                              // tell of every exchange in the records of supersteps
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *RunOptions) Reset() {
@@ -2360,6 +2361,13 @@ func (x *RunOptions) GetDeterministic() bool {
 func (x *RunOptions) GetMaxSupersteps() uint32 {
 	if x != nil {
 		return x.MaxSupersteps
+	}
+	return 0
+}
+
+func (x *RunOptions) GetSuperstepTimeout() int64 {
+	if x != nil {
+		return x.SuperstepTimeout
 	}
 	return 0
 }
@@ -6693,7 +6701,7 @@ const file_control_proto_rawDesc = "" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
 	"\bweighted\x18\x06 \x01(\bR\bweighted\x12\x12\n" +
-	"\x04arcs\x18\a \x01(\x04R\x04arcs\"\xdf\x01\n" +
+	"\x04arcs\x18\a \x01(\x04R\x04arcs\"\x8c\x02\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -6702,7 +6710,8 @@ const file_control_proto_rawDesc = "" +
 	"uncombined\x18\x03 \x01(\bR\n" +
 	"uncombined\x12$\n" +
 	"\rdeterministic\x18\x04 \x01(\bR\rdeterministic\x12%\n" +
-	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12\x16\n" +
+	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12+\n" +
+	"\x11superstep_timeout\x18\a \x01(\x03R\x10superstepTimeout\x12\x16\n" +
 	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
 	"\x05trace\x18\n" +
 	" \x01(\bR\x05trace\"6\n" +

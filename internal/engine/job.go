@@ -175,6 +175,8 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 	start := time.Now()
 	j.coordinator.command, j.telling = Command{}, 0
 	defer caught(&err, j.name, &j.coordinator.command.Superstep)
+	ctx, late := context.WithCancelCause(ctx)
+	defer late(nil)
 	if !j.fresh {
 		j.Prepare()
 	}
@@ -192,11 +194,11 @@ func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
 		defer caught(&err, j.name, &j.coordinator.command.Superstep)
 		if len(j.runners) == 1 {
 			j.vitals()
-			err = j.drive(ctx, j.runAlone, nil)
+			err = j.drive(ctx, j.timed(j.runAlone, late), nil)
 		} else {
 			crew := j.start(j.meet(ctx))
 			defer crew.stop()
-			err = j.drive(ctx, crew.step, crew.audit)
+			err = j.drive(ctx, j.timed(crew.step, late), crew.audit)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: superstep %d: %w", j.name, j.coordinator.command.Superstep, context.Cause(ctx))
@@ -235,6 +237,25 @@ func (j *Job[V, M]) meet(ctx context.Context) (_ context.Context, endpoint func(
 		endpoint, broken = local.Endpoint, local.Close
 	}
 	return ctx, endpoint, broken
+}
+
+// timed is step, which ends the run when it takes too long.
+func (j *Job[V, M]) timed(step func(context.Context, *Command) []*Report, end context.CancelCauseFunc) func(context.Context, *Command) []*Report {
+	limit := j.options.SuperstepTimeout
+	if limit == 0 {
+		return step
+	}
+	return func(ctx context.Context, c *Command) []*Report {
+		superstep := c.Superstep
+		defer time.AfterFunc(limit, func() {
+			err := fmt.Errorf("it took longer than %v", limit)
+			end(err)
+			if j.options.Late != nil {
+				j.options.Late(fmt.Errorf("%s: superstep %d: %w", j.name, superstep, err))
+			}
+		}).Stop()
+		return step(ctx, c)
+	}
 }
 
 // drive takes the coordinator and the partitions through the run, step by step.

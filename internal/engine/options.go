@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -29,6 +30,10 @@ type Options struct {
 	Alpha, Beta float64
 	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
 	MaxSupersteps int
+	// SuperstepTimeout ends the run when a superstep takes longer; 0 is no limit. Late, if not nil, is called then: a Compute that
+	// does not return holds the run.
+	SuperstepTimeout time.Duration
+	Late             func(err error)
 	// Trace gets a record of every superstep of every partition, or is nil. Messages that turn out to reach nobody have
 	// records too, with no vertex active.
 	Trace trace.Sink
@@ -55,6 +60,9 @@ func (o Options) validate() error {
 	var errs []error
 	if o.MaxSupersteps < 0 {
 		errs = append(errs, fmt.Errorf("a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps))
+	}
+	if o.SuperstepTimeout < 0 {
+		errs = append(errs, fmt.Errorf("a limit of %v for a superstep: expected 0, for none, or more", o.SuperstepTimeout))
 	}
 	if !o.Delivery.Valid() {
 		errs = append(errs, fmt.Errorf("there is no delivery %d", o.Delivery))

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -113,6 +115,41 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// waits is a program whose vertex 0 does not return from superstep 2 until a test says so.
+type waits struct{ until chan struct{} }
+
+func (waits) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p waits) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	if v.Label() == 0 && v.Superstep() == 2 {
+		select {
+		case <-p.until:
+		case <-time.After(time.Minute):
+		}
+	}
+	v.SendToAllNeighbors(1)
+}
+
+// TestASuperstepThatTakesLongerThanItsLimitEndsTheRun: the error names the superstep and the limit. Other supersteps take less.
+func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
+	for _, parts := range []int{1, 3} {
+		until := make(chan struct{})
+		g := on(t, "0-1 1-2 2-3 3-4").load(t, parts, edges.Unweighted)
+		const want = "waits: superstep 2: it took longer than 1s"
+		j, err := engine.NewJob(g, waits{until}, engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
+			if err.Error() != want {
+				t.Errorf("%d partitions: late is told %v", parts, err)
+			}
+			close(until)
+		}})
+		check(t, err)
+		if _, err := j.Run(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%d partitions: the error is %v", parts, err)
+		}
+		j.Close()
 	}
 }
 

@@ -189,24 +189,45 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	})
 }
 
-// TestWorkerWithoutEndOfCompute cancels a job whose Compute does not return: its worker ends, with an error that says why,
-// and one that is started anew works.
+// TestWorkerWithoutEndOfCompute stops a job whose Compute does not return, in each way it can be stopped: its worker ends, with
+// an error that says why, and one that is started anew works.
 func TestWorkerWithoutEndOfCompute(t *testing.T) {
+	for name, k := range map[string]struct {
+		superstep, command time.Duration // limits
+		state              control.JobState
+		reason             string
+	}{
+		"cancelled":         {state: control.JobState_JOB_STATE_CANCELLED, reason: "cancelled by a client"},
+		"superstep timeout": {50 * time.Millisecond, time.Hour, control.JobState_JOB_STATE_FAILED, "superstep 0: it took longer than 50ms"},
+		"command timeout":   {time.Hour, 3 * time.Second, control.JobState_JOB_STATE_FAILED, "superstep 0: it took longer than 3s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endlessCompute(t, k.superstep, k.command, k.state, k.reason)
+		})
+	}
+}
+
+func endlessCompute(t *testing.T, superstep, command time.Duration, state control.JobState, reason string) {
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second}, cluster.NewProgram("gated", p))
+	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second, CommandTimeout: command}, cluster.NewProgram("gated", p))
 	c.Worker.StopTimeout = 100 * time.Millisecond
 	stuck := c.StartWorker("w0")
 	c.Await(1)
-	j := c.submitSpec(t, p.spec(0, value, ""))
+	spec := p.spec(0, value, "")
+	spec.Options = &control.RunOptions{SuperstepTimeout: int64(superstep)}
+	j := c.submitSpec(t, spec)
 	p.gates[value].await(t)
-	c.cancel(t, j.Id)
-	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (", j.Id)
+	if state == control.JobState_JOB_STATE_CANCELLED {
+		c.cancel(t, j.Id)
+	}
+	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (%s", j.Id, reason)
 	if err := stuck.Wait(t); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the worker ended with %v, expected %s...", err, want)
 	}
 	c.Kill("w0") // as the end of the process does
-	if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_CANCELLED {
+	if j, _ = c.watch(t, j.Id, nil); j.State != state || j.Reason != reason {
 		t.Errorf("the job: %s: %s", j.State.Word(), j.Reason)
 	}
 	close(p.gates[value].open)
