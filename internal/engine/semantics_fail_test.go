@@ -130,6 +130,10 @@ func (p waits) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 		case <-time.After(time.Minute):
 		}
 	}
+	if v.Superstep() > 3 {
+		v.VoteToHalt()
+		return
+	}
 	v.SendToAllNeighbors(1)
 }
 
