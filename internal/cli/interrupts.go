@@ -108,6 +108,7 @@ func (a *app) interrupted() {
 func (a *app) late(err error) {
 	time.AfterFunc(patience, func() {
 		a.notices().say(slog.LevelError, oneLine(err))
+		a.flush()
 		os.Exit(exitFailed)
 	})
 }
