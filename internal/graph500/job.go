@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -121,8 +122,10 @@ func (r *run) all(ctx context.Context) error {
 	n := r.g.N
 	r.parent = mem.Make[uint32](r.arena, n)
 	if r.Validate {
-		r.validator = validate.NewValidator(r.in.Edges, n, r.Team)
-		r.validator.Stop = ctx.Err
+		var err error
+		if r.validator, err = validate.New(ctx, collective.Alone(), 0, r.in.Edges, 0, n, r.Team); err != nil {
+			return err
+		}
 	}
 	if err := r.kernel2(ctx); err != nil {
 		return err
@@ -183,7 +186,7 @@ func (r *run) kernel2(ctx context.Context) error {
 		if r.validator == nil {
 			return validate.Result{}, nil
 		}
-		return r.validator.BFS(root, r.parent)
+		return r.validator.BFS(ctx, root, r.parent)
 	})
 }
 
@@ -210,7 +213,7 @@ func (r *run) kernel3(ctx context.Context) error {
 		if r.validator == nil {
 			return validate.Result{}, nil
 		}
-		return r.validator.SSSP(root, r.parent, r.dist)
+		return r.validator.SSSP(ctx, root, r.parent, r.dist)
 	})
 }
 

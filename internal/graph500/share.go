@@ -53,7 +53,7 @@ type Share struct {
 	g     *graph.Graph
 	arena *mem.Arena
 
-	validator *validate.Spread
+	validator *validate.Validator
 	per       int      // vertices a range
 	parent    []uint32 // of the own range
 	dist      []float32
@@ -136,7 +136,8 @@ func (s *Share) options() graph.Options {
 }
 
 // Construct is kernel 1. It returns the seconds from when all ranks were ready to when this one was done: what kernel 1
-// took is the most of all ranks. The validator gets its tuples afterwards; then they are freed.
+// took is the most of all ranks. The validator gets its tuples afterwards; then they are freed,
+// unless the rank is alone: its validator reads them.
 func (s *Share) Construct(ctx context.Context) (float64, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
 		return 0, err
@@ -154,11 +155,13 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 	s.per = max((g.N+s.ranks()-1)/s.ranks(), 1)
 	if s.Validate {
 		s.Progress("readying the validation", 0, 1)
-		if s.validator, err = validate.NewSpread(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, g.N, s.Team); err != nil {
+		if s.validator, err = validate.New(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, g.N, s.Team); err != nil {
 			return seconds, err
 		}
 	}
-	s.forget()
+	if s.ranks() > 1 || !s.Validate {
+		s.forget()
+	}
 	lo, hi := s.span()
 	s.parent = mem.Make[uint32](s.arena, hi-lo)
 	if s.SSSP {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -44,8 +45,12 @@ func (b *bench) open(ctx context.Context, text string, roots int) (*source, erro
 		return nil, err
 	}
 	in.Directed = false
-	s := &source{b: b, in: in, parent: make([]uint32, in.Vertices), validator: validate.NewValidator(in.Edges, in.Vertices, b.Team)}
-	s.validator.Stop = ctx.Err
+	validator, err := validate.New(ctx, collective.Alone(), 0, in.Edges, 0, in.Vertices, b.Team)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	s := &source{b: b, in: in, parent: make([]uint32, in.Vertices), validator: validator}
 	touched, err := touched(in)
 	if err != nil {
 		s.close()
@@ -140,7 +145,7 @@ func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tu
 			}
 		}
 	})
-	result, err := s.validator.BFS(root, s.parent)
+	result, err := s.validator.BFS(ctx, root, s.parent)
 	if err != nil {
 		return 0, 0, nil, fmt.Errorf("search of %s from %d: %w", s.in.Name, root, err)
 	}

@@ -94,20 +94,15 @@ func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.S
 
 // Local makes a graph in this process alone. The input's tuples are read in several passes, and left as they are.
 func Local(ctx context.Context, in *edges.Input, o graph.Options) (*graph.Graph, error) {
-	group, share, err := alone(in)
-	if err != nil {
-		return nil, err
-	}
-	g, _, err := Graph(ctx, group, 0, share, nil, o)
+	g, _, err := Graph(ctx, collective.Alone(), 0, alone(in), nil, o)
 	return g, err
 }
 
-// alone returns a group of one rank, and its share.
-func alone(in *edges.Input) (*collective.Group, *edges.Share, error) {
-	group, err := collective.NewGroup(collective.NewMemory(1, nil).Link(0), nil, nil)
+// alone returns an input as the share of the only rank, which leaves it open.
+func alone(in *edges.Input) *edges.Share {
 	share := edges.Whole(in, 0)
 	share.Free = nil
-	return group, share, err
+	return share
 }
 
 // newBuilder checks what the rank was given. Without owners it is alone, and its list of tuples stays.

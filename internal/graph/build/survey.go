@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -31,11 +32,7 @@ type Survey struct {
 
 // Inspect surveys an input.
 func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey, error) {
-	group, share, err := alone(in)
-	if err != nil {
-		return nil, err
-	}
-	b, err := newBuilder(group, 0, share, nil, graph.Options{Duplicates: graph.LeastDuplicate, Team: team})
+	b, err := newBuilder(collective.Alone(), 0, alone(in), nil, graph.Options{Duplicates: graph.LeastDuplicate, Team: team})
 	if err != nil {
 		return nil, err
 	}

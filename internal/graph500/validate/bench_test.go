@@ -18,7 +18,7 @@ func benchmark(b *testing.B, list edges.List, run func(v *Validator) (Result, er
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			team := parallel.NewTeam(threads, false)
 			defer team.Close()
-			v := NewValidator(list, 1<<benchScale, team)
+			v := alone(b, list, 1<<benchScale, team)
 			defer v.Close()
 			for b.Loop() {
 				if _, err := run(v); err != nil {
@@ -34,23 +34,23 @@ func BenchmarkValidateBFS(b *testing.B) {
 	in, tuples := kronecker(b, benchScale, edges.Unweighted)
 	root := uint32(tuples[0].u)
 	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
-	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.BFS(uint64(root), parent) })
+	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.BFS(b.Context(), uint64(root), parent) })
 }
 
 func BenchmarkValidateSSSP(b *testing.B) {
 	in, tuples := kronecker(b, benchScale, edges.Float32)
 	root := uint32(tuples[0].u)
 	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
-	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.SSSP(uint64(root), parent, dist) })
+	benchmark(b, in.Edges, func(v *Validator) (Result, error) { return v.SSSP(b.Context(), uint64(root), parent, dist) })
 }
 
-// benchmarkSpread judges with two ranks of one thread each.
-func benchmarkSpread(b *testing.B, tuples []tuple, run func(ctx context.Context, s *Spread) (Result, error)) {
+// benchmarkRanks judges with two ranks of one thread each.
+func benchmarkRanks(b *testing.B, tuples []tuple, run func(ctx context.Context, s *Validator) (Result, error)) {
 	const ranks = 2
 	_, err := together(b, ranks, func(ctx context.Context, g *collective.Group) (int, error) {
 		rank := g.Link().Rank()
 		first := len(tuples) * rank / ranks
-		s, err := NewSpread(ctx, g, 0, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first, 1<<benchScale, nil)
+		s, err := New(ctx, g, 0, share{tuples: tuples[first : len(tuples)*(rank+1)/ranks]}, first, 1<<benchScale, nil)
 		if err != nil {
 			return 0, err
 		}
@@ -75,22 +75,22 @@ func benchmarkSpread(b *testing.B, tuples []tuple, run func(ctx context.Context,
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())*ranks/float64(b.N)/float64(len(tuples)), "ns/tuple/thread")
 }
 
-func BenchmarkSpreadBFS(b *testing.B) {
+func BenchmarkRanksBFS(b *testing.B) {
 	_, tuples := kronecker(b, benchScale, edges.Unweighted)
 	root := uint32(tuples[0].u)
 	parent := breadthFirst(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
-	benchmarkSpread(b, tuples, func(ctx context.Context, s *Spread) (Result, error) {
-		lo, hi := s.Range(s.talk.rank())
+	benchmarkRanks(b, tuples, func(ctx context.Context, s *Validator) (Result, error) {
+		lo, hi := s.Range(s.ranks.rank())
 		return s.BFS(ctx, uint64(root), parent[lo:hi])
 	})
 }
 
-func BenchmarkSpreadSSSP(b *testing.B) {
+func BenchmarkRanksSSSP(b *testing.B) {
 	_, tuples := kronecker(b, benchScale, edges.Float32)
 	root := uint32(tuples[0].u)
 	parent, dist := shortest(rand.New(rand.NewPCG(3, 4)), 1<<benchScale, tuples, root)
-	benchmarkSpread(b, tuples, func(ctx context.Context, s *Spread) (Result, error) {
-		lo, hi := s.Range(s.talk.rank())
+	benchmarkRanks(b, tuples, func(ctx context.Context, s *Validator) (Result, error) {
+		lo, hi := s.Range(s.ranks.rank())
 		return s.SSSP(ctx, uint64(root), parent[lo:hi], dist[lo:hi])
 	})
 }

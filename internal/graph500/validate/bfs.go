@@ -1,8 +1,14 @@
 package validate
 
-import "github.com/superstep-go/superstep/internal/edges"
+import (
+	"context"
 
-// BFS judges a breadth-first tree, the parent of each vertex or [Unreached], by the five rules of the specification:
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// BFS judges a breadth-first tree by the five rules of the specification. parent has the parent of each vertex of this rank's
+// range, a number of the whole graph, or [Unreached].
 //
 //  1. the parents of every vertex lead to the root: no cycles;
 //  2. a tree edge joins levels that differ by one: so by construction, since levels are derived from the parents;
@@ -10,41 +16,48 @@ import "github.com/superstep-go/superstep/internal/edges"
 //  4. no tuple joins a vertex of the tree with one out of it, so that the tree spans the root's component;
 //  5. some tuple joins each vertex with its parent.
 //
-// A broken rule is a *[Violation]; any other error is that of reading the list.
-func (v *Validator) BFS(root uint64, parent []uint32) (Result, error) {
-	reached, err := v.begin(root, parent)
+// A broken rule is a *[Violation]; any other error is that of reading the list, or of the ranks' exchange.
+func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Result, error) {
+	reached, err := v.begin(ctx, root, parent)
 	if err != nil {
 		return Result{}, err
 	}
-	deepest, err := v.climb(parent, reached)
+	deepest, err := v.depths(ctx, reached)
 	if err != nil {
 		return Result{}, err
 	}
-	check := func(s *scratch) (int, int) { return v.checkTags(s, parent) }
-	if deepest > maxTagDepth {
-		check = func(s *scratch) (int, int) { return v.checkDepths(s, parent) }
+	var count int64
+	if deepest <= maxTagDepth {
+		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags), v.checkTags, judgeLevels((*columns).tagDepth))
+	} else {
+		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth), v.checkDepths, judgeLevels((*columns).exactDepth))
 	}
-	count, err := v.tuples(check, v.judgeLevels)
 	if err != nil {
 		return Result{}, err
 	}
-	if x, found := v.unconfirmed(reached); found {
-		return Result{}, violation(5, "no tuple joins vertex %d and its parent %d", x, parent[x])
+	var broken error
+	if x, found := v.unconfirmed(); found {
+		broken = violation(5, "no tuple joins vertex %d and its parent %d", v.own.base+x, v.own.parent[x])
 	}
-	return Result{count, int(deepest) + 1, reached}, nil
+	if err := v.ranks.agree(ctx, broken); err != nil {
+		return Result{}, err
+	}
+	return Result{count, int(deepest) + 1, int64(reached)}, nil
 }
 
 // checkTags checks a block by tags and returns the number of its tuples in the tree's component, and the position of
 // the first tuple at fault or -1.
-func (v *Validator) checkTags(s *scratch, parent []uint32) (count, bad int) {
+func (v *Validator) checkTags(s *scratch, c *columns) (count, bad int) {
 	us, vs := s.U[:s.N], s.V[:s.N]
-	if bad := max(gather(&s.tagU, v.tags, us), gather(&s.tagV, v.tags, vs)); bad >= 0 {
+	if bad := max(gather(&s.tagU, v.own.tags, us), gather(&s.tagV, c.tags, vs)); bad >= 0 {
 		return 0, bad
 	}
 	tagU, tagV := s.tagU[:s.N], s.tagV[:s.N]
+	baseU, baseV := v.own.base, c.base
 	k := 0
 	for i, x := range us {
-		y, tx, ty := vs[i], uint64(tagU[i]), uint64(tagV[i])
+		x += baseU
+		y, tx, ty := vs[i]+baseV, uint64(tagU[i]), uint64(tagV[i])
 		if x == y {
 			continue
 		}
@@ -57,22 +70,22 @@ func (v *Validator) checkTags(s *scratch, parent []uint32) (count, bad int) {
 		s.maybe[k&(edges.BlockSize-1)] = uint16(i)
 		k += isZero((tx^y)&parentMask) | isZero((ty^x)&parentMask)
 	}
-	v.confirmBlock(s, k, parent)
+	v.confirmBlock(s, k, c)
 	return count, -1
 }
 
 // checkDepths is checkTags for trees too deep for tags.
-func (v *Validator) checkDepths(s *scratch, parent []uint32) (count, bad int) {
+func (v *Validator) checkDepths(s *scratch, c *columns) (count, bad int) {
 	k := 0
 	for i, x := range s.U[:s.N] {
 		y := s.V[i]
-		if x >= uint64(v.n) || y >= uint64(v.n) {
+		if x >= uint64(len(v.own.depth)) || y >= uint64(len(c.depth)) {
 			return count, i
 		}
-		if x == y {
+		if x+v.own.base == y+c.base {
 			continue
 		}
-		dx, dy := v.depth[x], v.depth[y]
+		dx, dy := v.own.depth[x], c.depth[y]
 		if dx-dy+1 > 2 || (dx == notReached) != (dy == notReached) {
 			return count, i
 		}
@@ -82,32 +95,45 @@ func (v *Validator) checkDepths(s *scratch, parent []uint32) (count, bad int) {
 			k++
 		}
 	}
-	v.confirmBlock(s, k, parent)
+	v.confirmBlock(s, k, c)
 	return count, -1
 }
 
-// judgeLevels says what is wrong with a tuple that checkTags or checkDepths did not like.
-func (v *Validator) judgeLevels(x, y uint64, _ float64) *Violation {
-	if outside := v.outside(x, y); outside != nil {
-		return outside
+// confirmBlock confirms the tree edges of s among the first k of s.maybe.
+func (v *Validator) confirmBlock(s *scratch, k int, c *columns) {
+	for _, i := range s.maybe[:k] {
+		x, y := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)]
+		if uint64(v.own.parent[x]) == y+c.base {
+			confirm(v.own.confirmed, x)
+		}
+		if uint64(c.parent[y]) == x+v.own.base {
+			confirm(c.confirmed, y)
+		}
 	}
-	return steep(x, y, v.depth[x], v.depth[y])
 }
 
-// steep is the violation of rule 3 by an edge between levels. The lesser vertex is named first.
-func steep(x, y uint64, dx, dy uint32) *Violation {
-	if y < x {
-		x, y, dx, dy = y, x, dy, dx
+// judgeLevels returns what says of a tuple that checkTags or checkDepths refused what is wrong with it.
+func judgeLevels(depth func(c *columns, x uint64) uint32) judgeTuple {
+	return func(a, b *columns, x, y uint64, _ float64) *Violation {
+		dx, dy := depth(a, x), depth(b, y)
+		x, y = x+a.base, y+b.base
+		if (dx == notReached) != (dy == notReached) {
+			return leaves(x, y, dx == notReached)
+		}
+		if y < x { // the lesser vertex is named first
+			x, y, dx, dy = y, x, dy, dx
+		}
+		return violation(3, "edge %d-%d joins levels %d and %d", x, y, dx, dy)
 	}
-	return violation(3, "edge %d-%d joins levels %d and %d", x, y, dx, dy)
 }
 
-// outside is the violation of rule 4, if an edge leaves the tree.
-func (v *Validator) outside(x, y uint64) *Violation {
-	if dx, dy := v.depth[x] == notReached, v.depth[y] == notReached; dx != dy {
-		return leaves(x, y, dx)
+func (c *columns) exactDepth(x uint64) uint32 { return c.depth[x] }
+
+func (c *columns) tagDepth(x uint64) uint32 {
+	if depth := c.tags[x] >> parentBits; depth != tagNotReached {
+		return uint32(depth)
 	}
-	return nil
+	return notReached
 }
 
 // leaves is the violation of rule 4 by an edge of which one end is in the tree: y if swapped.

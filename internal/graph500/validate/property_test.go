@@ -22,16 +22,16 @@ func TestMutationsAgainstTwin(t *testing.T) {
 		n, tuples := random(rng)
 		root := rng.Uint32N(uint32(n))
 		list := listOf(n, tuples)
-		v := NewValidator(list, n, team)
+		v := alone(t, list, n, team)
 		check := func(what string, parent []uint32, dist []float32) (Result, bool) {
 			t.Helper()
 			want := broken(n, tuples, root, parent, dist)
 			var got Result
 			var err error
 			if dist == nil {
-				got, err = v.BFS(uint64(root), parent)
+				got, err = v.BFS(t.Context(), uint64(root), parent)
 			} else {
-				got, err = v.SSSP(uint64(root), parent, dist)
+				got, err = v.SSSP(t.Context(), uint64(root), parent, dist)
 			}
 			var violated *Violation
 			if errors.As(err, &violated) {
@@ -97,13 +97,13 @@ func TestOfficialGraphs(t *testing.T) {
 	} {
 		n := 1 << test.scale
 		in, tuples := kronecker(t, test.scale, edges.Float32)
-		v := NewValidator(in.Edges, n, nil)
-		got, err := v.BFS(uint64(test.root), breadthFirst(rng, n, tuples, test.root))
+		v := alone(t, in.Edges, n, nil)
+		got, err := v.BFS(t.Context(), uint64(test.root), breadthFirst(rng, n, tuples, test.root))
 		if err != nil || got != test.want {
 			t.Errorf("SCALE %d: BFS finds %v, %v, want %v", test.scale, got, err, test.want)
 		}
 		levels := make([]int, got.Levels)
-		for _, depth := range v.depth {
+		for _, depth := range v.own.depth {
 			if depth != notReached {
 				levels[depth]++
 			}
@@ -112,7 +112,7 @@ func TestOfficialGraphs(t *testing.T) {
 			t.Errorf("SCALE %d: levels of %v vertices, want %v", test.scale, levels, test.levels)
 		}
 		parent, dist := shortest(rng, n, tuples, test.root)
-		got, err = v.SSSP(uint64(test.root), parent, dist)
+		got, err = v.SSSP(t.Context(), uint64(test.root), parent, dist)
 		sum := 0.
 		for _, d := range dist {
 			sum += max(float64(d), 0)
@@ -170,21 +170,21 @@ func TestDeepTrees(t *testing.T) {
 				parent[order[i+1]] = uint32(order[i])
 			}
 			list := listOf(n, tuples)
-			v := NewValidator(list, n, team)
-			got, err := v.BFS(uint64(order[0]), parent)
+			v := alone(t, list, n, team)
+			got, err := v.BFS(t.Context(), uint64(order[0]), parent)
 			if want := (Result{int64(n - 1), n, int64(n)}); err != nil || got != want {
 				t.Errorf("path of %d: %v, %v", n, got, err)
 			}
 			root, last := uint64(order[0]), order[n-1]
 			parent[last] = Unreached
-			_, err = v.BFS(root, parent)
+			_, err = v.BFS(t.Context(), root, parent)
 			wantRule(t, err, 4)
 			parent[last] = uint32(order[n-3])
-			_, err = v.BFS(root, parent)
+			_, err = v.BFS(t.Context(), root, parent)
 			wantRule(t, err, 5)
 			parent[last] = uint32(order[n-2])
 			parent[order[1]] = uint32(last)
-			_, err = v.BFS(root, parent)
+			_, err = v.BFS(t.Context(), root, parent)
 			wantRule(t, err, 1)
 			parent[order[1]] = uint32(root)
 			for rule, more := range map[int][]tuple{
@@ -193,8 +193,8 @@ func TestDeepTrees(t *testing.T) {
 				4: {{root, uint64(n), 1}},
 			} {
 				longer := listOf(n+2, append(tuples[:n-1:n-1], more...))
-				v := NewValidator(longer, n+2, team)
-				got, err := v.BFS(root, append(parent[:n:n], Unreached, Unreached))
+				v := alone(t, longer, n+2, team)
+				got, err := v.BFS(t.Context(), root, append(parent[:n:n], Unreached, Unreached))
 				if rule > 0 {
 					wantRule(t, err, rule)
 				} else if err != nil || got.Edges != int64(n-1) {

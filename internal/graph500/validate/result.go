@@ -1,6 +1,5 @@
 // Package validate judges the trees that searches found, by the rules of Graph500's specification, against the edge list
-// and nothing else: no structure that a search went by can hide an error. [Validator] has the list and the results in one
-// process, [Spread] shares both with others.
+// and nothing else: no structure that a search went by can hide an error.
 package validate
 
 import "fmt"

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -36,28 +38,38 @@ func houseSSSP() ([]uint32, []float32) {
 // bfs judges a tree with teams of several sizes, which must agree.
 func bfs(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32) (Result, error) {
 	t.Helper()
-	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.BFS(root, parent) })
-	spreads(t, n, tuples, root, parent, nil, got, err)
+	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.BFS(t.Context(), root, parent) })
+	manyRanks(t, n, tuples, root, parent, nil, got, err)
 	return got, err
 }
 
 func sssp(t *testing.T, n int, tuples []tuple, root uint64, parent []uint32, dist []float32) (Result, error) {
 	t.Helper()
-	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.SSSP(root, parent, dist) })
-	spreads(t, n, tuples, root, parent, dist, got, err)
+	got, err := judge(t, n, tuples, func(v *Validator) (Result, error) { return v.SSSP(t.Context(), root, parent, dist) })
+	manyRanks(t, n, tuples, root, parent, dist, got, err)
 	return got, err
+}
+
+// alone makes the validator of a rank that has all of a graph.
+func alone(t testing.TB, list edges.List, n int, team *parallel.Team) *Validator {
+	t.Helper()
+	v, err := New(t.Context(), collective.Alone(), 0, list, 0, n, team)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func judge(t *testing.T, n int, tuples []tuple, run func(*Validator) (Result, error)) (Result, error) {
 	t.Helper()
 	list := listOf(n, tuples)
 	defer list.Close()
-	alone := NewValidator(list, n, nil)
-	defer alone.Close()
-	want, wantErr := run(alone)
+	single := alone(t, list, n, nil)
+	defer single.Close()
+	want, wantErr := run(single)
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
-	v := NewValidator(list, n, team)
+	v := alone(t, list, n, team)
 	defer v.Close()
 	for range 2 { // the second time with what the first left behind
 		got, err := run(v)
@@ -138,9 +150,9 @@ func TestRule2TreeEdgesJoinAdjacentLevels(t *testing.T) {
 		}
 		list := listOf(n, tuples)
 		team := parallel.NewTeam(3, false)
-		v := NewValidator(list, n, team)
-		got, err := v.BFS(uint64(order[0]), parent)
-		if want := int(slices.Max(level)) + 1; err != nil || got.Levels != want || got.Edges != int64(n-1) || !slices.Equal(v.depth, level) {
+		v := alone(t, list, n, team)
+		got, err := v.BFS(t.Context(), uint64(order[0]), parent)
+		if want := int(slices.Max(level)) + 1; err != nil || got.Levels != want || got.Edges != int64(n-1) || !slices.Equal(v.own.depth, level) {
 			t.Fatalf("%d vertices: %v, %v, want %d levels", n, got, err, want)
 		}
 		v.Close()
@@ -251,10 +263,10 @@ func TestTupleOutOfRange(t *testing.T) {
 	for _, bad := range []tuple{{7, 1, 1}, {1, 7, 1}} {
 		tuples := append(slices.Clone(house[:6]), bad)
 		list := listOf(8, tuples)
-		v := NewValidator(list, 6, nil)
+		v := alone(t, list, 6, nil)
 		parent, dist := houseSSSP()
-		_, err := v.BFS(0, parent[:6])
-		_, err2 := v.SSSP(0, parent[:6], dist[:6])
+		_, err := v.BFS(t.Context(), 0, parent[:6])
+		_, err2 := v.SSSP(t.Context(), 0, parent[:6], dist[:6])
 		for _, err := range []error{err, err2} {
 			if err == nil || !strings.Contains(err.Error(), "tuple 6 of the edge list joins") {
 				t.Errorf("got %v", err)
@@ -272,9 +284,9 @@ func (failing) Read(int, *edges.Block) error { return errors.New("disk on fire")
 func TestReadErrorIsNoViolation(t *testing.T) {
 	list := listOf(8, house)
 	defer list.Close()
-	v := NewValidator(failing{list}, 8, nil)
+	v := alone(t, failing{list}, 8, nil)
 	defer v.Close()
-	_, err := v.BFS(0, houseBFS())
+	_, err := v.BFS(t.Context(), 0, houseBFS())
 	var violated *Violation
 	if err == nil || errors.As(err, &violated) || !strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("got %v", err)
@@ -283,12 +295,13 @@ func TestReadErrorIsNoViolation(t *testing.T) {
 
 func TestValidatorStops(t *testing.T) {
 	in, _ := kronecker(t, 8, 0)
-	v := NewValidator(in.Edges, in.Vertices, nil)
+	v := alone(t, in.Edges, in.Vertices, nil)
 	defer v.Close()
 	why := errors.New("enough")
-	v.Stop = func() error { return why }
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
 	parent := make([]uint32, in.Vertices)
-	if _, err := v.BFS(0, parent); !errors.Is(err, why) {
+	if _, err := v.BFS(ctx, 0, parent); !errors.Is(err, why) {
 		t.Errorf("error %v", err)
 	}
 }

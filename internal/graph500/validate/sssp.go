@@ -1,15 +1,18 @@
 package validate
 
 import (
+	"context"
 	"math"
 	"strconv"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// SSSP judges a shortest-path tree: the parent of each vertex or [Unreached], and its distance or -1. The rules are
-// those of [Validator.BFS] with distances in the place of levels, all sums in single precision, as the reference has it:
+// SSSP judges a shortest-path tree: the parent of each vertex of this rank's range or [Unreached], and its distance or -1.
+// The rules are those of [Validator.BFS] with distances in the place of levels, all sums in single precision, as the reference
+// has it:
 //
 //  1. the parents of every vertex lead to the root (the reference lets cycles of weight zero pass);
 //  2. the distance of a vertex is its parent's plus the weight of a tuple that joins the two, exactly;
@@ -18,57 +21,52 @@ import (
 //  5. some tuple joins each vertex with its parent.
 //
 // The list must have weights. Levels in the result counts those of the tree.
-func (v *Validator) SSSP(root uint64, parent []uint32, dist []float32) (Result, error) {
-	reached, err := v.begin(root, parent)
+func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist []float32) (Result, error) {
+	reached, err := v.begin(ctx, root, parent)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := v.distances(root, parent, dist); err != nil {
+	if err := v.ranks.agree(ctx, v.distances(ctx, root, dist)); err != nil {
 		return Result{}, err
 	}
-	deepest, err := v.climb(parent, reached)
+	v.own.dist = dist
+	deepest, err := v.depths(ctx, reached)
 	if err != nil {
 		return Result{}, err
 	}
-	count, err := v.tuples(
-		func(s *scratch) (int, int) { return v.checkDistances(s, parent, dist) },
-		func(x, y uint64, weight float64) *Violation { return v.judgeDistances(x, y, float32(weight), dist) },
-	)
+	count, err := v.round(ctx, wire.Bytes(dist), wire.Bytes(v.other.dist), v.checkDistances, judgeDistances)
 	if err != nil {
 		return Result{}, err
 	}
-	if x, found := v.unconfirmed(reached); found {
-		return Result{}, v.judgeTreeEdge(x, parent, dist)
+	if err := v.treeEdges(ctx); err != nil {
+		return Result{}, err
 	}
-	return Result{count, int(deepest) + 1, reached}, nil
+	return Result{count, int(deepest) + 1, int64(reached)}, nil
 }
 
-// distances checks what can be known of distances without the list.
-func (v *Validator) distances(root uint64, parent []uint32, dist []float32) error {
-	switch {
-	case !v.list.Weighted():
+// distances checks what can be known of the own distances without the list.
+func (v *Validator) distances(ctx context.Context, root uint64, dist []float32) error {
+	own := &v.own
+	switch i := root - own.base; {
+	case !v.weighted:
 		return unfit("range", "shortest paths on a list without weights")
-	case len(dist) != v.n:
-		return unfit("range", "%d distances for %d vertices", len(dist), v.n)
-	case dist[root] != 0:
-		return unfit("root", "the distance of root %d is %g", root, dist[root])
+	case len(dist) != len(own.depth):
+		return unfit("range", "%d distances for %d vertices", len(dist), len(own.depth))
+	case root >= own.base && i < uint64(len(dist)) && dist[i] != 0:
+		return unfit("root", "the distance of root %d is %g", root, dist[i])
 	}
-	return v.vertices(func(lo, hi int) error {
-		return distancesFit(dist[lo:hi], parent[lo:hi], uint64(lo))
+	return v.vertices(ctx, func(lo, hi int) error {
+		for x := lo; x < hi; x++ {
+			d, p := dist[x], own.parent[x]
+			if !(d >= 0 && d <= math.MaxFloat32 || d == -1) {
+				return unfit("range", "the distance of vertex %d is %g", own.base+uint64(x), d)
+			}
+			if (d == -1) != (p == Unreached) {
+				return unfit("reached", "vertex %d has distance %g and parent %s", own.base+uint64(x), d, parentName(p))
+			}
+		}
+		return nil
 	})
-}
-
-// distancesFit checks distances and parents of the vertices from the given one on.
-func distancesFit(dist []float32, parent []uint32, from uint64) error {
-	for x, d := range dist {
-		if !(d >= 0 && d <= math.MaxFloat32 || d == -1) {
-			return unfit("range", "the distance of vertex %d is %g", from+uint64(x), d)
-		}
-		if (d == -1) != (parent[x] == Unreached) {
-			return unfit("reached", "vertex %d has distance %g and parent %s", from+uint64(x), d, parentName(parent[x]))
-		}
-	}
-	return nil
 }
 
 func parentName(p uint32) string {
@@ -80,15 +78,16 @@ func parentName(p uint32) string {
 
 // checkDistances returns the number of a block's tuples in the tree's component, and the position of the first tuple
 // at fault or -1.
-func (v *Validator) checkDistances(s *scratch, parent []uint32, dist []float32) (count, bad int) {
+func (v *Validator) checkDistances(s *scratch, c *columns) (count, bad int) {
 	us, vs, ws := s.U[:s.N], s.V[:s.N], s.W[:s.N]
-	if bad := max(gather(&s.distU, dist, us), gather(&s.distV, dist, vs)); bad >= 0 {
+	if bad := max(gather(&s.distU, v.own.dist, us), gather(&s.distV, c.dist, vs)); bad >= 0 {
 		return 0, bad
 	}
 	distU, distV := s.distU[:s.N], s.distV[:s.N]
+	baseU, baseV := v.own.base, c.base
 	k := 0
 	for i, dx := range distU {
-		if us[i] == vs[i] {
+		if us[i]+baseU == vs[i]+baseV {
 			continue
 		}
 		dy, w := distV[i], float32(ws[i])
@@ -107,7 +106,7 @@ func (v *Validator) checkDistances(s *scratch, parent []uint32, dist []float32) 
 		s.maybe[k&(edges.BlockSize-1)] = uint16(i)
 		k += isZero(magnitude(slackX)) | isZero(magnitude(slackY))
 	}
-	v.confirmExact(s, k, parent, dist)
+	v.confirmExact(s, k, c)
 	return count, -1
 }
 
@@ -115,55 +114,87 @@ func (v *Validator) checkDistances(s *scratch, parent []uint32, dist []float32) 
 func magnitude(x float32) uint64 { return uint64(math.Float32bits(x) << 1) }
 
 // confirmExact is confirmBlock for edges that must make up the difference of the distances, too.
-func (v *Validator) confirmExact(s *scratch, k int, parent []uint32, dist []float32) {
+func (v *Validator) confirmExact(s *scratch, k int, c *columns) {
 	for _, i := range s.maybe[:k] {
 		x, y, w := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)], float32(s.W[i&(edges.BlockSize-1)])
-		if parent[x] == uint32(y) && dist[x] == dist[y]+w {
-			v.confirm(x)
+		if uint64(v.own.parent[x]) == y+c.base && v.own.dist[x] == c.dist[y]+w {
+			confirm(v.own.confirmed, x)
 		}
-		if parent[y] == uint32(x) && dist[y] == dist[x]+w {
-			v.confirm(y)
+		if uint64(c.parent[y]) == x+v.own.base && c.dist[y] == v.own.dist[x]+w {
+			confirm(c.confirmed, y)
 		}
 	}
 }
 
-// judgeDistances says what is wrong with a tuple that checkDistances did not like.
-func (v *Validator) judgeDistances(x, y uint64, weight float32, dist []float32) *Violation {
-	if outside := v.outside(x, y); outside != nil {
-		return outside
+// judgeDistances says what is wrong with a tuple that checkDistances refused.
+func judgeDistances(a, b *columns, x, y uint64, weight float64) *Violation {
+	dx, dy := a.dist[x], b.dist[y]
+	x, y = x+a.base, y+b.base
+	if (dx < 0) != (dy < 0) {
+		return leaves(x, y, dx < 0)
 	}
-	return shortcut(x, y, weight, dist[x], dist[y])
-}
-
-// shortcut is the violation of rule 3 by an edge between distances. The lesser vertex is named first.
-func shortcut(x, y uint64, weight, dx, dy float32) *Violation {
-	if y < x {
+	if y < x { // the lesser vertex is named first
 		x, y, dx, dy = y, x, dy, dx
 	}
-	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, weight, dx, dy)
+	return violation(3, "edge %d-%d of weight %g joins distances %g and %g", x, y, float32(weight), dx, dy)
 }
 
-// judgeTreeEdge says what is wrong with the edge from the parent of x: rule 2 when there is one, rule 5 when there is none.
-func (v *Validator) judgeTreeEdge(x uint64, parent []uint32, dist []float32) error {
-	p := uint64(parent[x])
-	var mu sync.Mutex
-	joined, least := false, math.Inf(1)
-	_, err := v.tuples(func(s *scratch) (int, int) {
-		for i, a := range s.U[:s.N] {
-			if c := s.V[i]; a == x && c == p || a == p && c == x {
-				mu.Lock()
-				joined, least = true, min(least, s.W[i])
-				mu.Unlock()
-			}
-		}
-		return 0, -1
-	}, nil)
-	switch {
-	case err != nil:
-		return err
-	case joined:
-		return violation(2, "vertex %d has distance %g, its parent %d has %g, and the lightest edge between them weighs %g",
-			x, dist[x], p, dist[p], least)
+// treeEdges says what is wrong with the edge from its parent of the least vertex whose tree edge nobody met, if there is
+// one: rule 2 when there is such an edge, rule 5 when there is none.
+func (v *Validator) treeEdges(ctx context.Context) error {
+	own := &v.own
+	mine := []uint64{math.MaxUint64, 0, 0}
+	if x, bad := v.unconfirmed(); bad {
+		mine = []uint64{own.base + x, uint64(own.parent[x]), uint64(math.Float32bits(own.dist[x]))}
 	}
-	return violation(5, "no tuple joins vertex %d and its parent %d", x, p)
+	least, err := v.ranks.least(ctx, mine)
+	if err != nil || least[0] == math.MaxUint64 {
+		return err
+	}
+	x, p, dist := least[0], least[1], math.Float32frombits(uint32(least[2]))
+	weight, err := v.lightest(ctx, x, p)
+	if err := v.ranks.agree(ctx, err); err != nil {
+		return err
+	}
+	found, err := v.ranks.least(ctx, []uint64{weight})
+	if err != nil {
+		return err
+	}
+	above := uint64(0)
+	if i := p - own.base; p >= own.base && i < uint64(len(own.dist)) {
+		above = uint64(math.Float32bits(own.dist[i]))
+	}
+	if above, err = v.ranks.most(ctx, above); err != nil {
+		return err
+	}
+	if found[0] == math.MaxUint64 {
+		return violation(5, "no tuple joins vertex %d and its parent %d", x, p)
+	}
+	return violation(2, "vertex %d has distance %g, its parent %d has %g, and the lightest edge between them weighs %g",
+		x, dist, p, math.Float32frombits(uint32(above)), math.Float64frombits(found[0]))
+}
+
+// lightest returns the bits of the least weight of the tuples here that join two vertices, or a greater number if there
+// is none. Weights are not negative: rule 3 has seen to that.
+func (v *Validator) lightest(ctx context.Context, x, p uint64) (uint64, error) {
+	var mu sync.Mutex
+	least := uint64(math.MaxUint64)
+	for q := range v.tiles {
+		c := &columns{base: uint64(v.per) * uint64(q)}
+		_, err := v.tile(ctx, q, c, func(s *scratch, c *columns) (int, int) {
+			for i, a := range s.U[:s.N] {
+				a, b := a+v.own.base, s.V[i]+c.base
+				if a == x && b == p || a == p && b == x {
+					mu.Lock()
+					least = min(least, math.Float64bits(s.W[i]+0))
+					mu.Unlock()
+				}
+			}
+			return 0, -1
+		}, nil)
+		if err != nil {
+			return least, err
+		}
+	}
+	return least, nil
 }

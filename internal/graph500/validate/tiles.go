@@ -22,21 +22,21 @@ func home(u, v uint64) (uint64, uint64) {
 
 // deal brings every tuple but loops, which no rule is about, to its tile. A tuple travels as its first endpoint, counted
 // from that of the rank it goes to, its other one, and its weight if there are weights.
-func (s *Spread) deal(ctx context.Context, list edges.List, first int) error {
-	counts, err := s.count(ctx, list, first)
-	if err := s.talk.verdict(ctx, err); err != nil {
+func (v *Validator) deal(ctx context.Context, list edges.List, first int) error {
+	counts, err := v.count(ctx, list, first)
+	if err := v.ranks.agree(ctx, err); err != nil {
 		return err
 	}
-	writers, err := s.open(ctx, counts)
-	if err := s.talk.verdict(ctx, err); err != nil {
+	writers, err := v.open(ctx, counts)
+	if err := v.ranks.agree(ctx, err); err != nil {
 		return err
 	}
 	blocks := edges.Blocks(list)
-	rounds, err := s.talk.most(ctx, uint64((blocks+dealt-1)/dealt))
+	rounds, err := v.ranks.most(ctx, uint64((blocks+dealt-1)/dealt))
 	if err != nil {
 		return err
 	}
-	out := make([][]uint32, s.talk.ranks())
+	out := make([][]uint32, v.ranks.size())
 	var b edges.Block
 	for round := range int(rounds) {
 		for q := range out {
@@ -44,15 +44,15 @@ func (s *Spread) deal(ctx context.Context, list edges.List, first int) error {
 		}
 		for i := round * dealt; i < min((round+1)*dealt, blocks) && err == nil; i++ {
 			if err = list.Read(i, &b); err == nil {
-				s.post(&b, out)
+				v.post(&b, out)
 			}
 		}
-		in, broken := collective.AlltoallOf(ctx, s.talk.group, s.talk.bulk(), out)
+		in, broken := collective.AlltoallOf(ctx, v.ranks.group, v.ranks.bulk(), out)
 		if broken != nil {
 			return broken
 		}
 		for q, records := range in {
-			if e := s.take(records, writers); e != nil && err == nil {
+			if e := v.take(records, writers); e != nil && err == nil {
 				err = fmt.Errorf("from rank %d: %w", q, e)
 			}
 		}
@@ -62,12 +62,12 @@ func (s *Spread) deal(ctx context.Context, list edges.List, first int) error {
 			err = fmt.Errorf("tile %d: %w", q, e)
 		}
 	}
-	return s.talk.verdict(ctx, err)
+	return v.ranks.agree(ctx, err)
 }
 
 // count returns how many of the tuples here go to each tile: those of rank 0 first.
-func (s *Spread) count(ctx context.Context, list edges.List, first int) ([]uint64, error) {
-	ranks := uint64(s.talk.ranks())
+func (v *Validator) count(ctx context.Context, list edges.List, first int) ([]uint64, error) {
+	ranks := uint64(v.ranks.size())
 	counts := make([]uint64, ranks*ranks)
 	var b edges.Block
 	for i := range edges.Blocks(list) {
@@ -77,38 +77,42 @@ func (s *Spread) count(ctx context.Context, list edges.List, first int) ([]uint6
 		if err := list.Read(i, &b); err != nil {
 			return nil, fmt.Errorf("read block %d of the edge list: %w", i, err)
 		}
-		for j, u := range b.U[:b.N] {
-			v := b.V[j]
-			if n := uint64(s.n); u >= n || v >= n {
-				return nil, fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices", first+i*edges.BlockSize+j, u, v, s.n)
+		for j, x := range b.U[:b.N] {
+			y := b.V[j]
+			if n := uint64(v.n); x >= n || y >= n {
+				return nil, v.outOfRange(first+i*edges.BlockSize+j, x, y)
 			}
-			if u != v {
-				u, v = home(u, v)
-				counts[u/uint64(s.per)*ranks+v/uint64(s.per)]++
+			if x != y {
+				x, y = home(x, y)
+				counts[x/uint64(v.per)*ranks+y/uint64(v.per)]++
 			}
 		}
 	}
 	return counts, nil
 }
 
+func (v *Validator) outOfRange(tuple int, x, y uint64) error {
+	return fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices", tuple, x, y, v.n)
+}
+
 // open makes the tiles of this rank, large enough for what all will send.
-func (s *Spread) open(ctx context.Context, counts []uint64) ([]tileWriter, error) {
-	ranks := s.talk.ranks()
+func (v *Validator) open(ctx context.Context, counts []uint64) ([]tileWriter, error) {
+	ranks := v.ranks.size()
 	out := make([][]uint64, ranks)
 	for q := range out {
 		out[q] = counts[q*ranks : (q+1)*ranks]
 	}
-	in, err := collective.AlltoallOf(ctx, s.talk.group, s.talk.bulk(), out)
+	in, err := collective.AlltoallOf(ctx, v.ranks.group, v.ranks.bulk(), out)
 	if err != nil {
 		return nil, err
 	}
 	weights := edges.Unweighted
-	if s.weighted {
+	if v.weighted {
 		weights = edges.Float32
 	}
-	s.tiles = make([]*edges.Packed, ranks)
+	v.tiles = make([]edges.List, ranks)
 	writers := make([]tileWriter, ranks)
-	for q := range s.tiles {
+	for q := range v.tiles {
 		total := uint64(0)
 		for from, counts := range in {
 			if len(counts) != ranks {
@@ -119,51 +123,51 @@ func (s *Spread) open(ctx context.Context, counts []uint64) ([]tileWriter, error
 		if total > math.MaxInt64/64 {
 			return nil, fmt.Errorf("tile %d of %d tuples", q, total)
 		}
-		s.tiles[q] = edges.NewPacked(uint64(s.per), int(total), weights)
-		writers[q].list = s.tiles[q]
+		tile := edges.NewPacked(uint64(v.per), int(total), weights)
+		v.tiles[q], writers[q].list, v.free = tile, tile, append(v.free, tile.Close)
 	}
 	return writers, nil
 }
 
 // post adds a block's tuples to what goes to each rank.
-func (s *Spread) post(b *edges.Block, out [][]uint32) {
-	per := uint32(s.per)
-	for j, u := range b.U[:b.N] {
-		u, v := home(u, b.V[j])
-		if u == v {
+func (v *Validator) post(b *edges.Block, out [][]uint32) {
+	per := uint32(v.per)
+	for j, x := range b.U[:b.N] {
+		x, y := home(x, b.V[j])
+		if x == y {
 			continue
 		}
-		q := uint32(u) / per
-		if s.weighted {
-			out[q] = append(out[q], uint32(u)-q*per, uint32(v), math.Float32bits(float32(b.W[j])))
+		q := uint32(x) / per
+		if v.weighted {
+			out[q] = append(out[q], uint32(x)-q*per, uint32(y), math.Float32bits(float32(b.W[j])))
 		} else {
-			out[q] = append(out[q], uint32(u)-q*per, uint32(v))
+			out[q] = append(out[q], uint32(x)-q*per, uint32(y))
 		}
 	}
 }
 
 // take writes tuples into their tiles.
-func (s *Spread) take(records []uint32, writers []tileWriter) error {
+func (v *Validator) take(records []uint32, writers []tileWriter) error {
 	width := 2
-	if s.weighted {
+	if v.weighted {
 		width = 3
 	}
 	if len(records)%width != 0 {
 		return fmt.Errorf("%d words are no tuples of %d", len(records), width)
 	}
-	per := uint32(s.per)
-	own := uint32(len(s.own.depth))
+	per := uint32(v.per)
+	own := uint32(len(v.own.depth))
 	for ; len(records) > 0; records = records[width:] {
-		u, v := records[0], records[1]
-		if u >= own || uint64(v) >= uint64(s.n) {
-			return fmt.Errorf("a tuple of vertices %d and %d, expected them below %d and %d", u, v, own, s.n)
+		x, y := records[0], records[1]
+		if x >= own || uint64(y) >= uint64(v.n) {
+			return fmt.Errorf("a tuple of vertices %d and %d, expected them below %d and %d", x, y, own, v.n)
 		}
-		q := v / per
+		q := y / per
 		w := float32(0)
-		if s.weighted {
+		if v.weighted {
 			w = math.Float32frombits(records[2])
 		}
-		if err := writers[q].add(u, v-q*per, w); err != nil {
+		if err := writers[q].add(x, y-q*per, w); err != nil {
 			return err
 		}
 	}

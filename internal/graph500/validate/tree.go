@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -24,101 +25,139 @@ const (
 	maxTagDepth   = tagNotReached - 2
 )
 
-// begin checks what must hold before a parent can be followed, sets depth and confirmed to what is known so far, and
-// returns the number of vertices reached.
-func (v *Validator) begin(root uint64, parent []uint32) (int64, error) {
-	switch {
-	case len(parent) != v.n:
-		return 0, unfit("range", "%d parents for %d vertices", len(parent), v.n)
-	case root >= uint64(v.n):
-		return 0, unfit("root", "root %d: the graph has %d vertices", root, v.n)
-	case parent[root] == Unreached:
-		return 0, unfit("root", "root %d is not reached", root)
-	case uint64(parent[root]) != root:
-		return 0, unfit("root", "the parent of root %d is %d, not itself", root, parent[root])
+// begin checks what must hold before a parent can be followed, sets depth and confirmed to what is known so far, and returns
+// the number of vertices that all ranks have in the tree.
+func (v *Validator) begin(ctx context.Context, root uint64, parent []uint32) (uint64, error) {
+	if err := v.ranks.agree(ctx, v.beginOwn(ctx, root, parent)); err != nil {
+		return 0, err
 	}
+	return v.ranks.sum(ctx, uint64(v.reached))
+}
+
+func (v *Validator) beginOwn(ctx context.Context, root uint64, parent []uint32) error {
+	own := &v.own
+	i := root - own.base
+	here := root >= own.base && i < uint64(len(own.depth))
+	switch {
+	case len(parent) != len(own.depth):
+		return unfit("range", "%d parents for %d vertices", len(parent), len(own.depth))
+	case root >= uint64(v.n):
+		return unfit("root", "root %d: the graph has %d vertices", root, v.n)
+	case here && parent[i] == Unreached:
+		return unfit("root", "root %d is not reached", root)
+	case here && uint64(parent[i]) != root:
+		return unfit("root", "the parent of root %d is %d, not itself", root, parent[i])
+	}
+	own.parent = parent
+	clear(own.confirmed)
 	var total atomic.Int64
-	err := v.vertices(func(lo, hi int) error {
+	err := v.vertices(ctx, func(lo, hi int) error {
 		reached := 0
-		for x := lo; x < hi; x++ {
-			p := parent[x]
+		for x, p := range parent[lo:hi] {
+			x += lo
 			if p == Unreached {
-				v.depth[x] = notReached
+				own.depth[x] = notReached
 				continue
 			}
-			if p >= uint32(v.n) {
-				return unfit("range", "the parent of vertex %d is %d: the graph has %d vertices", x, p, v.n)
+			if uint64(p) >= uint64(v.n) {
+				return unfit("range", "the parent of vertex %d is %d: the graph has %d vertices", own.base+uint64(x), p, v.n)
 			}
-			v.depth[x] = pending
+			own.depth[x] = pending
 			reached++
 		}
 		total.Add(int64(reached))
 		return nil
 	})
-	v.depth[root] = 0
-	clear(v.confirmed)
-	bitmap.Set(v.confirmed, uint32(root))
-	return total.Load(), err
+	v.reached = total.Load()
+	if err == nil && here {
+		own.depth[i] = 0
+		bitmap.Set(own.confirmed, uint32(i))
+	}
+	return err
 }
 
-// climb finds the depth of every vertex from the parents alone, which rule 1 is about: the parents of every vertex of
-// the tree lead, in the end, to the root. It returns the greatest.
-//
-// A vertex climbs to the first ancestor whose depth is known and then climbs again to fill in the depths between; a
-// climb longer than the tree has vertices is in a cycle. Each worker passes a vertex of unknown depth once, so that the
-// work of each is O(n) however deep the tree is and whatever the order of its vertices.
-func (v *Validator) climb(parent []uint32, reached int64) (uint32, error) {
+// depths finds the depth of every vertex from the parents alone, which rule 1 is about: the parents of every vertex of the
+// tree lead, in the end, to the root. It writes the tags and returns the greatest depth. A rank alone climbs from vertex to
+// vertex: to double would take it 4 (BFS) to 9 times (SSSP) as long, and two more words a vertex.
+func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) {
+	var err error
+	if v.ranks.size() == 1 {
+		err = v.climb(ctx)
+	} else {
+		err = v.double(ctx, reached)
+	}
+	if err != nil {
+		return 0, err
+	}
+	own := &v.own
 	var greatest atomic.Uint32
-	err := v.vertices(func(lo, hi int) error {
+	err = v.vertices(ctx, func(lo, hi int) error {
 		deepest := uint32(0)
 		for x := lo; x < hi; x++ {
-			depth := atomic.LoadUint32(&v.depth[x])
-			if depth == pending {
-				var broken *Violation
-				if depth, broken = v.climbFrom(uint32(x), parent, reached); broken != nil {
-					return broken
-				}
-			}
+			depth := own.depth[x]
 			if depth == notReached {
-				v.tags[x] = tagNotReached << parentBits
+				own.tags[x] = tagNotReached << parentBits
 				continue
 			}
-			v.tags[x] = uint16(min(depth, maxTagDepth)<<parentBits | parent[x]&parentMask)
+			own.tags[x] = uint16(min(depth, maxTagDepth)<<parentBits | own.parent[x]&parentMask)
 			deepest = max(deepest, depth)
 		}
 		for old := greatest.Load(); deepest > old && !greatest.CompareAndSwap(old, deepest); old = greatest.Load() {
 		}
 		return nil
 	})
-	return greatest.Load(), err
+	if err := v.ranks.agree(ctx, err); err != nil {
+		return 0, err
+	}
+	deepest, err := v.ranks.most(ctx, uint64(greatest.Load()))
+	return uint32(deepest), err
 }
 
-// climbFrom returns the depth of vertex x, after it has written those of x and its ancestors.
-func (v *Validator) climbFrom(x uint32, parent []uint32, reached int64) (uint32, *Violation) {
+// climb finds the depths of a rank that has all vertices.
+//
+// A vertex climbs to the first ancestor whose depth is known and then climbs again to fill in the depths between; a
+// climb longer than the tree has vertices is in a cycle. Each worker passes a vertex of unknown depth once, so that the
+// work of each is O(n) however deep the tree is and whatever the order of its vertices.
+func (v *Validator) climb(ctx context.Context) error {
+	return v.vertices(ctx, func(lo, hi int) error {
+		for x := lo; x < hi; x++ {
+			if atomic.LoadUint32(&v.own.depth[x]) == pending {
+				if broken := v.climbFrom(uint32(x)); broken != nil {
+					return broken
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// climbFrom writes the depths of vertex x and its ancestors.
+func (v *Validator) climbFrom(x uint32) *Violation {
+	parent, depths := v.own.parent, v.own.depth
 	steps, at := uint32(0), x
 	depth := uint32(pending)
 	for depth == pending {
-		if int64(steps) == reached {
-			return 0, v.cycle(x, at, parent)
+		if int64(steps) == v.reached {
+			return v.cycle(x, at)
 		}
 		last := at
 		at = parent[at]
 		steps++
-		if depth = atomic.LoadUint32(&v.depth[at]); depth == notReached {
-			return 0, violation(1, "vertex %d has parent %d, which is not reached itself", last, at)
+		if depth = atomic.LoadUint32(&depths[at]); depth == notReached {
+			return violation(1, "vertex %d has parent %d, which is not reached itself", last, at)
 		}
 	}
-	depth += steps
-	for at, d := x, depth; steps > 0; steps-- {
+	for at, d := x, depth+steps; d > depth; d-- {
 		// Whoever else is here writes the same.
-		atomic.StoreUint32(&v.depth[at], d)
-		at, d = parent[at], d-1
+		atomic.StoreUint32(&depths[at], d)
+		at = parent[at]
 	}
-	return depth, nil
+	return nil
 }
 
 // cycle says that vertex x leads to a cycle that vertex at is on.
-func (v *Validator) cycle(x, at uint32, parent []uint32) *Violation {
+func (v *Validator) cycle(x, at uint32) *Violation {
+	parent := v.own.parent
 	length := 1
 	for y := parent[at]; y != at; y = parent[y] {
 		length++

@@ -1,15 +1,18 @@
 package validate
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // vertexGrain and blockGrain are what a worker takes at a time, some 50 to 200 microseconds of work.
@@ -18,26 +21,51 @@ const (
 	blockGrain  = 16
 )
 
-// Validator judges the trees of many searches of one graph by the rules of the specification, against the edge list
-// and nothing else: no structure that a search went by can hide an error. It serves one caller at a time.
+// Validator judges the results of many searches of one graph by the rules of the specification, against the edge list. The
+// ranks of a group share the tuples and the results. Each rank has a range of the vertices, all ranges of the same size, and
+// holds no more of a result than its own range and one other at a time.
+//
+// New sends every tuple to a rank that has one of its endpoints, into the tile of the rank that has the other. When a result is
+// judged, the ranges go round: in step k rank r has its own and that of rank r+k, which is all that its tile r+k needs.
+//
+//	        v of rank 0   of rank 1   of rank 2
+//	rank 0     step 0       step 1      step 2        u is of the rank that has the tile
+//	rank 1     step 2       step 0      step 1
+//	rank 2     step 1       step 2      step 0
+//
+// Whoever meets a tree edge confirms it; a bit for each vertex of the other range goes back after the step. The only tile of a
+// rank that is alone is the list itself, and nothing is sent.
+//
+// New, BFS and SSSP are collective: all ranks must call the same in the same order. All of them return the same result or the
+// same violation.
 type Validator struct {
-	list edges.List
-	n    int
-	team *parallel.Team
+	ranks    ranks
+	n, per   int
+	weighted bool
+	tiles    []edges.List // by the rank of v; both endpoints count from the first vertex of their ranges
+	team     *parallel.Team
 
-	depth     []uint32 // of each vertex in the tree, or notReached
-	tags      []uint16 // of each vertex, see tag
+	own, other columns
+	reached    int64    // own vertices in the tree
+	back       []uint64 // what another rank confirmed of the own vertices
+	scratch    []scratch
+	arena      *mem.Arena
+	free       []func() // the tiles that New made
+}
+
+// columns are what is known of the vertices of one rank.
+type columns struct {
+	base      uint64 // the first vertex
+	parent    []uint32
+	depth     []uint32 // in the tree, or notReached
+	dist      []float32
+	tags      []uint16 // see parentBits
 	confirmed []uint64 // vertices whose tree edge was met in the list
-	scratch   []scratch
-	arena     *mem.Arena
-
-	// Stop, if not nil, is asked now and then; an error of it ends the validation with that error.
-	Stop func() error
 }
 
 // scratch is what a worker decodes a block into. Its loops take one step each over the block - gather what the vertices
 // hold, compare, look at the parents of what may be a tree edge - because a loop of few instructions has more reads
-// under way at once, and one tuple in twenty is a tree edge: a branch that cannot be foretold.
+// under way at once, and one tuple in twenty is a tree edge: a branch that cannot be predicted.
 type scratch struct {
 	edges.Block
 	tagU, tagV   [edges.BlockSize]uint16
@@ -45,27 +73,61 @@ type scratch struct {
 	maybe        [edges.BlockSize]uint16 // positions of tuples that may be tree edges
 }
 
-// NewValidator makes the validator of a graph of n vertices, n < 2^32 - 2, whose tuples are list. It holds 6 bytes and a
-// bit a vertex until it is closed. team may be nil.
-func NewValidator(list edges.List, n int, team *parallel.Team) *Validator {
+// Tags is how many tags of its group a Validator uses, from the one it is given on.
+const Tags = 3
+
+// New makes the validator of a graph of n vertices, n < 2^32 - 2. list is this rank's share of the tuples, which begins with
+// the given number of the whole list. A rank that is alone reads the list whenever it judges, others need it no longer.
+// Beside the tuples a Validator holds some 17 bytes for each vertex of its range until it is closed, 6 if it is alone. team
+// may be nil.
+func New(ctx context.Context, group *collective.Group, tag uint32, list edges.List, first, n int, team *parallel.Team) (*Validator, error) {
 	if n < 0 || n >= int(pending) {
-		panic(fmt.Sprintf("graph500: validator of %d vertices", n))
+		return nil, fmt.Errorf("a validator of %d vertices: at most %d are possible", n, pending-1)
 	}
-	a := new(mem.Arena)
-	return &Validator{
-		list: list, n: n, team: team, arena: a,
-		depth:     mem.Make[uint32](a, n),
-		tags:      mem.Make[uint16](a, n),
-		confirmed: mem.Make[uint64](a, bitmap.Words(n)),
-		scratch:   make([]scratch, team.Size()),
+	count, rank := group.Link().Size(), group.Link().Rank()
+	v := &Validator{
+		ranks: ranks{group, tag}, n: n, per: max((n+count-1)/count, 1), weighted: list.Weighted(), team: team,
+		arena: new(mem.Arena), scratch: make([]scratch, team.Size()),
 	}
+	words, own := bitmap.Words(v.per), v.size(rank)
+	v.own = columns{
+		base: uint64(v.per) * uint64(rank), depth: mem.Make[uint32](v.arena, own), tags: mem.Make[uint16](v.arena, own),
+		confirmed: mem.Make[uint64](v.arena, words),
+	}
+	if count == 1 {
+		v.tiles = []edges.List{list}
+		return v, nil
+	}
+	// What another rank's columns are received in also serves to find depths, which needs two words a vertex.
+	v.other = columns{
+		parent: mem.Make[uint32](v.arena, v.per), depth: mem.Make[uint32](v.arena, v.per),
+		tags: mem.Make[uint16](v.arena, v.per), confirmed: mem.Make[uint64](v.arena, words),
+	}
+	v.other.dist = wire.Slice[float32](wire.Bytes(v.other.depth)) // one search needs one of the two
+	v.back = mem.Make[uint64](v.arena, words)
+	if err := v.deal(ctx, list, first); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
 }
 
 // Close frees the validator, which must not be used afterwards. Close is idempotent.
 func (v *Validator) Close() {
+	for _, free := range v.free {
+		free()
+	}
 	v.arena.Close()
-	v.depth, v.tags, v.confirmed = nil, nil, nil
+	v.free, v.tiles, v.own, v.other, v.back = nil, nil, columns{}, columns{}, nil
 }
+
+// Range returns the first vertex of a rank's range, and the one after its last.
+func (v *Validator) Range(rank int) (lo, hi int) {
+	lo = min(rank*v.per, v.n)
+	return lo, lo + v.size(rank)
+}
+
+func (v *Validator) size(rank int) int { return min(max(v.n-rank*v.per, 0), v.per) }
 
 // first keeps the error at the least position of a parallel loop, so that what is reported does not depend on timing.
 type first struct {
@@ -92,69 +154,23 @@ func (f *first) report(at int, err error) {
 	}
 }
 
-// vertices runs body on ranges that cover the vertices. body returns the error of the first vertex at fault.
-func (v *Validator) vertices(body func(lo, hi int) error) error {
-	return ranges(v.team, v.n, v.stopped, body)
-}
-
-// ranges runs body on ranges that cover n vertices, and returns the error of the first. stop ends it early.
-func ranges(team *parallel.Team, n int, stop func() error, body func(lo, hi int) error) error {
+// vertices runs body on ranges of the own vertices, counted from the first, that cover them. body returns the error of the
+// first vertex at fault.
+func (v *Validator) vertices(ctx context.Context, body func(lo, hi int) error) error {
 	f := newFirst()
-	team.For(n, vertexGrain, func(_, lo, hi int) {
+	v.team.For(len(v.own.depth), vertexGrain, func(_, lo, hi int) {
 		if f.passed(lo) {
 			return
 		}
-		if err := stop(); err != nil {
-			f.report(lo, err)
-			return
+		err := context.Cause(ctx)
+		if err == nil {
+			err = body(lo, hi)
 		}
-		if err := body(lo, hi); err != nil {
+		if err != nil {
 			f.report(lo, err)
 		}
 	})
 	return f.err
-}
-
-func (v *Validator) stopped() error {
-	if v.Stop == nil {
-		return nil
-	}
-	return v.Stop()
-}
-
-// tuples runs body on every block of the list. body returns how many tuples it counts and the position in the block of
-// the first tuple at fault, or a negative one; judge then says what is wrong with that tuple.
-func (v *Validator) tuples(body func(s *scratch) (count, bad int), judge func(x, y uint64, weight float64) *Violation) (int64, error) {
-	f := newFirst()
-	var total atomic.Int64
-	v.team.For(edges.Blocks(v.list), blockGrain, func(worker, lo, hi int) {
-		s, sum := &v.scratch[worker], 0
-		if err := v.stopped(); err != nil {
-			f.report(lo, err)
-			return
-		}
-		for i := lo; i < hi && !f.passed(i); i++ {
-			if err := v.list.Read(i, &s.Block); err != nil {
-				f.report(i, fmt.Errorf("read block %d of the edge list: %w", i, err))
-				break
-			}
-			count, bad := body(s)
-			if bad >= 0 {
-				f.report(i, v.fault(i*edges.BlockSize+bad, s.U[bad], s.V[bad], s.W[bad], judge))
-				break
-			}
-			sum += count
-		}
-		total.Add(int64(sum))
-	})
-	return total.Load(), f.err
-}
-
-func (v *Validator) fault(at int, x, y uint64, weight float64, judge func(x, y uint64, weight float64) *Violation) error {
-	if n := uint64(v.n); x >= n || y >= n {
-		return fmt.Errorf("tuple %d of the edge list joins %d and %d: the graph has %d vertices", at, x, y, v.n)
-	}
-	return judge(x, y, weight)
 }
 
 // gather sets to[i] to from[at[i]] and returns the first i where there is no such vertex, or -1.
@@ -171,22 +187,7 @@ func gather[T any](to *[edges.BlockSize]T, from []T, at []uint64) int {
 // isZero returns 1 for zero and 0 for any other x below 1<<63, without a branch.
 func isZero(x uint64) int { return int((x - 1) >> 63) }
 
-// confirmBlock confirms the tree edges of s among the first k of s.maybe.
-func (v *Validator) confirmBlock(s *scratch, k int, parent []uint32) {
-	for _, i := range s.maybe[:k] {
-		x, y := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)]
-		if parent[x] == uint32(y) {
-			v.confirm(x)
-		}
-		if parent[y] == uint32(x) {
-			v.confirm(y)
-		}
-	}
-}
-
 // confirm notes that the tree edge of vertex x is in the list.
-func (v *Validator) confirm(x uint64) { confirm(v.confirmed, x) }
-
 func confirm(confirmed []uint64, x uint64) {
 	word, bit := &confirmed[x>>6], uint64(1)<<(x&63)
 	if atomic.LoadUint64(word)&bit == 0 {
@@ -194,13 +195,13 @@ func confirm(confirmed []uint64, x uint64) {
 	}
 }
 
-// unconfirmed returns the least vertex, root apart, that is in the tree by an edge nobody met.
-func (v *Validator) unconfirmed(reached int64) (uint64, bool) {
-	if int64(bitmap.Count(v.confirmed)) == reached {
+// unconfirmed returns the least own vertex, counted from the first, that is in the tree by an edge nobody met.
+func (v *Validator) unconfirmed() (uint64, bool) {
+	if int64(bitmap.Count(v.own.confirmed)) == v.reached {
 		return 0, false
 	}
-	for x, depth := range v.depth {
-		if depth != notReached && !bitmap.Get(v.confirmed, uint32(x)) {
+	for x, depth := range v.own.depth {
+		if depth != notReached && !bitmap.Get(v.own.confirmed, uint32(x)) {
 			return uint64(x), true
 		}
 	}

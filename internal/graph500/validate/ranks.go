@@ -13,34 +13,34 @@ import (
 // piece bounds a message between two ranks, in bytes.
 const piece = 1 << 18
 
-// talk is how the ranks of a Spread talk: collectives by the first of its tags, columns that go round by the second, and
-// what was confirmed of them by the third.
-type talk struct {
+// ranks are those of a Validator: collectives have the first of its tags, columns that go round the second, and what was
+// confirmed of them the third.
+type ranks struct {
 	group *collective.Group
 	tag   uint32
 }
 
-func (t talk) rank() int  { return t.group.Link().Rank() }
-func (t talk) ranks() int { return t.group.Link().Size() }
+func (r ranks) rank() int { return r.group.Link().Rank() }
+func (r ranks) size() int { return r.group.Link().Size() }
 
 // bulk is the call of an exchange of much data, small of little.
-func (t talk) bulk() collective.Call { return collective.Call{Tag: t.tag, Bytes: piece / t.ranks()} }
+func (r ranks) bulk() collective.Call { return collective.Call{Tag: r.tag, Bytes: piece / r.size()} }
 
-func (t talk) small() collective.Call { return collective.Call{Tag: t.tag, Bytes: 8} }
+func (r ranks) small() collective.Call { return collective.Call{Tag: r.tag, Bytes: 8} }
 
 // sum adds up what the ranks have.
-func (t talk) sum(ctx context.Context, x uint64) (uint64, error) {
-	return collective.CombineOne(ctx, t.group, t.small(), collective.SumUint64, x)
+func (r ranks) sum(ctx context.Context, x uint64) (uint64, error) {
+	return collective.CombineOne(ctx, r.group, r.small(), collective.SumUint64, x)
 }
 
 // most returns the greatest number that a rank has.
-func (t talk) most(ctx context.Context, x uint64) (uint64, error) {
-	return collective.CombineOne(ctx, t.group, t.small(), collective.MaxUint64, x)
+func (r ranks) most(ctx context.Context, x uint64) (uint64, error) {
+	return collective.CombineOne(ctx, r.group, r.small(), collective.MaxUint64, x)
 }
 
 // least returns the words of the rank whose first is least. All have as many.
-func (t talk) least(ctx context.Context, words []uint64) ([]uint64, error) {
-	all, err := t.group.Allgather(ctx, t.small(), wire.Bytes(words))
+func (r ranks) least(ctx context.Context, words []uint64) ([]uint64, error) {
+	all, err := r.group.Allgather(ctx, r.small(), wire.Bytes(words))
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ type opinion struct {
 	Failed    string     `json:",omitempty"`
 }
 
-// verdict makes the ranks agree: if some of them have an error, all get that of the first of these.
-func (t talk) verdict(ctx context.Context, mine error) error {
+// agree makes the ranks agree: if some of them have an error, all get that of the first of these.
+func (r ranks) agree(ctx context.Context, mine error) error {
 	var data []byte
 	if mine != nil {
 		var o opinion
@@ -75,7 +75,7 @@ func (t talk) verdict(ctx context.Context, mine error) error {
 			return err
 		}
 	}
-	all, err := t.group.Allgather(ctx, t.small(), data)
+	all, err := r.group.Allgather(ctx, r.small(), data)
 	if err != nil {
 		return errors.Join(mine, err)
 	}
@@ -83,7 +83,7 @@ func (t talk) verdict(ctx context.Context, mine error) error {
 		if len(data) == 0 {
 			continue
 		}
-		if rank == t.rank() {
+		if rank == r.rank() {
 			return mine
 		}
 		var o opinion
@@ -99,10 +99,10 @@ func (t talk) verdict(ctx context.Context, mine error) error {
 }
 
 // send sends a rank bytes in pieces, receive takes as many.
-func (t talk) send(ctx context.Context, to int, tag uint32, data []byte) error {
+func (r ranks) send(ctx context.Context, to int, tag uint32, data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), piece)
-		if err := t.group.Link().Send(ctx, to, tag, data[:n]); err != nil {
+		if err := r.group.Link().Send(ctx, to, tag, data[:n]); err != nil {
 			return err
 		}
 		data = data[n:]
@@ -110,9 +110,9 @@ func (t talk) send(ctx context.Context, to int, tag uint32, data []byte) error {
 	return nil
 }
 
-func (t talk) receive(ctx context.Context, from int, tag uint32, into []byte) error {
+func (r ranks) receive(ctx context.Context, from int, tag uint32, into []byte) error {
 	for len(into) > 0 {
-		data, err := t.group.Link().Receive(ctx, from, tag)
+		data, err := r.group.Link().Receive(ctx, from, tag)
 		if err != nil {
 			return err
 		}

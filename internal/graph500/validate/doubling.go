@@ -1,0 +1,187 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// double finds the depths of vertices shared by several ranks. A vertex knows an ancestor and how far above it is, asks that
+// one's rank for its depth or else for what it knows itself, and so sees twice as far in each round. Whoever does not see the
+// root as far away as there are vertices in the tree is below a cycle.
+func (v *Validator) double(ctx context.Context, reached uint64) error {
+	n := len(v.own.depth)
+	c := doubling{Validator: v, ancestor: v.other.parent[:n], steps: v.other.depth[:n]}
+	copy(c.ancestor, v.own.parent)
+	for x := range c.steps {
+		c.steps[x] = 1
+	}
+	err := c.ownParents()
+	for seen := uint64(1); ; seen *= 2 {
+		if err := v.ranks.agree(ctx, err); err != nil {
+			return err
+		}
+		left, broken := v.ranks.sum(ctx, c.pending())
+		if broken != nil || left == 0 {
+			return broken
+		}
+		if seen >= reached {
+			return c.longCycle(ctx)
+		}
+		if err, broken = c.round(ctx); broken != nil {
+			return broken
+		}
+	}
+}
+
+// doubling is a search for depths under way. Invariant: the vertex steps[x] above own vertex x is ancestor[x], while x is pending.
+type doubling struct {
+	*Validator
+	ancestor, steps []uint32
+}
+
+const (
+	// asking is how many vertices of a rank ask at a time.
+	asking = 1 << 15
+	// known marks an answer that has a depth, and not an ancestor.
+	known = math.MaxUint32
+)
+
+// answer is what is known of a vertex: an ancestor and how far it is, or the depth.
+type answer struct{ ancestor, steps uint32 }
+
+// ownParents finds vertices that are their own parents, and not the root.
+func (c *doubling) ownParents() error {
+	for x, p := range c.own.parent {
+		if uint64(p) == c.own.base+uint64(x) && c.own.depth[x] == pending {
+			return violation(1, "vertex %d is its own parent and not the root", p)
+		}
+	}
+	return nil
+}
+
+func (c *doubling) pending() uint64 {
+	left := 0
+	for _, depth := range c.own.depth {
+		left += isZero(uint64(depth ^ pending))
+	}
+	return uint64(left)
+}
+
+// round lets every pending vertex ask its ancestor. bad is what is wrong with the tree, err that ranks do not talk.
+func (c *doubling) round(ctx context.Context) (bad, err error) {
+	ranks := c.ranks.size()
+	ask, reply := make([][]uint32, ranks), make([][]answer, ranks)
+	for lo := 0; lo < c.per; lo += asking {
+		batch := c.own.depth[min(lo, len(c.own.depth)):min(lo+asking, len(c.own.depth))]
+		for q := range ask {
+			ask[q], reply[q] = ask[q][:0], reply[q][:0]
+		}
+		per := uint32(c.per)
+		for i, depth := range batch {
+			if depth == pending {
+				a := c.ancestor[lo+i]
+				ask[a/per] = append(ask[a/per], a%per)
+			}
+		}
+		questions, err := collective.AlltoallOf(ctx, c.ranks.group, c.ranks.bulk(), ask)
+		if err != nil {
+			return nil, err
+		}
+		for q, list := range questions {
+			for _, x := range list {
+				if x >= uint32(len(c.own.depth)) {
+					return nil, fmt.Errorf("rank %d asks for vertex %d of %d", q, x, len(c.own.depth))
+				}
+				reply[q] = append(reply[q], c.answer(x))
+			}
+		}
+		answers, err := collective.AlltoallOf(ctx, c.ranks.group, c.ranks.bulk(), reply)
+		if err != nil {
+			return nil, err
+		}
+		for q, list := range answers {
+			if len(list) != len(ask[q]) {
+				return nil, fmt.Errorf("rank %d has %d answers to %d questions", q, len(list), len(ask[q]))
+			}
+		}
+		for i, depth := range batch {
+			if depth == pending {
+				q := c.ancestor[lo+i] / per
+				if e := c.learn(lo+i, answers[q][0]); e != nil && bad == nil {
+					bad = e
+				}
+				answers[q] = answers[q][1:]
+			}
+		}
+	}
+	return bad, nil
+}
+
+func (c *doubling) answer(x uint32) answer {
+	if depth := c.own.depth[x]; depth != pending {
+		return answer{known, depth}
+	}
+	return answer{c.ancestor[x], c.steps[x]}
+}
+
+// learn takes what the ancestor of own vertex x knows.
+func (c *doubling) learn(x int, a answer) error {
+	switch {
+	case a.ancestor != known:
+		c.ancestor[x] = a.ancestor
+		c.steps[x] += a.steps
+	case a.steps == notReached:
+		return violation(1, "vertex %d has parent %d, which is not reached itself", c.own.base+uint64(x), c.own.parent[x])
+	default:
+		c.own.depth[x] = a.steps + c.steps[x]
+	}
+	return nil
+}
+
+// longestCycle is how many vertices of a cycle are counted for those who look for the error.
+const longestCycle = 100
+
+// longCycle says that the least vertex that does not see the root leads to a cycle; all of what it sees is on that.
+func (c *doubling) longCycle(ctx context.Context) error {
+	mine := []uint64{math.MaxUint64, 0}
+	for x, depth := range c.own.depth {
+		if depth == pending {
+			mine = []uint64{c.own.base + uint64(x), uint64(c.ancestor[x])}
+			break
+		}
+	}
+	least, err := c.ranks.least(ctx, mine)
+	if err != nil {
+		return err
+	}
+	x, at := least[0], least[1]
+	next, length := at, 0
+	for length = 1; length <= longestCycle; length++ {
+		if next, err = c.parentOf(ctx, next); err != nil {
+			return err
+		}
+		if next == at {
+			break
+		}
+	}
+	if next, err = c.parentOf(ctx, at); err != nil {
+		return err
+	}
+	size := fmt.Sprintf("%d vertices", length)
+	if length > longestCycle {
+		size = fmt.Sprintf("more than %d vertices", longestCycle)
+	}
+	return violation(1, "vertex %d does not lead to the root: its ancestors %d and %d are on a cycle of %s", x, at, next, size)
+}
+
+// parentOf returns the parent of a vertex to all ranks.
+func (c *doubling) parentOf(ctx context.Context, x uint64) (uint64, error) {
+	parent := uint64(0)
+	if i := x - c.own.base; x >= c.own.base && i < uint64(len(c.own.parent)) {
+		parent = uint64(c.own.parent[i])
+	}
+	return c.ranks.most(ctx, parent)
+}

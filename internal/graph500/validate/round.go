@@ -1,0 +1,156 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// checkBlock checks a block of the tile of c's rank, and returns the number of its tuples in the tree's component, and the
+// position of the first at fault or -1; judgeTuple then says what is wrong with that tuple.
+type (
+	checkBlock func(sc *scratch, c *columns) (count, bad int)
+	judgeTuple func(a, b *columns, x, y uint64, weight float64) *Violation
+)
+
+// round checks all tiles while the columns go round: the parents, and own, which is received in other. It returns the number of
+// tuples in the tree's component.
+func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlock, judge judgeTuple) (int64, error) {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() {
+		err := v.sendColumns(within, own)
+		if err != nil {
+			cancel()
+		}
+		sent <- err
+	}()
+	total, bad, err := int64(0), error(nil), error(nil)
+	for k := 0; k < v.ranks.size() && err == nil; k++ {
+		q := (v.ranks.rank() + k) % v.ranks.size()
+		c := &v.own
+		if k > 0 {
+			if c, err = v.receiveColumns(within, q, other); err != nil {
+				break
+			}
+		}
+		if bad == nil {
+			var count int64
+			count, bad = v.tile(ctx, q, c, check, judge)
+			total += count
+		}
+		if k > 0 {
+			err = v.returnConfirmed(within, k, c)
+		}
+	}
+	if err != nil {
+		cancel()
+	}
+	// The cause is the error that did not come from the other's cancel.
+	if e := <-sent; e != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = e
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := v.ranks.agree(ctx, bad); err != nil {
+		return 0, err
+	}
+	sum, err := v.ranks.sum(ctx, uint64(total))
+	return int64(sum), err
+}
+
+// sendColumns sends the own columns to each other rank, in the order in which those need them.
+func (v *Validator) sendColumns(ctx context.Context, second []byte) error {
+	ranks := v.ranks.size()
+	for k := 1; k < ranks; k++ {
+		to := (v.ranks.rank() - k + ranks) % ranks
+		for _, data := range [][]byte{wire.Bytes(v.own.parent), second} {
+			if err := v.ranks.send(ctx, to, v.ranks.tag+1, data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// receiveColumns returns the columns of rank q, in the memory of v.other, which second is a part of.
+func (v *Validator) receiveColumns(ctx context.Context, q int, second []byte) (*columns, error) {
+	n := v.size(q)
+	c := &columns{
+		base: uint64(v.per) * uint64(q), parent: v.other.parent[:n], depth: v.other.depth[:n], dist: v.other.dist[:n],
+		tags: v.other.tags[:n], confirmed: v.other.confirmed[:bitmap.Words(n)],
+	}
+	clear(c.confirmed)
+	for _, into := range [][]byte{wire.Bytes(c.parent), second[:len(second)/v.per*n]} {
+		if err := v.ranks.receive(ctx, q, v.ranks.tag+1, into); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// returnConfirmed tells the rank of c what was confirmed of its vertices, and takes in what the rank that had the own
+// columns in step k confirmed.
+func (v *Validator) returnConfirmed(ctx context.Context, k int, c *columns) error {
+	ranks := v.ranks.size()
+	to, from := (v.ranks.rank()+k)%ranks, (v.ranks.rank()-k+ranks)%ranks
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() { sent <- v.ranks.send(within, to, v.ranks.tag+2, wire.Bytes(c.confirmed)) }()
+	back := v.back[:bitmap.Words(len(v.own.depth))]
+	err := v.ranks.receive(ctx, from, v.ranks.tag+2, wire.Bytes(back))
+	if err != nil {
+		cancel()
+	}
+	if e := <-sent; err == nil {
+		err = e
+	}
+	for i, word := range back {
+		v.own.confirmed[i] |= word
+	}
+	return err
+}
+
+// tile checks the tile of rank q, whose columns c are, and returns the number of its tuples in the tree's component.
+func (v *Validator) tile(ctx context.Context, q int, c *columns, check checkBlock, judge judgeTuple) (int64, error) {
+	f := newFirst()
+	list := v.tiles[q]
+	var total atomic.Int64
+	v.team.For(edges.Blocks(list), blockGrain, func(worker, lo, hi int) {
+		sc, sum := &v.scratch[worker], 0
+		if ctx.Err() != nil {
+			f.report(lo, context.Cause(ctx))
+			return
+		}
+		for i := lo; i < hi && !f.passed(i); i++ {
+			if err := list.Read(i, &sc.Block); err != nil {
+				f.report(i, fmt.Errorf("read block %d of the edge list: %w", i, err))
+				break
+			}
+			count, bad := check(sc, c)
+			if bad >= 0 {
+				f.report(i, v.fault(i*edges.BlockSize+bad, sc.U[bad], sc.V[bad], sc.W[bad], c, judge))
+				break
+			}
+			sum += count
+		}
+		total.Add(int64(sum))
+	})
+	return total.Load(), f.err
+}
+
+// fault says what is wrong with a tuple of a tile. Only that of a rank alone may have vertices that there are not.
+func (v *Validator) fault(at int, x, y uint64, weight float64, c *columns, judge judgeTuple) error {
+	if x >= uint64(len(v.own.depth)) || y >= uint64(len(c.parent)) {
+		return v.outOfRange(at, x, y)
+	}
+	return judge(&v.own, c, x, y, weight)
+}
