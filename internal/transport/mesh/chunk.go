@@ -48,7 +48,7 @@ const (
 )
 
 // Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
-const Version = 3
+const Version = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -21,6 +22,9 @@ import (
 //	proof      HMAC("dial", hello, challenge) 32      ->
 //	                                                  <-  verdict    HMAC("listen", hello, challenge, window) 32, window 8
 //
+// A probe sends, in the place of its proof, a block with another status and proof and probeSize bytes behind it; an empty block
+// answers when all of them are there.
+//
 // Each travels in a block, whose form all versions share; with a status that is not 0 its body is the reason, as text:
 //
 //	0  magic "SSHI"  4 | version  2 | status  2 | bytes of body  2 | body
@@ -32,6 +36,8 @@ const (
 	nonceSize   = 32
 	statusGo    = 0
 	statusNo    = 1
+	statusProbe = 2
+	probeSize   = 16 << 10 // more than any link's packet
 )
 
 // Why a hello was refused.
@@ -40,6 +46,8 @@ var (
 	ErrToken   = errors.New("wrong cluster token")
 	ErrFenced  = errors.New("fenced")
 	ErrGarbage = errors.New("not a superstep worker")
+
+	errProbed = errors.New("it was a probe")
 )
 
 // greeting is what a side says of itself.
@@ -94,31 +102,37 @@ func writeBlock(w io.Writer, status uint16, body []byte) error {
 
 // readBlock reads a block. A refusal is an error, and so is another version.
 func readBlock(r io.Reader, peer string) ([]byte, error) {
+	status, body, err := readStatus(r, peer)
+	if err == nil && status != statusGo {
+		err = refusal(peer, string(body))
+	}
+	return body, err
+}
+
+// readStatus reads a block of any status.
+func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	var b [blockHeader]byte
 	if _, err := io.ReadFull(r, b[:4]); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if string(b[:4]) != helloMagic {
-		return nil, fmt.Errorf("%w: it says %q", ErrGarbage, b[:4])
+		return 0, nil, fmt.Errorf("%w: it says %q", ErrGarbage, b[:4])
 	}
 	if _, err := io.ReadFull(r, b[4:]); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	version, status, n := binary.LittleEndian.Uint16(b[4:]), binary.LittleEndian.Uint16(b[6:]), binary.LittleEndian.Uint16(b[8:])
 	if n > maxBody {
-		return nil, fmt.Errorf("%w: a block of %d bytes", ErrGarbage, n)
+		return 0, nil, fmt.Errorf("%w: a block of %d bytes", ErrGarbage, n)
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(r, body); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if version != Version { // found out only now: what is left unread would make the refusal be lost in a reset
-		return nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
+		return 0, nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
 	}
-	if status != statusGo {
-		return nil, refusal(peer, string(body))
-	}
-	return body, nil
+	return status, body, nil
 }
 
 // refusal is the error for the reason the other side gave.
@@ -196,13 +210,27 @@ func listenHello(c io.ReadWriter, token string, self greeting, window uint64, ad
 		return greeting{}, err
 	}
 	who := "worker " + other.name
-	proof, err := readBlock(c, who)
+	status, proof, err := readStatus(c, who)
 	if err != nil {
 		return greeting{}, err
 	}
-	if !hmac.Equal(proof, prove(token, "dial", hello, self.body, nil)) {
+	side := "dial"
+	switch status {
+	case statusGo:
+	case statusProbe: // read first: what is left unread would make the answer be lost in a reset
+		side = "probe"
+		if _, err := io.CopyN(io.Discard, c, probeSize); err != nil {
+			return greeting{}, err
+		}
+	default:
+		return greeting{}, refusal(who, string(proof))
+	}
+	if !hmac.Equal(proof, prove(token, side, hello, self.body, nil)) {
 		refuse(c, ErrToken)
 		return greeting{}, fmt.Errorf("%s: %w", who, ErrToken)
+	}
+	if status == statusProbe {
+		return greeting{}, cmp.Or(writeBlock(c, statusGo, nil), errProbed)
 	}
 	if err := admit(other); err != nil {
 		refuse(c, err)

@@ -192,7 +192,7 @@ func (m *Mesh) welcome(c net.Conn) {
 	m.mu.Unlock()
 	if err != nil {
 		c.Close()
-		if m.counters.refused(err) {
+		if err != errProbed && m.counters.refused(err) {
 			m.options.Log.Warn("connection refused", "from", c.RemoteAddr().String(), "reason", err.Error())
 		}
 		return

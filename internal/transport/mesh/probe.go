@@ -2,29 +2,50 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
-// Probe reports why a worker cannot be connected to, or nil. It goes as far as to hear who is there; connections that there
-// are, or are being made, are not touched.
+// Probe reports why frames would not reach a worker, or nil. It sends more than a packet holds: a link that drops large packets
+// alone lets a hello pass. Connections that there are, or are being made, are not touched.
 func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 	c, err := m.options.Dial(ctx, "tcp", p.Addr)
-	if err != nil {
-		return &UnreachableError{m.options.Name, p.Name, err}
+	if err == nil {
+		defer c.Close()
+		defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+		err = probeHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p)
 	}
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-	if err := writeBlock(c, statusGo, newGreeting(m.options.Name, m.options.Incarnation).body); err != nil {
-		return &UnreachableError{m.options.Name, p.Name, err}
+	if err != nil && !errors.Is(err, ErrFenced) {
+		err = &UnreachableError{m.options.Name, p.Name, err}
 	}
-	challenge, err := readBlock(c, "worker "+p.Name)
+	return err
+}
+
+// probeHello makes the dialler's half of a probe.
+func probeHello(c io.ReadWriter, token string, self greeting, peer Peer) error {
+	who := "worker " + peer.Name
+	if err := writeBlock(c, statusGo, self.body); err != nil {
+		return err
+	}
+	challenge, err := readBlock(c, who)
 	if err != nil {
-		return &UnreachableError{m.options.Name, p.Name, err}
+		return err
 	}
 	other, err := parseGreeting(challenge)
-	if err == nil && other.name != p.Name {
-		err = fmt.Errorf("%w: at %s is worker %s", ErrFenced, p.Addr, other.name)
+	if err != nil {
+		return err
 	}
+	if other.name != peer.Name {
+		return fmt.Errorf("%w: at %s is worker %s", ErrFenced, peer.Addr, other.name)
+	}
+	if err := writeBlock(c, statusProbe, prove(token, "probe", self.body, challenge, nil)); err != nil {
+		return err
+	}
+	if _, err := c.Write(make([]byte, probeSize)); err != nil {
+		return err
+	}
+	_, err = readBlock(c, who)
 	return err
 }
