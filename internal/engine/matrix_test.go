@@ -38,11 +38,13 @@ func shapes(seed uint64) []shape {
 	var star, path, both [][2]uint64
 	for i := range uint64(200) {
 		star = append(star, [2]uint64{0, i + 1})
-		path = append(path, [2]uint64{i, i + 1})
+		if i < 70 { // as many supersteps: more prove no more
+			path = append(path, [2]uint64{i, i + 1})
+		}
 		both = append(both, [2]uint64{i % 7, i * i % 150}, [2]uint64{i * i % 150, i % 7})
 	}
 	add("star", 201, star...)
-	add("path", 201, path...)
+	add("path", 71, path...)
 	add("multigraph", 160, both...)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for i := range 3 {
