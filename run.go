@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -53,7 +54,7 @@ type Options struct {
 func (o Options) validate() error { return validThreads("Options", o.Threads) }
 
 // Progress is how far a run is.
-type Progress = engine.Progress
+type Progress = bsp.Progress
 
 // SuperstepRecord says what happened in a superstep and why, and PartitionRecord what one partition did in it.
 type (
@@ -125,7 +126,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	return result(g, job, outcome, sink.records), nil
 }
 
-func result[V, M any](g *Graph, job *engine.Job[V, M], o *engine.Outcome, records []SuperstepRecord) *Result[V] {
+func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
 	r := &Result[V]{
 		graph: g, values: make([]V, g.g.N), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
@@ -140,7 +141,7 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *engine.Outcome, record
 var ErrGrid = pregel.ErrGrid
 
 // ProgramError is a panic in a program: which, at what vertex, in what superstep, and where.
-type ProgramError = engine.ProgramError
+type ProgramError = bsp.ProgramError
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.
 func (r *Result[V]) All() iter.Seq2[uint64, V] {

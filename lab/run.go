@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -218,7 +219,7 @@ func (r *runCommand) measure(ctx context.Context, name string, p engine.Program,
 		return err
 	}
 	defer job.Close()
-	var outcome *engine.Outcome
+	var outcome *bsp.Outcome
 	var seconds []float64
 	for i := -1; i < r.repeat; i++ {
 		start := time.Now()

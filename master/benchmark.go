@@ -128,7 +128,7 @@ func (b *benchmark) build(ctx context.Context) error {
 
 // kernel searches from every root. The first is searched once before, untimed, as a warm-up.
 func (b *benchmark) kernel(ctx context.Context, name, title string, k *control.KernelResult) error {
-	var lead Coordinator
+	var t *team
 	for i := -1; i < len(b.roots); i++ {
 		root := b.roots[max(i, 0)]
 		b.stage(title, max(i, 0), len(b.roots), "")
@@ -141,12 +141,12 @@ func (b *benchmark) kernel(ctx context.Context, name, title string, k *control.K
 		search := fmt.Sprintf("%s root %d", name, root.Label)
 		if i < 0 {
 			search += " warm-up"
-			if lead, err = b.leader(name, root, reports); err != nil {
+			if t, err = b.leader(name, root, reports); err != nil {
 				return err
 			}
 		}
 		start := time.Now()
-		if err := b.drive(ctx, lead, search); err != nil {
+		if err := t.lead(ctx, search); err != nil {
 			return err
 		}
 		seconds := time.Since(start).Seconds()
@@ -163,8 +163,8 @@ func (b *benchmark) kernel(ctx context.Context, name, title string, k *control.K
 	return nil
 }
 
-// leader makes a kernel's coordinator of what the workers tell of their partitions.
-func (b *benchmark) leader(kernel string, root *control.Vertex, reports []*control.BenchmarkReport) (Coordinator, error) {
+// leader makes the team of a kernel of what the workers tell of their partitions.
+func (b *benchmark) leader(kernel string, root *control.Vertex, reports []*control.BenchmarkReport) (*team, error) {
 	spec := proto.CloneOf(b.run.spec)
 	spec.Program = kernel
 	spec.Parameters = map[string]string{"source": fmt.Sprint(root.Label)}
@@ -172,7 +172,7 @@ func (b *benchmark) leader(kernel string, root *control.Vertex, reports []*contr
 	for i, r := range reports {
 		prepared[i] = &control.PrepareReport{Facts: r.Facts}
 	}
-	return b.server.options.Engine.Lead(Task{
+	return b.gatherTeam(Task{
 		ID: b.id, Epoch: b.epoch, Spec: spec, Vertices: []*control.Vertex{root},
 		Rows: b.job.rows, Columns: b.job.columns, Placements: b.job.placements,
 	}, prepared)

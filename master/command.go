@@ -1,11 +1,9 @@
 package master
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -224,55 +222,4 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 		sum.Directed, sum.Weighted = share.Directed, share.Weighted
 	}
 	return sum, nil
-}
-
-// collect puts the partitions' reports in order, and holds the workers to account: each partition reports once, and what
-// every one sent to every other is what arrived there.
-func collect(answers []*control.Report, partitions int, superstep uint32) ([]*control.PartitionReport, error) {
-	all := make([]*control.PartitionReport, partitions)
-	for _, a := range answers {
-		for _, p := range a.GetSuperstep().Partitions {
-			if int(p.Partition) >= partitions || all[p.Partition] != nil {
-				return nil, fmt.Errorf("superstep %d: partition %d reported twice, or does not exist", superstep, p.Partition)
-			}
-			all[p.Partition] = p
-		}
-	}
-	for i, p := range all {
-		if p == nil {
-			return nil, fmt.Errorf("superstep %d: nothing was heard of partition %d", superstep, i)
-		}
-		if !slices.IsSortedFunc(p.Peers, func(a, b *control.Peer) int { return cmp.Compare(a.Partition, b.Partition) }) {
-			return nil, fmt.Errorf("superstep %d: the account of partition %d is out of order", superstep, i)
-		}
-	}
-	for _, p := range all {
-		for _, peer := range p.Peers {
-			if int(peer.Partition) >= partitions {
-				return nil, fmt.Errorf("superstep %d: partition %d accounts for partition %d of %d", superstep, p.Partition, peer.Partition, partitions)
-			}
-			other := account(all[peer.Partition], p.Partition)
-			if peer.Sent != other.GetReceived() || peer.Bytes != other.GetReceivedBytes() {
-				return nil, unbalanced(superstep, p.Partition, peer.Partition, peer, other)
-			}
-			if peer.Received != other.GetSent() || peer.ReceivedBytes != other.GetBytes() {
-				return nil, unbalanced(superstep, peer.Partition, p.Partition, other, peer)
-			}
-		}
-	}
-	return all, nil
-}
-
-// account finds a partition's account with another, nil if there is none.
-func account(p *control.PartitionReport, with uint32) *control.Peer {
-	i, ok := slices.BinarySearchFunc(p.Peers, with, func(peer *control.Peer, with uint32) int { return cmp.Compare(peer.Partition, with) })
-	if !ok {
-		return nil
-	}
-	return p.Peers[i]
-}
-
-func unbalanced(superstep, from, to uint32, out, in *control.Peer) error {
-	return fmt.Errorf("superstep %d: partition %d sent %d values in %d bytes to partition %d, where %d in %d bytes arrived",
-		superstep, from, out.GetSent(), out.GetBytes(), to, in.GetReceived(), in.GetReceivedBytes())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -188,71 +187,14 @@ func (r *run) locate(ctx context.Context) ([]*control.Vertex, error) {
 func (r *run) supersteps(ctx context.Context, vertices []*control.Vertex, prepared []*control.PrepareReport) error {
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
-	lead, err := r.server.options.Engine.Lead(Task{
+	t, err := r.gatherTeam(Task{
 		ID: r.id, Epoch: r.epoch, Spec: r.spec, Vertices: vertices,
 		Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
 	}, prepared)
 	if err != nil {
 		return err
 	}
-	return r.drive(ctx, lead, "")
-}
-
-// drive leads supersteps to the end of a run; search is what their records say they are of.
-func (r *run) drive(ctx context.Context, lead Coordinator, search string) error {
-	d, err := lead.Begin()
-	for err == nil && d.Superstep != nil {
-		r.tell(d.Outcome)
-		if err = r.superstep(ctx, d.Superstep, lead, search); err == nil {
-			d, err = lead.Next()
-		}
-	}
-	if err == nil {
-		r.tell(d.Outcome)
-	}
-	return err
-}
-
-func (r *run) tell(o Outcome) {
-	r.set(func(a *control.Job) {
-		a.Converged, a.Supersteps = o.Converged, uint32(o.Supersteps)
-		a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
-	})
-}
-
-// superstep has every worker run a superstep, and gives the partitions' reports, in order, to the coordinator.
-func (r *run) superstep(ctx context.Context, step *control.Superstep, lead Coordinator, search string) error {
-	what := fmt.Sprintf("superstep %d", step.Superstep)
-	ctx, cancel := limited(ctx, what, time.Duration(r.spec.Options.GetSuperstepTimeout()))
-	defer cancel()
-	began := time.Now()
-	first := make([][]*control.Report, len(r.team)) // of workers whose partitions do not fit into one report
-	fits := func(_ int, report *control.Report) bool {
-		return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
-	}
-	answers, err := r.each(ctx, order{
-		what:    what,
-		command: func() *control.Command { return &control.Command{Body: &control.Command_Superstep{Superstep: step}} },
-		more: func(i int, report *control.Report) error {
-			if !fits(i, report) || len(first[i]) == len(r.job.placements) {
-				return errors.New("it reports another superstep, or too often")
-			}
-			first[i] = append(first[i], report)
-			return nil
-		}, fits: fits,
-	})
-	seconds := time.Since(began).Seconds()
-	if err != nil {
-		return err
-	}
-	reports, err := collect(append(slices.Concat(first...), answers...), len(r.job.placements), step.Superstep)
-	if err != nil {
-		return err
-	}
-	record := lead.Record(reports, func(partition int) string { return r.job.placements[partition].Worker }, seconds)
-	record.Search = search
-	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
-	return nil
+	return t.lead(ctx, "")
 }
 
 // write has every worker send its values.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -86,7 +86,7 @@ func (a *app) main(args []string) int {
 		return exitDone
 	}
 	var usage usageError
-	var program *engine.ProgramError
+	var program *bsp.ProgramError
 	var bug *bugError
 	var job *jobError
 	var text *control.TextError
@@ -116,7 +116,7 @@ func (a *app) main(args []string) int {
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	defer func() {
 		v := recover()
-		var program *engine.ProgramError
+		var program *bsp.ProgramError
 		if e, ok := v.(error); ok && errors.As(e, &program) {
 			err = program
 			return

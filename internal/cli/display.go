@@ -3,7 +3,7 @@ package cli
 import (
 	"sync"
 
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/bsp"
 )
 
 // display is progress that can make room for a question. Its methods may be called by several goroutines.
@@ -27,7 +27,7 @@ func (d *display) stage(name string, done, total int64) {
 	d.progress.stage(name, done, total)
 }
 
-func (d *display) superstep(at engine.Progress, limit int64) {
+func (d *display) superstep(at bsp.Progress, limit int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.shown.reach(at, limit)

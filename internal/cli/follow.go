@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -85,7 +85,7 @@ func (f *followed) event(e *control.JobEvent) error {
 		if r.Search != "" {
 			break // its search is what is shown
 		}
-		at := engine.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds}
+		at := bsp.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds}
 		for _, p := range r.Partitions {
 			at.Active += int(p.Active)
 			at.Senders += int(p.Senders)

@@ -14,14 +14,14 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // stages is what is told how far long work is.
 type stages interface {
 	stage(name string, done, total int64)
-	superstep(at engine.Progress, limit int64)
+	superstep(at bsp.Progress, limit int64)
 	note(text string)
 	log(line string)
 }
@@ -46,11 +46,11 @@ type step struct {
 	note        string // a few words on how it goes
 	done, total int64  // total is 0 when nobody knows
 	begun       time.Time
-	at          engine.Progress // of the superstep done last, if there was one
+	at          bsp.Progress // of the superstep done last, if there was one
 	stepped     bool
 }
 
-func (s *step) reach(at engine.Progress, limit int64) {
+func (s *step) reach(at bsp.Progress, limit int64) {
 	s.done, s.total, s.at, s.stepped = int64(at.Superstep)+1, limit, at, true
 }
 
@@ -100,7 +100,7 @@ func (p *progress) ended() {
 
 // superstep says how far a run is, of a limit or of nobody knows how many, for the display alone: supersteps have records.
 // It is called in the middle of a run, and words nothing.
-func (p *progress) superstep(at engine.Progress, limit int64) {
+func (p *progress) superstep(at bsp.Progress, limit int64) {
 	if p.bars == nil {
 		return
 	}

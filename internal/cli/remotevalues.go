@@ -12,9 +12,9 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -156,7 +156,7 @@ func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.
 		return fmt.Errorf("the result of job %s: %w", job.Id, err)
 	}
 	local.fetched = values
-	if err := local.verified(ctx, &engine.Outcome{Supersteps: int(job.Supersteps), Converged: job.Converged}); err != nil {
+	if err := local.verified(ctx, &bsp.Outcome{Supersteps: int(job.Supersteps), Converged: job.Converged}); err != nil {
 		return err
 	}
 	if values.err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -228,7 +229,7 @@ func (j *runJob) all(ctx context.Context) error {
 	}
 	o := j.run.options(j.app, j.team)
 	o.Trace, o.Job = &trace.Named{To: j.seen, Name: j.entry.Name, About: j.about}, j.entry.Name
-	o.Progress = func(p engine.Progress) { j.progress.superstep(p, int64(j.run.maxSupersteps)) }
+	o.Progress = func(p bsp.Progress) { j.progress.superstep(p, int64(j.run.maxSupersteps)) }
 	o.Log = j.progress.log
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
 		return err

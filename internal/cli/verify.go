@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/algorithms/verify"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
@@ -29,7 +30,7 @@ type result struct {
 }
 
 // verified checks the result of a run.
-func (j *runJob) verified(ctx context.Context, o *engine.Outcome) error {
+func (j *runJob) verified(ctx context.Context, o *bsp.Outcome) error {
 	if !j.verify {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -120,8 +121,8 @@ func (e *Engine) Source(spec *control.JobSpec) (*control.GraphSource, error) {
 	return source, nil
 }
 
-// Lead makes the coordinator of a job.
-func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (master.Coordinator, error) {
+// Lead makes the driver of a job.
+func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (*bsp.Driver, error) {
 	program, err := e.program(t)
 	if err != nil {
 		return nil, err
@@ -130,9 +131,10 @@ func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (master.
 	if err != nil {
 		return nil, err
 	}
-	facts := make([]*engine.Facts, len(prepared))
+	o.Trace, o.Progress = t.Trace, t.Progress
+	facts := make([]*bsp.Facts, len(prepared))
 	for i, r := range prepared {
-		facts[i] = new(engine.Facts)
+		facts[i] = new(bsp.Facts)
 		if err := json.Unmarshal(r.Facts, facts[i]); err != nil {
 			return nil, fmt.Errorf("facts: %w", err)
 		}
@@ -140,11 +142,7 @@ func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (master.
 			return nil, fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", n, len(t.Placements))
 		}
 	}
-	lead, err := program.Lead(o, facts)
-	if err != nil {
-		return nil, err
-	}
-	return &coordinator{lead: lead, reports: make([]*engine.Report, len(t.Placements))}, nil
+	return program.Driver(o, facts)
 }
 
 // program makes the program of a job, or the kernel of a job of Graph500.
@@ -161,39 +159,4 @@ func (e *Engine) program(t master.Task) (engine.Program, error) {
 		return nil, err
 	}
 	return p.New(t.Spec.Parameters, located(t.Vertices))
-}
-
-// coordinator is a job's Lead, as the master knows it.
-type coordinator struct {
-	lead    engine.Lead
-	reports []*engine.Report // of the superstep that has ended last
-	seconds float64
-}
-
-func (c *coordinator) Begin() (master.Decision, error) { return c.decision(c.lead.Begin()) }
-
-func (c *coordinator) Record(reports []*control.PartitionReport, worker func(partition int) string, seconds float64) *control.SuperstepRecord {
-	for i, p := range reports {
-		c.reports[i] = &engine.Report{Partition: p.Trace(), Encoded: p.Aggregates}
-		c.reports[i].Worker = worker(i)
-	}
-	c.seconds = seconds
-	return control.NewSuperstepRecord(c.lead.Record(c.reports, seconds))
-}
-
-func (c *coordinator) Next() (master.Decision, error) {
-	return c.decision(c.lead.Next(c.reports, c.seconds))
-}
-
-func (c *coordinator) decision(command *engine.Command, o *engine.Outcome, err error) (master.Decision, error) {
-	if err != nil {
-		return master.Decision{}, err
-	}
-	d := master.Decision{Outcome: master.Outcome{
-		Converged: o.Converged, Supersteps: o.Supersteps, Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
-	}}
-	if !o.Done {
-		d.Superstep = superstepOf(command)
-	}
-	return d, nil
 }

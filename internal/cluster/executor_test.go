@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
@@ -82,7 +83,7 @@ func TestExecutorRefuses(t *testing.T) {
 	if err := x.Drop(t.Context(), task, ""); err != nil {
 		t.Error(err)
 	}
-	if _, err := commandOf(&control.Superstep{Scheme: 99}); err == nil {
+	if _, err := commandOf(&control.Superstep{Scheme: 99}, bsp.Aggregates{}, nil); err == nil {
 		t.Error("a scheme that is none")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/fnv"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -14,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -25,7 +27,8 @@ type job struct {
 	graph   *loaded // held until the job is freed
 	team    *parallel.Team
 	session *mesh.Session
-	share   engine.Share
+	share   engine.Bound
+	totals  []pregel.Cell
 	end     context.CancelFunc // of the run
 	past    int                // supersteps of this run and those before it
 }
@@ -67,9 +70,10 @@ func (x *Executor) begin(ctx context.Context, t worker.Task, name string, progra
 	if run.GetTrace() {
 		o.Trace = told{}
 	}
-	if j.share, err = program.Share(g.Graph, o); err != nil {
+	if j.share, err = program.Bind(g.Graph, o); err != nil {
 		return nil, asProgram(err)
 	}
+	j.totals = j.share.Aggregates().Cells()
 	if j.session, err = x.meet(ctx, name, t.Epoch, placements, codec); err != nil {
 		return nil, err
 	}
@@ -148,7 +152,8 @@ func (j *job) free() {
 func (j *job) facts() ([]byte, error) { return json.Marshal(j.share.Facts()) }
 
 func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
-	command, err := commandOf(s)
+	aggregates := j.share.Aggregates()
+	command, err := commandOf(s, aggregates, j.totals)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +164,11 @@ func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.Sup
 	j.past++
 	r := &control.SuperstepReport{Superstep: s.Superstep}
 	for _, p := range reports {
-		r.Partitions = append(r.Partitions, partitionReportOf(p))
+		told, err := partitionReportOf(p, len(j.graph.Parts), aggregates)
+		if err != nil {
+			return nil, err
+		}
+		r.Partitions = append(r.Partitions, told)
 	}
 	return r, nil
 }
@@ -186,7 +195,7 @@ func lost(self string, err error) error {
 
 // asProgram marks an error as the program's, if it is.
 func asProgram(err error) error {
-	var program *engine.ProgramError
+	var program *bsp.ProgramError
 	if errors.As(err, &program) {
 		return &worker.ProgramError{Text: program.Error(), Stack: program.Stack}
 	}

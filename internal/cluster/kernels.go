@@ -13,8 +13,8 @@ import (
 type kernel struct {
 	// program makes it for a root; restart gives the root to a share of it; found reads what a share found.
 	program func(root pregel.VertexID) (engine.Program, error)
-	restart func(s engine.Share, root pregel.VertexID) error
-	found   func(s engine.Share) (graph500.Found, error)
+	restart func(s engine.Bound, root pregel.VertexID) error
+	found   func(s engine.Bound) (graph500.Found, error)
 }
 
 var kernels = map[string]kernel{
@@ -42,14 +42,14 @@ type typed[V, M any] interface {
 func newKernel[V, M any](program func(root pregel.VertexID) pregel.Program[V, M], found func(value func(pregel.VertexID) V) graph500.Found) kernel {
 	return kernel{
 		program: func(root pregel.VertexID) (engine.Program, error) { return engine.Erase(program(root)) },
-		restart: func(s engine.Share, root pregel.VertexID) error {
+		restart: func(s engine.Bound, root pregel.VertexID) error {
 			t, ok := s.(typed[V, M])
 			if !ok {
 				return fmt.Errorf("a share of %T is no kernel of Graph500", s)
 			}
 			return t.Restart(program(root))
 		},
-		found: func(s engine.Share) (graph500.Found, error) {
+		found: func(s engine.Bound) (graph500.Found, error) {
 			t, ok := s.(typed[V, M])
 			if !ok {
 				return graph500.Found{}, fmt.Errorf("a share of %T is no kernel of Graph500", s)

@@ -1,10 +1,10 @@
 // Package cluster joins the engine to the cluster: an [Engine] leads jobs for the master, an [Executor] does the work of
 // a worker, with the same partitions, kernels and deliveries as in one process.
 //
-//	master -- Engine.Lead --> engine.Lead
+//	master -- bsp.Driver
 //	            | Superstep                        ^ PartitionReport
 //	            v                                  |
-//	worker -- Executor --> engine.Share -- frames, by mesh --> Share of another worker
+//	worker -- Executor --> engine.Job -- frames, by mesh --> Job of another worker
 package cluster
 
 import (

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -35,7 +35,7 @@ func (j *job) values(ctx context.Context, sorted bool, progress func(stage strin
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case *engine.ProgramError:
+		case *bsp.ProgramError:
 			err = asProgram(p)
 		default:
 			panic(p)
@@ -76,7 +76,7 @@ func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []p
 		ids = ids[len(some):]
 		var named []pregel.VertexID
 		for _, id := range some {
-			line = j.share.Append(line[:0], id, func(v pregel.VertexID) uint64 {
+			line = j.share.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
 				named = append(named, v)
 				return 0
 			})
@@ -126,7 +126,7 @@ func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(p
 		start := len(lines)
 		lines = strconv.AppendUint(lines, g.Label(id), 10)
 		lines = append(lines, ' ')
-		lines = j.share.Append(lines, id, label)
+		lines = j.share.AppendAs(lines, id, label)
 		if err := graphio.CheckLine(lines[start:]); err != nil {
 			return err
 		}

@@ -3,48 +3,40 @@ package cluster
 import (
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // The engine's commands and reports, and what travels of them.
 
-func superstepOf(c *engine.Command) *control.Superstep {
-	return &control.Superstep{
-		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
-		SenderEdges: uint64(c.SenderEdges), Totals: append([]byte(nil), c.Encoded...),
-	}
-}
-
-func commandOf(s *control.Superstep) (*engine.Command, error) {
+// commandOf is what the master commands; its totals are put into cells.
+func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []pregel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.Ring) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}
-	return &engine.Command{
+	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
-		SenderEdges: int(s.SenderEdges), Encoded: s.Totals,
-	}, nil
+		SenderEdges: int(s.SenderEdges), Totals: totals,
+	}, aggregates.Decode(s.Totals, totals)
 }
 
-// partitionReportOf is what a partition tells the master: what is recorded, its account with the others, and its aggregates.
-func partitionReportOf(r *engine.Report) *control.PartitionReport {
-	partitions := 1
-	if r.Account != nil {
-		partitions = len(r.Account.Sent)
-	}
+// partitionReportOf is what a partition tells the master, one of so many: what is recorded, its account with the others, and
+// its aggregates, which it keeps no longer.
+func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates) (_ *control.PartitionReport, err error) {
 	p := control.NewPartitionReport(&r.Partition, partitions)
-	p.Aggregates = append([]byte(nil), r.Encoded...)
-	if a := r.Account; a != nil {
-		for q, sent := range a.Sent {
-			got := a.Received[q]
-			if sent.Frames == 0 && got.Frames == 0 {
-				continue
-			}
-			p.Peers = append(p.Peers, &control.Peer{
-				Partition: uint32(q), Sent: sent.Values, Received: got.Values, Bytes: sent.Bytes, ReceivedBytes: got.Bytes,
-			})
-		}
+	if p.Aggregates, err = aggregates.Encode(nil, r.Cells); err != nil {
+		return nil, err
 	}
-	return p
+	aggregates.Reset(r.Cells)
+	if r.Account == nil {
+		return p, nil
+	}
+	for _, x := range r.Account.Peers {
+		p.Peers = append(p.Peers, &control.Peer{
+			Partition: uint32(x.Partition), Sent: x.Sent.Values, Received: x.Received.Values, Bytes: x.Sent.Bytes, ReceivedBytes: x.Received.Bytes,
+		})
+	}
+	return p, nil
 }

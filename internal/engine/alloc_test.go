@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -47,7 +48,7 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 	var stats runtime.MemStats
 	before := uint64(0)
 	way.o.MaxSupersteps = supersteps
-	way.o.Progress = func(engine.Progress) {
+	way.o.Progress = func(bsp.Progress) {
 		runtime.ReadMemStats(&stats)
 		allocations = append(allocations, int(stats.Mallocs-before))
 		before = stats.Mallocs

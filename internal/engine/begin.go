@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -34,7 +35,7 @@ func (r *runner[V, M]) reset() {
 	r.clearColumns()
 	r.kernel.Reset()
 	r.failure.Store(nil)
-	r.report = Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
+	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned

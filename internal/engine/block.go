@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
@@ -16,16 +17,10 @@ import (
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
 //	expand -> sub-steps along the processor row -> fold -> compute                      Ring: ringBlocks
 
-// gridError says what cannot be had in a grid that is not flat.
-type gridError string
-
-func (e gridError) Error() string { return string(e) }
-func (gridError) Unwrap() error   { return pregel.ErrGrid }
-
 // noEdges says why programs do not see edges in a grid that is not flat.
 func noEdges(g graph.Grid) error {
 	flat := graph.Of(g.Partitions())
-	return gridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
+	return bsp.GridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
 // grids is what only a grid that is not flat needs of a runner.
@@ -45,7 +40,7 @@ type grids struct {
 
 // pullBlocks pulls every block as a whole, ghosts' rows first: their results are on the way while own rows are pulled,
 // unless the run is serial.
-func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
 	r.write.Clear()
 	r.makeInbox()
 	if err := r.tellFinished(ctx, c); err != nil {
@@ -93,7 +88,7 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *Command) error {
 }
 
 // fold sends partial results to their owners, and takes in those for the owned.
-func (r *runner[V, M]) fold(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+func (r *runner[V, M]) fold(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
 		return fmt.Errorf("fold: %w", err)
@@ -101,7 +96,7 @@ func (r *runner[V, M]) fold(ctx context.Context, c *Command, b *graph.Block, bac
 	return nil
 }
 
-func (r *runner[V, M]) foldIn(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+func (r *runner[V, M]) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
 		return fmt.Errorf("fold: %w", err)
@@ -139,7 +134,7 @@ func (r *runner[V, M]) pullInto(p *pregel.Pull, w int, need uint64) int {
 
 // tellFinished lets the blocks of the processor row know which vertices have finished, if any have: their rows are not to
 // be pulled any more.
-func (r *runner[V, M]) tellFinished(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) tellFinished(ctx context.Context, c *bsp.Command) error {
 	if !c.Finished {
 		return nil
 	}

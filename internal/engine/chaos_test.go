@@ -216,7 +216,7 @@ func compareShares[M any](t *testing.T, where string, g *graph.Graph, p pregel.P
 	for i := range len(g.Parts) - 1 {
 		owners[1] = append(owners[1], i+1)
 	}
-	got, outcome := inShares(t, g, p, o, owners)
+	got, outcome := runApart(t, g, p, o, owners)
 	for v, text := range got {
 		if text != fmt.Sprint(want.values[v]) {
 			t.Fatalf("%s, in shares: vertex %d is %s, want %d", where, v, text, want.values[v])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -12,10 +13,9 @@ import (
 // works on the caller's.
 type crew struct {
 	vitals   *vitals // nil if nobody asks
-	first    func(*Command)
-	commands []chan *Command // of the others
-	reports  []*Report
-	accounts []*transport.Account
+	first    func(*bsp.Command)
+	commands []chan *bsp.Command // of the others
+	reports  []*bsp.Report
 	done     chan struct{}
 	group    sync.WaitGroup
 }
@@ -29,10 +29,10 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 	}
 	gate := make(chan struct{}, threads)
 	n := len(j.runners)
-	c := &crew{vitals: j.vitals(), reports: make([]*Report, n), done: make(chan struct{}, n)}
+	c := &crew{vitals: j.vitals(), reports: make([]*bsp.Report, n), done: make(chan struct{}, n)}
 	for i, r := range j.runners {
 		r.exchange.Connect(endpoint(r.part.Index), gate)
-		work := func(command *Command) {
+		work := func(command *bsp.Command) {
 			gate <- struct{}{}
 			p := r.superstep(ctx, command)
 			<-gate
@@ -45,7 +45,7 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 			c.first = work
 			continue
 		}
-		commands := make(chan *Command, 1)
+		commands := make(chan *bsp.Command, 1)
 		c.commands = append(c.commands, commands)
 		c.group.Go(func() {
 			for command := range commands {
@@ -58,7 +58,7 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 }
 
 // step takes every partition through a superstep. The reports are in the order of partitions, and valid until the next.
-func (c *crew) step(_ context.Context, command *Command) []*Report {
+func (c *crew) step(command *bsp.Command) []*bsp.Report {
 	for _, commands := range c.commands {
 		commands <- command
 	}
@@ -80,7 +80,8 @@ func (c *crew) stop() {
 	c.group.Wait()
 }
 
-func (j *Job[V, M]) runAlone(ctx context.Context, c *Command) []*Report {
+// runAlone takes the only partition through a superstep.
+func (j *Job[V, M]) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
 	r := j.runners[0]
 	r.alone[0] = r.superstep(ctx, c)
 	if j.options.Trace != nil {
@@ -98,17 +99,8 @@ func (j *Job[V, M]) vitals() *vitals {
 	return &j.process
 }
 
-// audit holds the partitions of a process to account: what every one sent each other is what came there.
-func (c *crew) audit(reports []*Report) error {
-	c.accounts = c.accounts[:0]
-	for _, p := range reports {
-		c.accounts = append(c.accounts, p.Account)
-	}
-	return transport.Balance(c.accounts)
-}
-
 // firstError returns why a superstep failed: rather the cause than what followed from it.
-func firstError(reports []*Report) error {
+func firstError(reports []*bsp.Report) error {
 	var first error
 	for _, p := range reports {
 		if p.Err != nil && (first == nil || errors.Is(first, errStopped) || errors.Is(first, transport.ErrClosed)) {

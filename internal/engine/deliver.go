@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // deliverAndCompute takes the messages of the last superstep to their receivers and runs these and whoever is awake.
-func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
 	if c.Superstep == 0 {
 		return r.start()
 	}
@@ -41,7 +42,7 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *Command) error 
 }
 
 // sends exchanges the messages to single vertices, into the inbox or the lists.
-func (r *runner[V, M]) sends(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) sends(ctx context.Context, c *bsp.Command) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	var err error
 	if r.outboxes[0].KeepSenders {
@@ -75,7 +76,7 @@ func (r *runner[V, M]) makeInbox() {
 
 // expand sends the frontier to the partitions that walk its edges in the block, and takes in theirs. It reports whether
 // every sender of the block is present.
-func (r *runner[V, M]) expand(ctx context.Context, c *Command, b *graph.Block, back bool) (all bool, err error) {
+func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
 	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, back)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByR
 
 // pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
-func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error {
 	for i, ways := range r.layout.Blocks {
 		all, err := r.expand(ctx, c, ways.Pull, i > 0)
 		if err != nil {
@@ -157,7 +158,7 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 }
 
 // computeInbox runs the vertices that have a message in the inbox, or are awake.
-func (r *runner[V, M]) computeInbox(c *Command) error {
+func (r *runner[V, M]) computeInbox(c *bsp.Command) error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
@@ -172,7 +173,7 @@ func (r *runner[V, M]) computeInbox(c *Command) error {
 
 // lap is a phase being timed.
 type lap struct {
-	report *Report
+	report *bsp.Report
 	to     *float64
 	waited *time.Duration // by the exchange, so far
 	start  time.Time

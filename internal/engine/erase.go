@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -23,11 +23,10 @@ type Program interface {
 	Weights() edges.Weights
 	// Ready makes what of a graph the program needs and loading it did not make.
 	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
-	// Bind makes a job of it.
+	// Bind makes a job of it, on the partitions of a graph that are here.
 	Bind(g *graph.Graph, o Options) (Bound, error)
-	// Share makes a job's part of a graph of which only some partitions are here, and Lead coordinates such parts.
-	Share(g *graph.Graph, o Options) (Share, error)
-	Lead(o Options, facts []*Facts) (Lead, error)
+	// Driver leads runs of it over the partitions of several processes, of which facts are.
+	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
 	// Printable is an error if nothing, or nothing that others could read, can be written of its values.
 	Printable() error
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
@@ -35,14 +34,20 @@ type Program interface {
 	Codec() (transport.Codec, error)
 }
 
-// Bound is a job whose types are forgotten.
+// Bound is a job whose types are forgotten: what each method does is said of that of [Job].
 type Bound interface {
-	Run(ctx context.Context) (*Outcome, error)
-	// Times returns the seconds of each superstep.
+	Run(ctx context.Context) (*bsp.Outcome, error)
 	Times() []float64
-	// Append writes a vertex's value as result files have it.
+
+	Facts() *bsp.Facts
+	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
+	bsp.Partitions
+	Aggregates() bsp.Aggregates
+
+	Own() []int
+	Refers() bool
 	Append(dst []byte, id pregel.VertexID) []byte
-	// Any returns a vertex's value.
+	AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
 	Any(id pregel.VertexID) any
 	Close()
 }
@@ -93,14 +98,6 @@ func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
 	return j, nil
 }
 
-func (e *erased[V, M]) Share(g *graph.Graph, o Options) (Share, error) {
-	j, err := newJob(g, e.program, o)
-	if err != nil {
-		return nil, err
-	}
-	return newShare(j), nil
-}
-
 func (e *erased[V, M]) Codec() (transport.Codec, error) {
 	for _, a := range e.methods.aggregates {
 		if err := pack.Carried(a.Type()); err != nil {
@@ -117,22 +114,56 @@ func (e *erased[V, M]) Codec() (transport.Codec, error) {
 	return c, nil
 }
 
-func (e *erased[V, M]) Lead(o Options, facts []*Facts) (Lead, error) {
+func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if len(facts) == 0 {
-		return nil, errors.New("no process has a share of the job")
+	return bsp.New(e.methods.describe(), o.driver(""), facts)
+}
+
+// describe is what a driver knows of the program.
+func (m *methods[V, M]) describe() *bsp.Program {
+	p := &bsp.Program{
+		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
 	}
-	c, err := newCoordinator(e.methods, o, facts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.Name(), err)
+	if m.combiner != nil {
+		p.Combiner = m.combiner.String()
 	}
-	l := &lead{name: e.Name(), aggregates: e.methods.aggregates, c: c}
-	for range c.load.Partitions {
-		l.cells = append(l.cells, newCells(e.methods.aggregates, o.Deterministic))
+	return p
+}
+
+// Own lists the partitions here.
+func (j *Job[V, M]) Own() []int {
+	var own []int
+	for _, r := range j.runners {
+		own = append(own, r.part.Index)
 	}
-	return l, nil
+	return own
+}
+
+// Aggregates are the program's, by which processes tell each other what cells hold.
+func (j *Job[V, M]) Aggregates() bsp.Aggregates {
+	return bsp.Aggregates{All: j.methods.aggregates, Exact: j.options.Deterministic}
+}
+
+// Refers reports whether lines of values may name vertices.
+func (j *Job[V, M]) Refers() bool { return j.methods.output == nil && refers(reflect.TypeFor[V](), 8) }
+
+// refers reports whether values of a type, to a depth, may hold vertices.
+func refers(t reflect.Type, depth int) bool {
+	switch {
+	case depth == 0 || t == reflect.TypeFor[pregel.VertexID]() || t.Kind() == reflect.Interface:
+		return true
+	case t.Kind() == reflect.Array || t.Kind() == reflect.Slice:
+		return refers(t.Elem(), depth-1)
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && refers(f.Type, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Any returns a vertex's value.
@@ -141,5 +172,5 @@ func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
 // Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
 // their input ids.
 func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
-	return j.appendAs(dst, id, j.graph.Label)
+	return j.AppendAs(dst, id, j.graph.Label)
 }

@@ -2,74 +2,13 @@ package engine
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 
-	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // errStopped is what a partition reports when it stopped because another failed or the run was cancelled.
 var errStopped = errors.New("stopped")
-
-// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function.
-type ProgramError struct {
-	Program string
-	// Superstep is the one that ran, or -1 if none did yet.
-	Superstep int
-	// Vertex is the input id of the vertex that ran, if Known.
-	Vertex uint64
-	Known  bool
-	Method string // that panicked, if it runs in no superstep
-	Value  any    // what it panicked with
-	Stack  string // where
-}
-
-func (e *ProgramError) Error() string {
-	switch {
-	case e.Method != "" && e.Known:
-		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
-	case e.Known:
-		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
-	case e.Superstep < 0:
-		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
-	default:
-		return fmt.Sprintf("program %s, superstep %d: %v", e.Program, e.Superstep, e.Value)
-	}
-}
-
-// Unwrap returns the error the program panicked with, if it was one.
-func (e *ProgramError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// newProgramError makes the error of a panic. It must be called by the deferred function that recovers.
-func newProgramError(program string, value any, superstep int) *ProgramError {
-	if p, ok := value.(*parallel.Panic); ok { // in a worker of a team, which kept the stack
-		return &ProgramError{Program: program, Superstep: superstep, Value: p.Value, Stack: string(p.Stack)}
-	}
-	return &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
-}
-
-// caught turns a panic of the program, outside the tasks of a superstep, into an error. It is deferred. That memory ran
-// out is not the program's fault.
-func caught(err *error, program string, superstep *int) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	var exhausted *mem.Exhausted
-	if e, ok := v.(error); ok && errors.As(e, &exhausted) {
-		*err = fmt.Errorf("%s: %w", program, exhausted)
-		return
-	}
-	*err = newProgramError(program, v, *superstep)
-}
-
-// noSuperstep is before the first one.
-var noSuperstep = -1
 
 // wrongSender is the panic of a vertex that sent another id than its own under combiners.Sender.
 type wrongSender struct{ vertex pregel.VertexID }
@@ -91,7 +30,7 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 		at = t.block.Current()
 		t.running = false
 	}
-	e := newProgramError(r.job.name, v, r.command.Superstep)
+	e := bsp.NewProgramError(r.job.name, v, r.command.Superstep)
 	if at != pregel.None {
 		e.Vertex, e.Known = r.job.graph.Label(at), true
 	}

@@ -3,30 +3,25 @@ package engine
 import (
 	"context"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// ModelAs makes the job choose as another does, whose rates were measured at another moment.
-func (j *Job[V, M]) ModelAs(other *Job[V, M]) {
-	j.coordinator.policy.Rates = other.coordinator.policy.Rates
-}
-
-// Watcher keeps what is recorded for a sink.
-type Watcher = keeper
-
-// NewWatcher makes a Watcher, for the jobs of a name.
-func NewWatcher(to trace.Sink, job string) *Watcher { return newKeeper(to, job) }
-
-// Watch has the next runs recorded for the Watcher's sink, or not at all. One job can so be compared with itself: two that
-// lie elsewhere in memory differ by more than what a record costs.
-func (j *Job[V, M]) Watch(w *Watcher) {
-	j.keeper, j.options.Trace = w, nil
-	if w != nil {
-		j.options.Trace = w.to
+// Watch prepares that the next runs are recorded for a sink, or not at all if it is nil. One job can so be compared with itself: two that lie
+// elsewhere in memory differ by more than what a record costs. It returns what does it.
+func (j *Job[V, M]) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
+	o := j.options
+	o.Trace = to
+	d, err := bsp.New(j.methods.describe(), o.driver(j.graph.Name), []*bsp.Facts{facts})
+	if err != nil {
+		panic(err)
 	}
-	for _, r := range j.runners {
-		r.exchange.Tracing = w != nil
+	return func() {
+		j.driver, j.options.Trace = d, to
+		for _, r := range j.runners {
+			r.exchange.Tracing = to != nil
+		}
 	}
 }
 

@@ -115,28 +115,14 @@ func TestFramesGoAlongLines(t *testing.T) {
 // speak runs a program in one share per partition, and returns how many frames of each kind went from where to where.
 func speak[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options) map[[2]int]map[transport.Kind]int {
 	t.Helper()
-	program, err := engine.Erase(p)
-	check(t, err)
 	local := transport.NewLocal(len(g.Parts))
 	l := lines{mu: new(sync.Mutex), spoke: map[[2]int]map[transport.Kind]int{}}
-	var shares []engine.Share
-	var facts []*engine.Facts
-	for i := range g.Parts {
-		s, err := program.Share(g.Share(i), o)
-		check(t, err)
-		defer s.Close()
-		shares, facts = append(shares, s), append(facts, s.Facts())
-	}
-	lead, err := program.Lead(o, facts)
-	check(t, err)
-	for _, s := range shares {
-		check(t, s.Begin(context.Background(), func(i int) transport.Endpoint {
-			of := l
-			of.Endpoint = local.Endpoint(i)
-			return of
-		}, local.Close))
-	}
-	_, err = drive(t, lead, shares, len(g.Parts))
+	all, d := apart(t, g, p, o, alone(g))
+	_, err := all.run(context.Background(), d, func(i int) transport.Endpoint {
+		of := l
+		of.Endpoint = local.Endpoint(i)
+		return of
+	}, local.Close)
 	check(t, err)
 	return l.spoke
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -15,7 +16,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Job is a program bound to a graph: its columns are made, and it can be run, and run again with other parameters.
+// Job is a program bound to a graph, or to the partitions of it that this process has: its columns are made, and it can be run,
+// and run again with other parameters. With all partitions here it runs by itself; else a driver in another process leads it,
+// by Begin and Superstep.
 type Job[V, M any] struct {
 	graph     *graph.Graph
 	options   Options
@@ -31,31 +34,20 @@ type Job[V, M any] struct {
 	stop    atomic.Bool
 	fresh   bool // no superstep has run since Prepare
 
-	coordinator *coordinator
-	times       []float64
-	process     vitals
-	keeper      *keeper       // nil if nothing is recorded
-	telling     time.Duration // before the first superstep, and after the last
-	seconds     float64       // of the last run
+	driver  *bsp.Driver // nil if other processes have partitions
+	process vitals
+	seconds float64 // of the last run
+
+	// Of the run, from Begin to End: crew is nil of a partition that is the graph's only one.
+	running context.Context
+	crew    *crew
+	broken  func()
+	stopped func() // ends what stops the run with its context
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
 func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
-	defer caught(&err, programName(p), &noSuperstep)
-	j, err := newJob(g, p, o)
-	if err != nil {
-		return nil, err
-	}
-	if j.coordinator, err = newCoordinator(j.methods, o, []*Facts{j.facts()}); err != nil {
-		j.Close()
-		return nil, fmt.Errorf("%s: %w", j.name, err)
-	}
-	return j, nil
-}
-
-// newJob is NewJob without a coordinator.
-func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
-	defer caught(&err, programName(p), &noSuperstep)
+	defer bsp.Recover(&err, programName(p), &bsp.NoSuperstep)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -73,9 +65,6 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 	if j.options.Job == "" {
 		j.options.Job = j.name
 	}
-	if o.Trace != nil {
-		j.keeper = newKeeper(o.Trace, j.options.Job)
-	}
 	if g.Directed {
 		j.direction = m.direction
 	}
@@ -92,6 +81,12 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
 	runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, j.arena)
+	if len(j.runners) == len(j.owners) {
+		if j.driver, err = bsp.New(m.describe(), j.options.driver(g.Name), []*bsp.Facts{j.Facts()}); err != nil {
+			j.Close()
+			return nil, err
+		}
+	}
 	return j, nil
 }
 
@@ -154,8 +149,8 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	// What the job's columns and kernels were made for stays.
 	m.combiner, m.aggregates, m.columns = j.methods.combiner, j.methods.aggregates, j.methods.columns
 	j.methods = m
-	if j.coordinator != nil {
-		j.coordinator.program = m.coordinate
+	if j.driver != nil {
+		j.driver.Restart(m.describe())
 	}
 	j.fresh = false
 	return nil
@@ -171,46 +166,95 @@ func (j *Job[V, M]) Prepare() {
 }
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
-func (j *Job[V, M]) Run(ctx context.Context) (_ *Outcome, err error) {
+func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
+	if j.driver == nil {
+		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
+	}
 	start := time.Now()
-	j.coordinator.command, j.telling = Command{}, 0
-	defer caught(&err, j.name, &j.coordinator.command.Superstep)
-	ctx, late := context.WithCancelCause(ctx)
-	defer late(nil)
+	endpoint, broken := j.meet()
+	if err := j.Begin(ctx, endpoint, broken); err != nil {
+		return nil, err
+	}
+	defer j.End()
+	defer runtime.KeepAlive(j)
+	defer runtime.KeepAlive(j.graph)
+	o, err := j.driver.Run(ctx, j)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: superstep %d: %w", j.name, j.driver.Superstep(), context.Cause(ctx))
+	}
+	var slow *bsp.TimeoutError
+	if errors.As(err, &slow) {
+		return nil, fmt.Errorf("%s: %w", j.name, err)
+	}
+	j.seconds = (time.Since(start) - j.driver.Telling()).Seconds()
+	return o, err
+}
+
+// Begin readies the partitions here for superstep 0, also of another run after one. They meet others at their endpoints, nil
+// if there are none. broken is called when one fails, or the run is stopped: it must end all waiting at the endpoints. ctx is
+// the run's, which lasts until End, Close, or the next Begin.
+func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) (err error) {
+	defer bsp.Recover(&err, j.name, &bsp.NoSuperstep)
+	j.End()
 	if !j.fresh {
 		j.Prepare()
 	}
 	j.fresh = false
 	j.stop.Store(false)
-	for _, r := range j.runners {
-		r.reset()
-		r.watchMessages(ctx)
+	j.running, j.broken, j.stopped = ctx, broken, afterFunc(ctx, j.halt)
+	if endpoint != nil {
+		j.crew = j.start(ctx, endpoint, broken)
+	} else {
+		j.vitals()
 	}
-	j.times = j.times[:0]
-	defer runtime.KeepAlive(j)
-	defer runtime.KeepAlive(j.graph)
-	defer afterFunc(ctx, func() { j.stop.Store(true) })()
-	err = j.recorded(func() (err error) {
-		defer caught(&err, j.name, &j.coordinator.command.Superstep)
-		if len(j.runners) == 1 {
-			j.vitals()
-			err = j.drive(ctx, j.timed(j.runAlone, late), nil)
-		} else {
-			crew := j.start(j.meet(ctx))
-			defer crew.stop()
-			err = j.drive(ctx, j.timed(crew.step, late), crew.audit)
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s: superstep %d: %w", j.name, j.coordinator.command.Superstep, context.Cause(ctx))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// halt makes the superstep that runs end soon.
+func (j *Job[V, M]) halt() {
+	j.stop.Store(true)
+	if j.broken != nil {
+		j.broken()
 	}
-	o := j.coordinator.outcome
-	j.seconds = (time.Since(start) - j.telling).Seconds()
-	return &o, nil
+}
+
+// Superstep has the partitions here do what a command says. The reports are good until the next call. When a partition fails,
+// or ctx ends, the error is the cause, if one of the partitions here is.
+func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+	if j.running == nil {
+		return nil, errors.New("a superstep before the run began")
+	}
+	defer bsp.Recover(&err, j.name, &c.Superstep)
+	if ctx != j.running {
+		defer afterFunc(ctx, j.halt)()
+	}
+	if c.Superstep == 0 {
+		for _, r := range j.runners {
+			r.reset()
+			r.watchMessages(ctx)
+		}
+	}
+	if j.crew != nil {
+		reports = j.crew.step(c)
+	} else {
+		reports = j.runAlone(ctx, c)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return reports, firstError(reports)
+}
+
+// End ends the run, if there is one.
+func (j *Job[V, M]) End() {
+	if j.running == nil {
+		return
+	}
+	if j.crew != nil {
+		j.crew.stop()
+	}
+	j.stopped()
+	j.running, j.crew = nil, nil
 }
 
 // afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned. Otherwise the f of a run that was
@@ -228,69 +272,16 @@ func afterFunc(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// meet returns where the partitions meet in a run.
-func (j *Job[V, M]) meet(ctx context.Context) (_ context.Context, endpoint func(int) transport.Endpoint, broken func()) {
-	if j.options.Meet != nil {
-		endpoint, broken = j.options.Meet()
-	} else {
-		local := transport.NewLocal(len(j.runners))
-		endpoint, broken = local.Endpoint, local.Close
+// meet returns where the partitions meet in a run, and what ends all waiting there.
+func (j *Job[V, M]) meet() (endpoint func(int) transport.Endpoint, broken func()) {
+	switch {
+	case len(j.runners) == 1:
+		return nil, nil
+	case j.options.Meet != nil:
+		return j.options.Meet()
 	}
-	return ctx, endpoint, broken
-}
-
-// timed is step, which ends the run when it takes too long.
-func (j *Job[V, M]) timed(step func(context.Context, *Command) []*Report, end context.CancelCauseFunc) func(context.Context, *Command) []*Report {
-	limit := j.options.SuperstepTimeout
-	if limit == 0 {
-		return step
-	}
-	return func(ctx context.Context, c *Command) []*Report {
-		superstep := c.Superstep
-		defer time.AfterFunc(limit, func() {
-			err := fmt.Errorf("it took longer than %v", limit)
-			end(err)
-			if j.options.Late != nil {
-				j.options.Late(fmt.Errorf("%s: superstep %d: %w", j.name, superstep, err))
-			}
-		}).Stop()
-		return step(ctx, c)
-	}
-}
-
-// drive takes the coordinator and the partitions through the run, step by step.
-func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Command) []*Report, audit func([]*Report) error) error {
-	c := j.coordinator
-	for command, outcome := c.begin(); !outcome.Done; {
-		start := time.Now()
-		reports := step(ctx, command)
-		ended := time.Now()
-		took := ended.Sub(start)
-		if err := firstError(reports); err != nil || ctx.Err() != nil {
-			return err
-		}
-		if audit != nil {
-			if err := audit(reports); err != nil {
-				return fmt.Errorf("%s: %w", j.name, err)
-			}
-		}
-		superstep, scheme := command.Superstep, command.Scheme
-		if j.keeper != nil {
-			if err := j.keeper.keep(c, reports, took, ended); err != nil {
-				return err
-			}
-		}
-		seconds := took.Seconds()
-		command, outcome = c.next(reports, seconds)
-		if outcome.Supersteps <= superstep {
-			break // nobody ran: it was none
-		}
-		j.times = append(j.times, seconds)
-		if j.options.Progress != nil {
-			j.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
-		}
-	}
-	return nil
+	local := transport.NewLocal(len(j.runners))
+	return local.Endpoint, local.Close
 }
 
 // Seconds returns how long the last run took, but for telling who observes it that it begins and, once it was over, what
@@ -298,7 +289,7 @@ func (j *Job[V, M]) drive(ctx context.Context, step func(context.Context, *Comma
 func (j *Job[V, M]) Seconds() float64 { return j.seconds }
 
 // Times returns the seconds of each superstep of the last run.
-func (j *Job[V, M]) Times() []float64 { return j.times }
+func (j *Job[V, M]) Times() []float64 { return j.driver.Times() }
 
 // Graph returns the graph the job is bound to.
 func (j *Job[V, M]) Graph() *graph.Graph { return j.graph }
@@ -309,8 +300,9 @@ func (j *Job[V, M]) Value(id pregel.VertexID) V {
 	return j.owners[uint64(id)%n].values[uint64(id)/n]
 }
 
-// Close frees the job's columns. It is idempotent.
+// Close ends the run and frees the job's columns. It is idempotent.
 func (j *Job[V, M]) Close() {
+	j.End()
 	for _, t := range j.teams {
 		t.Close()
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -174,7 +175,7 @@ func teamed(t testing.TB, s setting) engine.Options {
 }
 
 // run runs a program in a setting and returns the values by input vertex.
-func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome) {
+func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *bsp.Outcome) {
 	t.Helper()
 	values, o, err := tryRun(t, g, p, s)
 	if err != nil {
@@ -183,7 +184,7 @@ func run[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setti
 	return values, o
 }
 
-func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *engine.Outcome, error) {
+func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s setting) ([]V, *bsp.Outcome, error) {
 	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()

@@ -33,11 +33,11 @@ func BenchmarkObserved(b *testing.B) {
 	job, err := engine.NewJob(g, algorithms.BFS{}, engine.Options{Team: team})
 	check(b, err)
 	defer job.Close()
-	watchers := []*engine.Watcher{nil}
-	for _, to := range []trace.Sink{meter, shown, append(slices.Clone(shown), trace.NewWriter(buffer))} {
-		watchers = append(watchers, engine.NewWatcher(to, "bfs"))
+	facts := job.Facts()
+	var watchers []func()
+	for _, to := range []trace.Sink{nil, meter, shown, append(slices.Clone(shown), trace.NewWriter(buffer)), nil} {
+		watchers = append(watchers, job.Watch(to, facts))
 	}
-	watchers = append(watchers, nil)
 	names := []string{"off", "summed", "shown", "written", "again"}
 	times, inside := make([][][]float64, len(names)), make([][]float64, len(names)) // by watcher and root
 	for i := range times {
@@ -50,7 +50,7 @@ func BenchmarkObserved(b *testing.B) {
 				var took, search [5]float64
 				for k := range watchers {
 					i := (k + turn) % len(watchers)
-					job.Watch(watchers[i])
+					watchers[i]()
 					check(b, job.Restart(algorithms.BFS{Source: root}))
 					job.Prepare()
 					took[i] = clocked(func() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -40,7 +41,7 @@ type Options struct {
 	// Job names the run in its records.
 	Job string
 	// Progress, if not nil, is called after each superstep.
-	Progress func(Progress)
+	Progress func(bsp.Progress)
 	// Meet, if not nil, is called when a Job begins a run, and returns the partitions' endpoints and what ends all waiting at
 	// them. By default they pass frames by reference.
 	Meet func() (endpoint func(partition int) transport.Endpoint, broken func())
@@ -48,12 +49,16 @@ type Options struct {
 	Log func(line string)
 }
 
-// Progress is how far a run is.
-type Progress struct {
-	Superstep       int
-	Active, Senders int
-	Scheme          delivery.Scheme
-	Seconds         float64 // of the superstep
+// driver is what of the options says how a run is led, on a graph of that name.
+func (o *Options) driver(graph string) bsp.Options {
+	s := bsp.Options{
+		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
+		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Graph: graph, Threads: 1, Progress: o.Progress,
+	}
+	if o.Team != nil {
+		s.Threads = o.Team.Size()
+	}
+	return s
 }
 
 func (o Options) validate() error {

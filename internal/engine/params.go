@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -194,6 +195,6 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 
 // validated asks a program whether its parameters make sense.
 func validated(p pregel.Validating, name string) (err error) {
-	defer caught(&err, name, &noSuperstep)
+	defer bsp.Recover(&err, name, &bsp.NoSuperstep)
 	return p.Validate()
 }

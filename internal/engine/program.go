@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -40,7 +41,7 @@ type methods[V, M any] struct {
 
 // inspect finds a program's methods, and refuses those that have a known name and another signature.
 func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
-	defer caught(&err, programName(p), &noSuperstep)
+	defer bsp.Recover(&err, programName(p), &bsp.NoSuperstep)
 	m := &methods[V, M]{program: p}
 	var value any = p
 	if list, ok := pregel.Unlist(p); ok {

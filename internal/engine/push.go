@@ -8,6 +8,7 @@ import (
 	"sort"
 	"unsafe"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
@@ -30,7 +31,7 @@ const (
 )
 
 // pushBlocks delivers by pushing: along the senders' own edges, or, mirrored, along those that received senders have here.
-func (r *runner[V, M]) pushBlocks(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
 	r.write.Clear()
 	if c.Scheme == delivery.None {
 		return nil
@@ -48,7 +49,7 @@ func (r *runner[V, M]) pushBlocks(ctx context.Context, c *Command) error {
 }
 
 // pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
-func (r *runner[V, M]) pushBlock(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
 	if _, err := r.expand(ctx, c, b, back); err != nil {
 		return err
 	}

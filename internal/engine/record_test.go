@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -114,7 +115,7 @@ func TestTheEndSaysWhy(t *testing.T) {
 		defer cancel()
 		o := engine.Options{MaxSupersteps: c.limit}
 		if c.outcome == trace.Cancelled {
-			o.Progress = func(engine.Progress) { cancel() }
+			o.Progress = func(bsp.Progress) { cancel() }
 		}
 		j := journal{at: c.at}
 		o.Trace = &j

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
@@ -22,17 +23,12 @@ func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) 
 	if err != nil {
 		return err
 	}
-	bound.Close()
+	defer bound.Close()
 	if n := grid.Partitions(); n < 1 || n > graph.MaxPartitions {
 		return nil // none is given, or it is refused for that
 	}
-	share, err := program.Share(g, o)
-	if err != nil {
-		return err
-	}
-	defer share.Close()
-	f := share.Facts()
+	f := bound.Facts()
 	f.Partitions, f.Load.Partitions, f.Load.Grid = grid.Partitions(), grid.Partitions(), grid
-	_, err = program.Lead(o, []*Facts{f})
+	_, err = program.Driver(o, []*bsp.Facts{f})
 	return err
 }

@@ -1,11 +1,16 @@
 package engine_test
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -13,66 +18,83 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// inShares runs a program as processes would: a Lead, and Shares that see some partitions each.
-func inShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int) (values []string, outcome *engine.Outcome) {
+// processes are jobs on some partitions each, as processes have them.
+type processes []engine.Bound
+
+// apart binds a program to a graph of which each process sees its own partitions, and makes their driver.
+func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int) (processes, *bsp.Driver) {
 	t.Helper()
 	program, err := engine.Erase(p)
 	check(t, err)
-	local := transport.NewLocal(len(g.Parts))
-	var shares []engine.Share
-	var facts []*engine.Facts
+	var all processes
+	var facts []*bsp.Facts
 	for _, own := range owners {
-		s, err := program.Share(g.Share(own...), o)
+		j, err := program.Bind(g.Share(own...), o)
 		check(t, err)
-		defer s.Close()
-		shares = append(shares, s)
-		facts = append(facts, s.Facts())
+		t.Cleanup(j.Close)
+		all, facts = append(all, j), append(facts, j.Facts())
 	}
-	lead, err := program.Lead(o, facts)
+	d, err := program.Driver(o, facts)
 	check(t, err)
-	for _, s := range shares {
-		check(t, s.Begin(t.Context(), local.Endpoint, local.Close))
+	return all, d
+}
+
+// alone is a process for each partition.
+func alone(g *graph.Graph) (owners [][]int) {
+	for i := range g.Parts {
+		owners = append(owners, []int{i})
 	}
-	outcome, err = drive(t, lead, shares, len(g.Parts))
-	check(t, err)
-	values = make([]string, g.N)
-	for i, s := range shares {
-		for _, partition := range owners[i] {
+	return owners
+}
+
+// run begins a run and leads it to its end.
+func (all processes) run(ctx context.Context, d *bsp.Driver, endpoint func(int) transport.Endpoint, broken func()) (*bsp.Outcome, error) {
+	for _, j := range all {
+		if err := j.Begin(ctx, endpoint, broken); err != nil {
+			return nil, err
+		}
+	}
+	return d.Run(ctx, all)
+}
+
+// Superstep has every process run a superstep.
+func (all processes) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
+	var group sync.WaitGroup
+	errs, some := make([]error, len(all)), make([][]*bsp.Report, len(all))
+	for i, j := range all {
+		group.Go(func() { some[i], errs[i] = j.Superstep(ctx, c) })
+	}
+	group.Wait()
+	reports := slices.Concat(some...)
+	slices.SortFunc(reports, func(a, b *bsp.Report) int { return cmp.Compare(a.Partition.Partition, b.Partition.Partition) })
+	return reports, errors.Join(errs...)
+}
+
+// values returns the lines of all vertices.
+func (all processes) values(g *graph.Graph) []string {
+	values := make([]string, g.N)
+	for _, j := range all {
+		for _, partition := range j.Own() {
 			for v := partition; v < g.N; v += len(g.Parts) {
-				values[v] = string(s.Append(nil, pregel.VertexID(v), g.Label))
+				values[v] = string(j.AppendAs(nil, pregel.VertexID(v), g.Label))
 			}
 		}
 	}
-	return values, outcome
+	return values
 }
 
-// drive takes a lead and its shares through a run.
-func drive(t *testing.T, lead engine.Lead, shares []engine.Share, parts int) (*engine.Outcome, error) {
+// runApart runs a program as processes would, and returns the lines of its vertices.
+func runApart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int) (values []string, outcome *bsp.Outcome) {
 	t.Helper()
-	command, outcome, err := lead.Begin()
-	for err == nil && !outcome.Done {
-		reports := make([]*engine.Report, parts)
-		accounts := make([]*transport.Account, parts)
-		var group sync.WaitGroup
-		for _, s := range shares {
-			group.Go(func() {
-				some, e := s.Superstep(t.Context(), command)
-				if e != nil {
-					t.Error(e)
-				}
-				for _, p := range some {
-					reports[p.Partition.Partition], accounts[p.Partition.Partition] = p, p.Account
-				}
-			})
-		}
-		group.Wait()
-		if t.Failed() {
-			t.FailNow()
-		}
-		check(t, transport.Balance(accounts))
-		command, outcome, err = lead.Next(reports, 1e-4)
+	all, d := apart(t, g, p, o, owners)
+	local := transport.NewLocal(len(g.Parts))
+	outcome, err := all.run(t.Context(), d, local.Endpoint, local.Close)
+	check(t, err)
+	values = all.values(g)
+	for _, j := range all {
+		j.Close()
 	}
-	return outcome, err
+	return values, outcome
 }
 
 // TestSharesAreAJob: whatever process has which partitions, results, supersteps and messages are those of one Job.
@@ -103,7 +125,7 @@ func sameInShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M]
 	defer job.Close()
 	want, err := job.Run(t.Context())
 	check(t, err)
-	values, outcome := inShares(t, g, p, o, owners)
+	values, outcome := runApart(t, g, p, o, owners)
 	if outcome.Supersteps != want.Supersteps || outcome.Messages != want.Messages || outcome.Converged != want.Converged {
 		t.Errorf("%T: %+v, want %+v", p, outcome, want)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
@@ -13,7 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -124,8 +122,8 @@ func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 		s.o = teamed(t, s)
 		s.o.MaxSupersteps = 2 + i%3
 		p.seed, p.direction = uint64(i), pregel.Direction(i%3)
-		all := shapes(uint64(i))
-		g := all[len(all)-2].loadAs(t, s, edges.Unweighted)
+		kinds := shapes(uint64(i))
+		g := kinds[len(kinds)-2].loadAs(t, s, edges.Unweighted)
 		j, err := engine.NewJob(g, rerunForms(p)[i%4], s.o)
 		check(t, err)
 		var want []uint64
@@ -164,26 +162,20 @@ func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
 			seed: uint64(i), combiner: combiners.Sum[int64](), blind: true,
 			to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
 		})
-		all := shapes(uint64(i))
-		g := all[len(all)-2].loadAs(t, s, edges.Unweighted)
-		program, err := engine.Erase(pregel.Program[uint64, int64](p))
-		check(t, err)
-		var shares []engine.Share
-		var facts []*engine.Facts
-		for _, own := range owners {
-			share, err := program.Share(g.Share(own...), s.o)
-			check(t, err)
-			defer share.Close()
-			shares, facts = append(shares, share), append(facts, share.Facts())
+		kinds := shapes(uint64(i))
+		g := kinds[len(kinds)-2].loadAs(t, s, edges.Unweighted)
+		all, d := apart(t, g, pregel.Program[uint64, int64](p), s.o, owners)
+		run := func(ctx context.Context) error {
+			endpoint, broken := f.meet(s.parts)
+			_, err := all.run(ctx, d, endpoint, broken)
+			return err
 		}
-		lead, err := program.Lead(s.o, facts)
-		check(t, err)
 		f.arm(t, inProgram, 0, false)
-		check(t, runShares(t.Context(), f, lead, shares, s.parts))
-		want := shareValues(g, shares)
+		check(t, run(t.Context()))
+		want := all.values(g)
 		for n := int64(1); ; n += 5 {
 			place := int(n) % s.parts
-			stopped := runShares(f.arm(t, place, n, n%2 == 0), f, lead, shares, s.parts)
+			stopped := run(f.arm(t, place, n, n%2 == 0))
 			if f.happened.Load() < n {
 				check(t, stopped)
 				break
@@ -192,60 +184,12 @@ func TestAStoppedRunOfSharesLeavesNothingToTheNext(t *testing.T) {
 				t.Fatalf("%v, stopped at event %d of %d: the error is %v", s, n, place, stopped)
 			}
 			f.arm(t, inProgram, 0, false)
-			check(t, runShares(t.Context(), f, lead, shares, s.parts))
-			for v, got := range shareValues(g, shares) {
+			check(t, run(t.Context()))
+			for v, got := range all.values(g) {
 				if got != want[v] {
 					t.Fatalf("%v, after a run stopped at event %d of %d: vertex %d is %s, want %s", s, n, place, v, got, want[v])
 				}
 			}
 		}
 	}
-}
-
-// runShares takes a lead and its shares through a run, and returns the cause of its end if it was stopped.
-func runShares(ctx context.Context, f *fault, lead engine.Lead, shares []engine.Share, parts int) error {
-	endpoint, broken := f.meet(parts)
-	for _, s := range shares {
-		if err := s.Begin(ctx, endpoint, broken); err != nil {
-			return err
-		}
-	}
-	command, outcome, err := lead.Begin()
-	for err == nil && !outcome.Done {
-		reports := make([]*engine.Report, parts)
-		accounts := make([]*transport.Account, parts)
-		errs := make([]error, len(shares))
-		var group sync.WaitGroup
-		for i, s := range shares {
-			group.Go(func() {
-				var some []*engine.Report
-				some, errs[i] = s.Superstep(ctx, command)
-				for _, p := range some {
-					reports[p.Partition.Partition], accounts[p.Partition.Partition] = p, p.Account
-				}
-			})
-		}
-		group.Wait()
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
-		if err := transport.Balance(accounts); err != nil {
-			return err
-		}
-		command, outcome, err = lead.Next(reports, 1e-4)
-	}
-	return err
-}
-
-// shareValues returns the values of all vertices.
-func shareValues(g *graph.Graph, shares []engine.Share) []string {
-	values := make([]string, g.N)
-	for _, s := range shares {
-		for _, partition := range s.Own() {
-			for v := partition; v < g.N; v += len(g.Parts) {
-				values[v] = string(s.Append(nil, pregel.VertexID(v), g.Label))
-			}
-		}
-	}
-	return values
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -22,7 +23,7 @@ const (
 // ringBlocks pulls by sub-steps along the processor row (Nakao20, 3.5): every owner's vertices that may want a message
 // visit all blocks of the row, its own first, and a block searches those for which none before it found a message. So
 // it is for combiners of which any one message is enough. What was found is folded to the owners after the sub-steps.
-func (r *runner[V, M]) ringBlocks(ctx context.Context, c *Command) error {
+func (r *runner[V, M]) ringBlocks(ctx context.Context, c *bsp.Command) error {
 	r.write.Clear()
 	r.makeInbox()
 	r.makeParts()
@@ -79,7 +80,7 @@ func (r *runner[V, M]) makeParts() {
 }
 
 // turnRing takes all parts of the processor row through this block.
-func (r *runner[V, M]) turnRing(ctx context.Context, c *Command, b *graph.Block, back bool) error {
+func (r *runner[V, M]) turnRing(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
 	g, column := &r.grids, r.part.Grid.Column(r.part.Index)
 	t, parts := delivery.Token{Owner: r.part.Index}, r.job.options.subSteps()
 	for k := range parts {

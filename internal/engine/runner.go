@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -64,14 +65,14 @@ type runner[V, M any] struct {
 	// pairs a worker emits before the bins are folded.
 	serialEdges, round int
 
-	command    *Command
-	report     Report
-	alone      [1]*Report
+	command    *bsp.Command
+	report     bsp.Report
+	alone      [1]*bsp.Report
 	delivering struct{ senders, edges int } // what the last superstep sent to neighbours
 	outEdges   int                          // of all owned vertices
 	inEdges    int
 	stop       *atomic.Bool
-	failure    atomic.Pointer[ProgramError]
+	failure    atomic.Pointer[bsp.ProgramError]
 }
 
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
@@ -205,7 +206,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Columns: r.columns})
 		offset += uint32(len(a.Adj))
 	}
-	t.worker.Cells = newCells(j.methods.aggregates, j.options.Deterministic)
+	t.worker.Cells = j.Aggregates().Cells()
 	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
 	t.block.In = &t.in
 	t.block.Stride = pregel.VertexID(p.Of)
@@ -219,17 +220,17 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 }
 
 // superstep runs what the coordinator commands. The report is valid until the next call.
-func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Report) {
+func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) (report *bsp.Report) {
 	var err error
 	defer func() {
 		if err != nil {
 			report = r.fail(err)
 		}
 	}()
-	defer caught(&err, r.job.name, &c.Superstep)
+	defer bsp.Recover(&err, r.job.name, &c.Superstep)
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
-	r.report.begin()
+	r.report.Begin()
 	r.report.Delivered = r.delivering.senders
 	r.exchange.Begin()
 	start := time.Now()
@@ -262,7 +263,7 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *Command) (report *Repor
 	return &r.report
 }
 
-func (r *runner[V, M]) fail(err error) *Report {
+func (r *runner[V, M]) fail(err error) *bsp.Report {
 	r.report.Err = err
 	r.stop.Store(true)
 	return &r.report

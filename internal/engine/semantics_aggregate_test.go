@@ -147,7 +147,7 @@ func TestAnIdentityIsNotShared(t *testing.T) {
 	w.expect(t, p, want...)
 	g := w.load(t, 4, edges.Unweighted)
 	for range 2 {
-		values, _ := inShares(t, g, p, engine.Options{}, [][]int{{0, 1}, {2, 3}})
+		values, _ := runApart(t, g, p, engine.Options{}, [][]int{{0, 1}, {2, 3}})
 		for v, said := range values {
 			if strings.TrimSpace(said) != want[0] {
 				t.Fatalf("over processes, vertex %d said %q, want %q", v, said, want[0])

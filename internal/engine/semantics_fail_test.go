@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
@@ -94,7 +95,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 				continue
 			}
 			_, err := tryOn(t, w, pregel.Program[string, int64](p), s)
-			var e *engine.ProgramError
+			var e *bsp.ProgramError
 			if !errors.As(err, &e) || !errors.Is(err, errUser) {
 				t.Fatalf("%s in %d, %v: the error is %v", c.in, c.superstep, s, err)
 			}
@@ -102,7 +103,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 			switch c.in {
 			case "combine":
 				superstep = 1
-			case "Combiner", "Aggregators":
+			case "Initial", "Combiner", "Aggregators":
 				superstep = -1
 			}
 			if e.Program != "failing" || e.Superstep != superstep || e.Known != c.known || e.Vertex != c.vertex {
@@ -175,7 +176,7 @@ func TestAPanicInComputeBlockNamesTheVertexIfCompute(t *testing.T) {
 	for _, sweep := range []bool{false, true} {
 		for _, parts := range []int{1, 3} {
 			err := wantError(t, w, pregel.Program[string, int64](blocks{failing{in: "Compute of 3", superstep: 2}, sweep}), parts, "program blocks", "superstep 2", "failed")
-			if e := new(engine.ProgramError); !errors.As(err, &e) || e.Known != sweep || sweep && e.Vertex != 3 || e.Superstep != 2 {
+			if e := new(bsp.ProgramError); !errors.As(err, &e) || e.Known != sweep || sweep && e.Vertex != 3 || e.Superstep != 2 {
 				t.Fatalf("%d partitions: %+v", parts, e)
 			}
 		}

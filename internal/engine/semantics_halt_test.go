@@ -3,7 +3,7 @@ package engine_test
 import (
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -111,7 +111,7 @@ func TestEmptySuperstepsNeitherRunNorCount(t *testing.T) {
 		}
 	}}
 	o := w.expectWith(t, p, func(s *setting) {
-		s.o.Progress = func(p engine.Progress) {
+		s.o.Progress = func(p bsp.Progress) {
 			if p.Superstep != 0 {
 				t.Errorf("%v: progress of superstep %d", s, p.Superstep)
 			}

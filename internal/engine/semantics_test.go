@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -59,14 +60,14 @@ func (w *world) id(label uint64) pregel.VertexID { return pregel.VertexID(w.ids[
 
 // expect runs a program in every setting. Vertices must have said what is wanted, in the order of their labels, and runs
 // must agree on how many supersteps and messages there were.
-func (w *world) expect(t *testing.T, p pregel.Program[string, int64], want ...string) *engine.Outcome {
+func (w *world) expect(t *testing.T, p pregel.Program[string, int64], want ...string) *bsp.Outcome {
 	t.Helper()
 	return w.expectWith(t, p, nil, want...)
 }
 
-func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune func(*setting), want ...string) *engine.Outcome {
+func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune func(*setting), want ...string) *bsp.Outcome {
 	t.Helper()
-	var first *engine.Outcome
+	var first *bsp.Outcome
 	graphs := map[graph.Grid]*graph.Graph{}
 	for _, s := range inGrids() {
 		grid := s.grid
@@ -100,7 +101,7 @@ func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune f
 	return first
 }
 
-func (w *world) expectSupersteps(t *testing.T, o *engine.Outcome, supersteps, messages int) {
+func (w *world) expectSupersteps(t *testing.T, o *bsp.Outcome, supersteps, messages int) {
 	t.Helper()
 	if o.Supersteps != supersteps || o.Messages != messages || !o.Converged || !o.Done {
 		t.Fatalf("%s: %+v, want %d supersteps and %d messages", w.name, *o, supersteps, messages)
@@ -265,7 +266,7 @@ func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V, M], parts i
 }
 
 // tryOn runs a program that may fail.
-func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting) (*engine.Outcome, error) {
+func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting) (*bsp.Outcome, error) {
 	t.Helper()
 	j, err := engine.NewJob(w.loadAs(t, s, w.kind), p, teamed(t, s))
 	if err != nil {

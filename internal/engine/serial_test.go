@@ -90,27 +90,13 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 // deedsOf runs a search in one share per partition, and returns what each partition did in each superstep.
 func deedsOf(t *testing.T, g *graph.Graph, o engine.Options) [][]string {
 	t.Helper()
-	program, err := engine.Erase(algorithms.BFS{Source: 0})
-	check(t, err)
 	local := transport.NewLocal(len(g.Parts))
 	deeds := make([][]string, len(g.Parts))
-	var shares []engine.Share
-	var facts []*engine.Facts
-	for i := range g.Parts {
+	for i := range deeds {
 		deeds[i] = []string{""}
-		s, err := program.Share(g.Share(i), o)
-		check(t, err)
-		defer s.Close()
-		shares, facts = append(shares, s), append(facts, s.Facts())
 	}
-	lead, err := program.Lead(o, facts)
-	check(t, err)
-	for _, s := range shares {
-		check(t, s.Begin(t.Context(), func(i int) transport.Endpoint {
-			return turns{local.Endpoint(i), &deeds[i]}
-		}, local.Close))
-	}
-	_, err = drive(t, lead, shares, len(g.Parts))
+	all, d := apart(t, g, algorithms.BFS{Source: 0}, o, alone(g))
+	_, err := all.run(t.Context(), d, func(i int) transport.Endpoint { return turns{local.Endpoint(i), &deeds[i]} }, local.Close)
 	check(t, err)
 	return deeds
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -66,8 +67,8 @@ func textual(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
-// appendAs is Append with another way to tell input ids. What would not be read as one value of one line is quoted.
-func (j *Job[V, M]) appendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+// AppendAs is Append with another way to tell input ids. What would not be read as one value of one line is quoted.
+func (j *Job[V, M]) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
 	start := len(dst)
 	dst = j.text(dst, id, label)
 	if text := dst[start:]; len(text) > 0 && (text[0] == '"' || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0) {
@@ -81,7 +82,7 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 	v, method := j.Value(id), "String"
 	defer func() {
 		if p := recover(); p != nil {
-			e := newProgramError(j.name, p, noSuperstep)
+			e := bsp.NewProgramError(j.name, p, bsp.NoSuperstep)
 			e.Vertex, e.Known, e.Method = j.graph.Label(id), true, method
 			panic(e)
 		}

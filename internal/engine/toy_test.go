@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -29,7 +29,7 @@ type toy[V, M any] struct {
 	inbox   [][]M
 	active  []bool
 	done    []bool
-	outcome engine.Outcome
+	outcome bsp.Outcome
 }
 
 // arc is an edge that messages cross.

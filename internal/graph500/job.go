@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -249,7 +250,7 @@ func (r *run) input(id pregel.VertexID) uint32 {
 
 // search is a job that is ready to run.
 type search interface {
-	Run(ctx context.Context) (*engine.Outcome, error)
+	Run(ctx context.Context) (*bsp.Outcome, error)
 	Seconds() float64
 }
 

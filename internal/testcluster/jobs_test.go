@@ -150,7 +150,7 @@ func TestJobFailures(t *testing.T) {
 		"fail":    "superstep 1: worker w",
 		"program": "vertex 7, superstep 1: index out of range",
 		"panic":   "a bug in superstep: a slip",
-		"lie":     "superstep 1: partition 0 sent 1 values in 0 bytes to partition 1, where 0 in 0 bytes arrived",
+		"lie":     "superstep 1: partition 0 sent partition 1 1 values in 0 bytes, and 0 values in 0 bytes came",
 	} {
 		j, _ := c.watch(t, c.submit(t, "file", "at", "1", "what", what).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {

@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -77,7 +78,7 @@ func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 }
 
 // alone runs a program on one partition, in one process: what every cluster must compute.
-func alone(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool) (map[uint64]string, *engine.Outcome) {
+func alone(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	form, err := p.New(values, nil)
 	if err != nil {
@@ -226,7 +227,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		c.load(t, g.name, &control.GraphSource{Input: g.input, Directed: g.directed, Weights: "float64"}, g.rows, g.columns)
 		type answer struct {
 			values  map[uint64]string
-			outcome *engine.Outcome
+			outcome *bsp.Outcome
 		}
 		answers := map[string]answer{}
 		for _, w := range ways() {

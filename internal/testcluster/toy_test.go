@@ -7,8 +7,12 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -26,41 +30,22 @@ func (toyEngine) Labels(*control.JobSpec) ([]uint64, error) { return nil, nil }
 
 func (toyEngine) Source(spec *control.JobSpec) (*control.GraphSource, error) { return spec.Source, nil }
 
-func (toyEngine) Lead(job master.Task, prepared []*control.PrepareReport) (master.Coordinator, error) {
+func (toyEngine) Lead(job master.Task, prepared []*control.PrepareReport) (*bsp.Driver, error) {
 	n, _ := strconv.Atoi(job.Spec.Parameters["supersteps"])
-	return &toyLead{left: n}, nil
+	parts := len(job.Placements)
+	return bsp.New(&bsp.Program{Name: "toy", Coordinate: toyHalt(n)}, bsp.Options{Trace: job.Trace, Progress: job.Progress}, []*bsp.Facts{{
+		Partitions: parts, Vertices: 100, Edges: 400,
+		Load: delivery.Load{Vertices: 100, Partitions: parts, Grid: graph.Of(parts), Threads: 1},
+	}})
 }
 
-type toyLead struct {
-	left, next int
-	outcome    master.Outcome
-}
+// toyHalt halts before a superstep.
+type toyHalt int
 
-func (l *toyLead) Begin() (master.Decision, error) { return l.decide(), nil }
-
-func (l *toyLead) Record(reports []*control.PartitionReport, worker func(int) string, seconds float64) *control.SuperstepRecord {
-	record := &control.SuperstepRecord{Superstep: uint32(l.outcome.Supersteps), Seconds: seconds}
-	for i, r := range reports {
-		l.outcome.Sent += r.Sent
-		p := r.Trace()
-		p.Worker = worker(i)
-		record.Partitions = append(record.Partitions, control.NewPartitionReport(&p, len(reports)))
+func (h toyHalt) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == int(h) {
+		c.Halt()
 	}
-	return record
-}
-
-func (l *toyLead) Next() (master.Decision, error) {
-	l.outcome.Supersteps++
-	return l.decide(), nil
-}
-
-func (l *toyLead) decide() master.Decision {
-	if l.next == l.left {
-		l.outcome.Converged = true
-		return master.Decision{Outcome: l.outcome}
-	}
-	l.next++
-	return master.Decision{Superstep: &control.Superstep{Superstep: uint32(l.next - 1)}, Outcome: l.outcome}
 }
 
 // toyWorkers execute for toyEngine: every partition sends each other one value a superstep. The parameter "at" of the
@@ -143,7 +128,7 @@ func (x *toyWorkers) Superstep(ctx context.Context, t worker.Task, s *control.Su
 		if own.Incarnation != t.Self {
 			continue
 		}
-		report := &control.PartitionReport{Partition: own.Partition, Aggregates: []byte{1}}
+		report := &control.PartitionReport{Partition: own.Partition, Computed: 1, Active: 1}
 		for _, other := range p.Placements {
 			if other.Partition != own.Partition {
 				report.Sent++

@@ -2,7 +2,8 @@ package transport
 
 import "fmt"
 
-// Tally counts what one partition sent another in a superstep, or got from it.
+// Tally counts what one partition sent another in a superstep, or got from it. Bytes are those of presence and values, as
+// encoded.
 type Tally struct {
 	Frames, Values, Bytes uint64
 }
@@ -14,74 +15,103 @@ func (t *Tally) Add(values, bytes int) {
 	t.Bytes += uint64(bytes)
 }
 
-// Account is a partition's tallies of a superstep, by the other partition. Bytes are those of presence and values, as
-// encoded.
+func (t Tally) String() string {
+	if t.Frames == 0 { // other processes do not tell
+		return fmt.Sprintf("%d values in %d bytes", t.Values, t.Bytes)
+	}
+	return fmt.Sprintf("%d values in %d frames of %d bytes", t.Values, t.Frames, t.Bytes)
+}
+
+// Account says what a partition sent and received in a superstep, by the other partition: those with which it exchanged
+// anything, in ascending order.
 type Account struct {
 	Partition, Superstep int
-	Sent, Received       []Tally
+	Peers                []PeerAccount
 }
 
-// Totals adds up what was sent and received.
-func (a *Account) Totals() (sent, received Tally) {
-	for i := range a.Sent {
-		sent.merge(a.Sent[i])
-		received.merge(a.Received[i])
-	}
-	return sent, received
+// PeerAccount is the part of an account that is with one other partition.
+type PeerAccount struct {
+	Partition      int
+	Sent, Received Tally
 }
 
-func (t *Tally) merge(u Tally) {
-	t.Frames += u.Frames
-	t.Values += u.Values
-	t.Bytes += u.Bytes
-}
-
-// ledger is the accounts of a partition of Local, of the superstep that runs and of the one before.
-type ledger struct {
-	sent, received []Tally
+// Ledger counts what a partition sends and receives in the superstep that runs, by the other partition.
+type Ledger struct {
+	Sent, Received []Tally
 	account        Account
 }
 
-func newLedger(partition, n int) ledger {
-	return ledger{
-		sent: make([]Tally, n), received: make([]Tally, n),
-		account: Account{Partition: partition, Sent: make([]Tally, n), Received: make([]Tally, n)},
-	}
+// NewLedger makes the ledger of one of n partitions.
+func NewLedger(partition, n int) Ledger {
+	return Ledger{Sent: make([]Tally, n), Received: make([]Tally, n), account: Account{Partition: partition}}
 }
 
-// close closes the account of a superstep, and opens the next.
-func (l *ledger) close(superstep int) *Account {
+// Close returns the account of a superstep, which is good until the next call, and begins the next superstep.
+func (l *Ledger) Close(superstep int) *Account {
 	a := &l.account
-	a.Superstep = superstep
-	l.sent, a.Sent = a.Sent, l.sent
-	l.received, a.Received = a.Received, l.received
-	clear(l.sent)
-	clear(l.received)
+	a.Superstep, a.Peers = superstep, a.Peers[:0]
+	for i, sent := range l.Sent {
+		if got := l.Received[i]; sent != (Tally{}) || got != (Tally{}) {
+			a.Peers = append(a.Peers, PeerAccount{i, sent, got})
+		}
+	}
+	clear(l.Sent)
+	clear(l.Received)
 	return a
 }
 
-// Balance reports the first pair of partitions for which what was sent is not what came. Accounts are by partition, all
-// of one superstep.
-func Balance(accounts []*Account) error {
+// Audit compares the accounts of the partitions. It is used again for each superstep.
+type Audit struct {
+	next []int // of each account, the first entry that was not compared
+}
+
+// Balance reports a pair of partitions for which what was sent is not what came. Accounts are by partition, all of one
+// superstep.
+func (x *Audit) Balance(accounts []*Account) error {
 	n := len(accounts)
+	x.next = append(x.next[:0], make([]int, n)...)
 	for i, a := range accounts {
-		if a.Partition != i || len(a.Sent) != n || len(a.Received) != n {
-			return fmt.Errorf("account %d is partition %d's, with %d and %d of %d partitions", i, a.Partition, len(a.Sent), len(a.Received), n)
+		if a == nil || a.Partition != i {
+			return fmt.Errorf("there is no account of partition %d", i)
 		}
 		if a.Superstep != accounts[0].Superstep {
 			return fmt.Errorf("partition %d accounts for superstep %d, partition 0 for %d", i, a.Superstep, accounts[0].Superstep)
 		}
-	}
-	for i, from := range accounts {
-		for j, to := range accounts {
-			if sent, got := from.Sent[j], to.Received[i]; sent != got {
-				return fmt.Errorf("superstep %d: partition %d sent partition %d %v, and %v came", from.Superstep, i, j, sent, got)
+		for k := range a.Peers {
+			if p := a.Peers[k].Partition; p < 0 || p >= n || k > 0 && a.Peers[k-1].Partition >= p {
+				return fmt.Errorf("superstep %d: the account of partition %d is out of order, or with more than %d partitions", a.Superstep, i, n)
 			}
+		}
+	}
+	// Entries are ascending and partitions are taken in order: the entry for i of an account is the first that is left.
+	for i, a := range accounts {
+		for _, mine := range a.Peers {
+			j := mine.Partition
+			theirs := PeerAccount{}
+			if left := accounts[j].Peers[x.next[j]:]; len(left) > 0 && left[0].Partition <= i {
+				theirs = left[0]
+				x.next[j]++
+				if theirs.Partition < i {
+					return differ(a.Superstep, j, theirs.Partition, theirs.Sent, Tally{}, theirs.Received, Tally{})
+				}
+			}
+			if mine.Sent != theirs.Received || mine.Received != theirs.Sent {
+				return differ(a.Superstep, i, j, mine.Sent, theirs.Received, mine.Received, theirs.Sent)
+			}
+		}
+	}
+	for i, a := range accounts {
+		if left := a.Peers[x.next[i]:]; len(left) > 0 {
+			return differ(a.Superstep, i, left[0].Partition, left[0].Sent, Tally{}, left[0].Received, Tally{})
 		}
 	}
 	return nil
 }
 
-func (t Tally) String() string {
-	return fmt.Sprintf("%d values in %d frames of %d bytes", t.Values, t.Frames, t.Bytes)
+// differ says what partition i sent j and what came, or if that is the same, the other way.
+func differ(superstep, i, j int, sent, came, got, wasSent Tally) error {
+	if sent == came {
+		i, j, sent, came = j, i, wasSent, got
+	}
+	return fmt.Errorf("superstep %d: partition %d sent partition %d %v, and %v came", superstep, i, j, sent, came)
 }

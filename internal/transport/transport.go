@@ -93,9 +93,9 @@ type Local struct {
 
 // box is a partition's incoming frames, by kind. Only its partition receives.
 type box struct {
-	local *Local
-	wake  chan struct{} // something came since Receive last looked
-	ledger
+	local  *Local
+	wake   chan struct{} // something came since Receive last looked
+	ledger Ledger
 
 	mu     sync.Mutex
 	frames [kinds]queue
@@ -123,7 +123,7 @@ func (q *queue) take() *Frame {
 func NewLocal(n int) *Local {
 	l := &Local{closed: make(chan struct{})}
 	for i := range n {
-		l.boxes = append(l.boxes, &box{local: l, wake: make(chan struct{}, 1), ledger: newLedger(i, n)})
+		l.boxes = append(l.boxes, &box{local: l, wake: make(chan struct{}, 1), ledger: NewLedger(i, n)})
 	}
 	return l
 }
@@ -135,7 +135,7 @@ func (l *Local) Endpoint(i int) Endpoint { return l.boxes[i] }
 func (l *Local) Close() { l.once.Do(func() { close(l.closed) }) }
 
 func (b *box) Send(f *Frame) error {
-	b.sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
+	b.ledger.Sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
 	select {
 	case <-b.local.closed:
 		return ErrClosed
@@ -158,7 +158,7 @@ func (b *box) Poll(kind Kind) (*Frame, error) {
 	f := b.frames[kind].take()
 	b.mu.Unlock()
 	if f != nil {
-		b.received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw))
+		b.ledger.Received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw))
 	}
 	return f, nil
 }
@@ -185,4 +185,6 @@ func (b *box) Flush(context.Context) error { return nil }
 func (b *box) Release(*Frame) {}
 
 // End has nothing to wait for: nobody fills buffers before all have reported.
-func (b *box) End(_ context.Context, superstep int) (*Account, error) { return b.close(superstep), nil }
+func (b *box) End(_ context.Context, superstep int) (*Account, error) {
+	return b.ledger.Close(superstep), nil
+}

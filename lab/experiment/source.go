@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -125,7 +126,7 @@ func (x *searcher) close() { x.job.Close() }
 
 // search searches from a root and validates the tree by Graph500's rules. It returns the time of the search alone, and how
 // many tuples are in the component.
-func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *engine.Outcome, err error) {
+func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *bsp.Outcome, err error) {
 	id, _ := x.g.Find(root)
 	if err := x.job.Restart(algorithms.BFS{Source: id}); err != nil {
 		return 0, 0, nil, err

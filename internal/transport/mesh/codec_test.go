@@ -44,7 +44,7 @@ func TestValuesWithoutRawForm(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		if err := transport.Balance(accounts); err != nil {
+		if err := new(transport.Audit).Balance(accounts); err != nil {
 			t.Fatal(err)
 		}
 	}

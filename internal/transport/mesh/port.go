@@ -16,20 +16,18 @@ type Port struct {
 	wake    chan struct{} // something came
 	wrote   chan struct{} // frames were written
 
-	mu       sync.Mutex
-	waiting  bool     // what comes takes no window
-	over     bool     // nor any more: the session has ended
-	held     []uint64 // bytes of windows that came for this partition, by worker
-	floor    uint32   // the superstep that is not over
-	boxes    [transport.Kinds][]*arrival
-	taken    []*arrival // and not released yet
-	free     []*arrival // with buffers
-	bare     []*arrival // without
-	pending  int        // frames not written yet
-	limit    int        // of these
-	sent     []transport.Tally
-	received []transport.Tally
-	account  transport.Account
+	mu      sync.Mutex
+	waiting bool     // what comes takes no window
+	over    bool     // nor any more: the session has ended
+	held    []uint64 // bytes of windows that came for this partition, by worker
+	floor   uint32   // the superstep that is not over
+	boxes   [transport.Kinds][]*arrival
+	taken   []*arrival // and not released yet
+	free    []*arrival // with buffers
+	bare    []*arrival // without
+	pending int        // frames not written yet
+	limit   int        // of these
+	ledger  transport.Ledger
 }
 
 func newPort(s *Session, i int) *Port {
@@ -37,7 +35,7 @@ func newPort(s *Session, i int) *Port {
 	return &Port{
 		session: s, index: i, wake: make(chan struct{}, 1), wrote: make(chan struct{}, 1),
 		held: make([]uint64, len(s.layout.Workers)), limit: 2 * n * transport.Kinds,
-		sent: make([]transport.Tally, n), received: make([]transport.Tally, n),
+		ledger: transport.NewLedger(i, n),
 	}
 }
 
@@ -56,7 +54,7 @@ func (p *Port) Send(f *transport.Frame) error {
 		return fmt.Errorf("messages of type %T have no raw form, and no codec was given", f.Ref)
 	}
 	p.mu.Lock()
-	p.sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
+	p.ledger.Sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
 	crowded := p.pending >= p.limit
 	if to == nil && !crowded {
 		p.pending++
@@ -108,7 +106,7 @@ func (p *Port) newBare() *arrival {
 func (p *Port) written(to, encoded int) {
 	p.mu.Lock()
 	p.pending--
-	p.sent[to].Bytes += uint64(encoded)
+	p.ledger.Sent[to].Bytes += uint64(encoded)
 	p.mu.Unlock()
 	signal(p.wrote)
 	p.session.writing.Done()
@@ -170,7 +168,7 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 		}
 		bytes = len(a.packed)
 	}
-	p.received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes) // this goroutine's alone
+	p.ledger.Received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes) // this goroutine's alone
 	return f, nil
 }
 
@@ -341,16 +339,7 @@ func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, erro
 	for kind, box := range p.boxes {
 		p.boxes[kind] = slices.DeleteFunc(box, p.late)
 	}
-	c := &p.account
-	c.Partition, c.Superstep = p.index, superstep
-	c.Sent, p.sent = p.sent, c.Sent
-	c.Received, p.received = p.received, c.Received
-	if n := len(p.session.ports); len(p.sent) < n {
-		p.sent, p.received = make([]transport.Tally, n), make([]transport.Tally, n)
-	}
-	clear(p.sent)
-	clear(p.received)
-	return c, nil
+	return p.ledger.Close(superstep), nil
 }
 
 // late drops a frame of a superstep that is over, which nobody received.

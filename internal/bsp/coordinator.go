@@ -1,4 +1,4 @@
-package engine
+package bsp
 
 import (
 	"fmt"
@@ -7,56 +7,13 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
-
-// Command is what the coordinator tells every partition to do in a superstep.
-type Command struct {
-	Superstep, Phase int
-	// Scheme delivers the messages of the last superstep to neighbours; Sends says that there are others.
-	Scheme delivery.Scheme
-	Sends  bool
-	// Finished says that some vertices are finished.
-	Finished bool
-	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
-	SenderEdges int
-	Totals      []pregel.Cell
-	Encoded     []byte // the totals, for another process
-}
-
-// Report is what a partition tells of its superstep: what is recorded of it, and what only the coordinator wants.
-type Report struct {
-	trace.Partition
-	Err error
-	// Account is with the other partitions: nil of the only one, and of one whose process was held to it elsewhere.
-	Account *transport.Account
-	Cells   []pregel.Cell // this superstep's aggregates, to be reset by who merges them
-	Encoded []byte        // these, for another process
-}
-
-// begin forgets what belongs to one superstep alone.
-func (p *Report) begin() {
-	*p = Report{Partition: trace.Partition{
-		Partition: p.Partition.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
-	}}
-}
-
-// Outcome says why a run ended.
-type Outcome struct {
-	Done bool
-	// Converged: no vertex was awake and no message under way, or Coordinate halted; false at the limit of supersteps.
-	Converged  bool
-	Supersteps int // that ran
-	Messages   int // sent, before combining
-	Sent       int // values that crossed partitions
-	Bytes      int
-}
 
 // coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts nothing.
 type coordinator struct {
 	program    pregel.Coordinating // or nil
-	aggregates []pregel.Aggregate
+	aggregates Aggregates
 	totals     []pregel.Cell
 	policy     delivery.Policy
 	limit      int
@@ -77,9 +34,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	c.outcome = Outcome{}
 	c.policy.Begin()
 	c.master = pregel.Coordinator{NumVertices: c.vertices, NumEdges: c.edges, Active: c.vertices, Totals: c.totals}
-	for _, a := range c.aggregates {
-		c.totals[a.Number()].Reset()
-	}
+	c.aggregates.Reset(c.totals)
 	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.vertices == 0 {
 		c.outcome = Outcome{Done: true, Converged: true}
@@ -211,7 +166,7 @@ func (c *coordinator) choose() delivery.Scheme {
 
 // aggregate makes the totals that the next superstep reads of what the vertices added.
 func (c *coordinator) aggregate(reports []*Report) {
-	for _, a := range c.aggregates {
+	for _, a := range c.aggregates.All {
 		total := c.totals[a.Number()]
 		if !a.Persists() {
 			total.Reset()

@@ -1,0 +1,76 @@
+package bsp
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+type mixed struct {
+	Names map[string][]float64
+	Next  *mixed
+}
+
+var wired = []pregel.Aggregate{
+	pregel.SumOf[int]("int"), pregel.SumOf[float64]("float"), pregel.NewAggregator("list", nil, func(a, b []float64) []float64 { return append(a, b...) }),
+	pregel.NewAggregator("mixed", nil, func(a, b mixed) mixed { return b }),
+}
+
+// TestAggregatesTravel takes cells of several types, one after another, from one process to another.
+func TestAggregatesTravel(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		a := Aggregates{wired, exact}
+		from, to := a.Cells(), a.Cells()
+		for round := range 3 {
+			c := &pregel.Coordinator{Totals: from}
+			wired[0].(pregel.Aggregator[int]).Replace(c, -3-round)
+			wired[1].(pregel.Aggregator[float64]).Replace(c, 0.1)
+			wired[2].(pregel.Aggregator[[]float64]).Replace(c, []float64{math.Inf(1), float64(round)})
+			wired[3].(pregel.Aggregator[mixed]).Replace(c, mixed{map[string][]float64{"a": {1}}, &mixed{}})
+			data, err := a.Encode(nil, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := to[wired[2].Number()].Any()
+			before, _ := list.([]float64)
+			kept := append([]float64(nil), before...)
+			if err := a.Decode(data, to); err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range wired {
+				if x, y := from[a.Number()].Any(), to[a.Number()].Any(); !reflect.DeepEqual(x, y) {
+					t.Errorf("%s: %v became %v", a.Name(), x, y)
+				}
+			}
+			if !reflect.DeepEqual(before, kept) && len(kept) > 0 {
+				t.Errorf("what was read before changed from %v to %v", kept, before)
+			}
+		}
+	}
+}
+
+// FuzzDecodeCells brings aggregates of any content: they are refused, or can be encoded again.
+func FuzzDecodeCells(f *testing.F) {
+	for _, exact := range []bool{false, true} {
+		a := Aggregates{wired, exact}
+		data, err := a.Encode(nil, a.Cells())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, exact := range []bool{false, true} {
+			a := Aggregates{wired, exact}
+			cells := a.Cells()
+			if a.Decode(data, cells) != nil {
+				continue
+			}
+			if _, err := a.Encode(nil, cells); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,255 @@
+// Package bsp leads a run of a vertex program, superstep by superstep, whoever has the graph's partitions: this process,
+// or workers. A coordinator, which is pure, takes the partitions' reports and decides on the next superstep.
+//
+//	begin --Command--> Partitions.Superstep --Reports--> balance, record, next --Command--> ...
+package bsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Partitions are those of a run, which is ready for superstep 0.
+type Partitions interface {
+	// Superstep has every partition do what a command says, and returns their reports by partition, which are good until the
+	// next call. When one fails, or ctx ends, it returns why: rather the cause than what followed from it.
+	Superstep(ctx context.Context, c *Command) ([]*Report, error)
+}
+
+// Program is what a driver knows of a vertex program.
+type Program struct {
+	Name       string
+	Combiner   string // as errors name it
+	List       bool   // it gets every message, and has no combiner
+	Sized      bool   // messages are of different sizes
+	Coordinate pregel.Coordinating
+	Aggregates []pregel.Aggregate
+}
+
+// Options say how a run is led.
+type Options struct {
+	// Delivery forces how messages are delivered; Uncombined sends every pushed message by itself.
+	Delivery   delivery.Choice
+	Uncombined bool
+	// Deterministic makes results independent of partitions, threads and delivery, floats included.
+	Deterministic bool
+	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
+	MaxSupersteps int
+	// SuperstepTimeout ends the run with a TimeoutError when a superstep takes longer; 0 is no limit. Late, if not nil, is called
+	// then: a Compute that does not return holds the run.
+	SuperstepTimeout time.Duration
+	Late             func(err error)
+	// Trace gets a record of every superstep, some time after it, or is nil. Job, Graph, and Threads are named there.
+	Trace      trace.Sink
+	Job, Graph string
+	Threads    int
+	// Progress, if not nil, is called after each superstep.
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Superstep       int
+	Active, Senders int
+	Scheme          delivery.Scheme
+	Seconds         float64 // of the superstep
+}
+
+// Driver leads runs of a program, one after the other.
+type Driver struct {
+	name    string
+	options Options
+	c       coordinator
+	keeper  *keeper // nil if nothing is recorded
+
+	audit    transport.Audit
+	accounts []*transport.Account
+	times    []float64
+	telling  time.Duration
+}
+
+// New makes a driver of a program over the partitions of all processes, of which there is one at least.
+func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
+	if len(facts) == 0 {
+		return nil, fmt.Errorf("%s: no process has partitions of the graph", p.Name)
+	}
+	first := facts[0]
+	force, err := forced(p, &o, first)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	load := first.Load
+	for _, f := range facts[1:] {
+		load.Threads += f.Load.Threads
+		load.Arcs += f.Load.Arcs
+		for i, n := range f.Load.Classes {
+			load.Classes[i] += n
+		}
+		load.Untransposed += f.Load.Untransposed
+		load.Listed += f.Load.Listed
+		load.Ghosts += f.Load.Ghosts
+	}
+	aggregates := Aggregates{p.Aggregates, o.Deterministic}
+	d := &Driver{name: p.Name, options: o, c: coordinator{
+		program: p.Coordinate, aggregates: aggregates, totals: aggregates.Cells(), policy: delivery.Policy{Force: force, Rates: first.Rates},
+		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, load: load, sized: p.Sized,
+	}}
+	if o.Trace != nil {
+		d.keeper = newKeeper(o.Trace, o.Job)
+	}
+	return d, nil
+}
+
+// Restart has the next runs be of another program of the same type.
+func (d *Driver) Restart(p *Program) { d.c.program = p.Coordinate }
+
+// Aggregates are the program's, by which processes tell each other what cells hold.
+func (d *Driver) Aggregates() Aggregates { return d.c.aggregates }
+
+// Outcome is that of the last run, or how far the one is that runs.
+func (d *Driver) Outcome() Outcome { return d.c.outcome }
+
+// Superstep is the last one that was begun.
+func (d *Driver) Superstep() int { return d.c.command.Superstep }
+
+// Times returns the seconds of each superstep of the last run.
+func (d *Driver) Times() []float64 { return d.times }
+
+// Telling is how long the last run told who observes it that it begins and, once it was over, what was still to be told.
+func (d *Driver) Telling() time.Duration { return d.telling }
+
+// Run leads a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
+func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
+	d.c.command, d.c.outcome, d.times, d.telling = Command{}, Outcome{}, d.times[:0], 0
+	if d.keeper == nil {
+		err = d.drive(ctx, p)
+	} else {
+		err = d.recorded(func() error { return d.drive(ctx, p) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := d.c.outcome
+	return &o, nil
+}
+
+// drive takes the coordinator and the partitions through the run, step by step.
+func (d *Driver) drive(ctx context.Context, p Partitions) (err error) {
+	c := &d.c
+	defer Recover(&err, d.name, &c.command.Superstep)
+	for command, outcome := c.begin(); !outcome.Done; {
+		start := time.Now()
+		reports, err := d.superstep(ctx, p, command)
+		if err != nil {
+			return err
+		}
+		ended := time.Now()
+		took := ended.Sub(start)
+		if err := d.balance(reports); err != nil {
+			return fmt.Errorf("%s: %w", d.name, err)
+		}
+		superstep, scheme := command.Superstep, command.Scheme
+		if d.keeper != nil {
+			if err := d.keeper.keep(c, reports, took, ended); err != nil {
+				return err
+			}
+		}
+		seconds := took.Seconds()
+		command, outcome = c.next(reports, seconds)
+		if outcome.Supersteps <= superstep {
+			break // nobody ran: it was none
+		}
+		d.times = append(d.times, seconds)
+		if d.options.Progress != nil {
+			d.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
+		}
+	}
+	return nil
+}
+
+// superstep has the partitions run one.
+func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
+	if limit := d.options.SuperstepTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{c.Superstep, limit})
+		defer cancel()
+		if d.options.Late != nil {
+			ends := ctx
+			stop := context.AfterFunc(ends, func() {
+				if late := new(TimeoutError); errors.As(context.Cause(ends), &late) {
+					d.options.Late(fmt.Errorf("%s: %w", d.name, late))
+				}
+			})
+			defer stop()
+		}
+	}
+	reports, err := p.Superstep(ctx, c)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return reports, err
+}
+
+// balance holds the partitions to account: each reports once, and what every one sent each other is what came there.
+func (d *Driver) balance(reports []*Report) error {
+	if len(reports) != d.c.load.Partitions {
+		return fmt.Errorf("superstep %d: found reports of %d partitions, expected %d", d.c.command.Superstep, len(reports), d.c.load.Partitions)
+	}
+	d.accounts = d.accounts[:0]
+	for i, p := range reports {
+		if p == nil || p.Partition.Partition != i {
+			return fmt.Errorf("superstep %d: nothing was heard of partition %d", d.c.command.Superstep, i)
+		}
+		d.accounts = append(d.accounts, p.Account)
+	}
+	if len(reports) == 1 {
+		return nil
+	}
+	return d.audit.Balance(d.accounts)
+}
+
+// recorded does a run between what begins and what ends it in a journal, where the sink of its records is one.
+func (d *Driver) recorded(run func() error) error {
+	began := time.Now()
+	journal, _ := d.options.Trace.(trace.Journal)
+	if journal != nil {
+		if err := journal.Begin(d.beginning(began)); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	err := run()
+	ended := time.Now()
+	if err = errors.Join(err, d.keeper.end()); journal != nil {
+		err = errors.Join(err, journal.End(d.ending(err, ended.Sub(start))))
+	}
+	d.telling = start.Sub(began) + time.Since(ended)
+	return err
+}
+
+func (d *Driver) beginning(at time.Time) *trace.Job {
+	return &trace.Job{
+		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices, Arcs: d.c.edges,
+		Partitions: d.c.load.Partitions, Threads: d.options.Threads, Delivery: d.options.Delivery.String(), Began: at,
+	}
+}
+
+func (d *Driver) ending(err error, took time.Duration) *trace.End {
+	e := &trace.End{Job: d.options.Job, Supersteps: len(d.times), Seconds: took.Seconds(), Outcome: trace.Converged}
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.Outcome = trace.Cancelled
+	case err != nil:
+		e.Outcome, e.Error = trace.Failed, err.Error()
+	case !d.c.outcome.Converged:
+		e.Outcome = trace.Limit
+	}
+	return e
+}

@@ -1,0 +1,79 @@
+package bsp
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function.
+type ProgramError struct {
+	Program string
+	// Superstep is the one that ran, or -1 if none did yet.
+	Superstep int
+	// Vertex is the input id of the vertex that ran, if Known.
+	Vertex uint64
+	Known  bool
+	Method string // that panicked, if it runs in no superstep
+	Value  any    // what it panicked with
+	Stack  string // where
+}
+
+func (e *ProgramError) Error() string {
+	switch {
+	case e.Method != "" && e.Known:
+		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
+	case e.Known:
+		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
+	case e.Superstep < 0:
+		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
+	default:
+		return fmt.Sprintf("program %s, superstep %d: %v", e.Program, e.Superstep, e.Value)
+	}
+}
+
+// Unwrap returns the error the program panicked with, if it was one.
+func (e *ProgramError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// NewProgramError makes the error of a panic. It must be called by the deferred function that recovers.
+func NewProgramError(program string, value any, superstep int) *ProgramError {
+	if p, ok := value.(*parallel.Panic); ok { // in a worker of a team, which kept the stack
+		return &ProgramError{Program: program, Superstep: superstep, Value: p.Value, Stack: string(p.Stack)}
+	}
+	return &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
+}
+
+// Recover turns a panic of the program, outside the tasks of a superstep, into an error. It is deferred. That memory ran
+// out is not the program's fault.
+func Recover(err *error, program string, superstep *int) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	var exhausted *mem.Exhausted
+	if e, ok := v.(error); ok && errors.As(e, &exhausted) {
+		*err = fmt.Errorf("%s: %w", program, exhausted)
+		return
+	}
+	*err = NewProgramError(program, v, *superstep)
+}
+
+// NoSuperstep is before the first one.
+var NoSuperstep = -1
+
+// TimeoutError says that a superstep took longer than it may.
+type TimeoutError struct {
+	Superstep int
+	Limit     time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("superstep %d: it took longer than %v", e.Superstep, e.Limit)
+}

@@ -1,0 +1,117 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// team is the partitions of a run as a driver has them: those that the workers have.
+type team struct {
+	*run
+	driver  *bsp.Driver
+	search  string          // what records say they are of
+	reports []*bsp.Report   // by partition
+	cells   [][]pregel.Cell // as well
+}
+
+// gatherTeam makes the team of a job whose workers have prepared it, and what drives them.
+func (r *run) gatherTeam(task Task, prepared []*control.PrepareReport) (_ *team, err error) {
+	t := &team{run: r, reports: make([]*bsp.Report, len(task.Placements))}
+	task.Trace, task.Progress = t, func(bsp.Progress) { t.tell() }
+	if t.driver, err = r.server.options.Engine.Lead(task, prepared); err != nil {
+		return nil, err
+	}
+	for range task.Placements {
+		t.cells = append(t.cells, t.driver.Aggregates().Cells())
+	}
+	return t, nil
+}
+
+// lead leads a run to its end.
+func (t *team) lead(ctx context.Context, search string) error {
+	t.search = search
+	_, err := t.driver.Run(ctx, t)
+	t.tell()
+	return err
+}
+
+// tell says how far the run is.
+func (t *team) tell() {
+	o := t.driver.Outcome()
+	t.set(func(a *control.Job) {
+		a.Converged, a.Supersteps = o.Converged, uint32(o.Supersteps)
+		a.Messages, a.MessagesSent, a.BytesSent = uint64(o.Messages), uint64(o.Sent), uint64(o.Bytes)
+	})
+}
+
+// Record tells those who watch the job of a superstep.
+func (t *team) Record(s *trace.Superstep) error {
+	record := control.NewSuperstepRecord(s)
+	record.Search = t.search
+	t.server.append(t.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
+	return nil
+}
+
+// Superstep has every worker run a superstep.
+func (t *team) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, error) {
+	totals, err := t.driver.Aggregates().Encode(nil, c.Totals)
+	if err != nil {
+		return nil, err
+	}
+	step := &control.Superstep{
+		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
+		SenderEdges: uint64(c.SenderEdges), Totals: totals,
+	}
+	first := make([][]*control.Report, len(t.team)) // of workers whose partitions do not fit into one report
+	fits := func(_ int, report *control.Report) bool {
+		return report.GetSuperstep() != nil && report.GetSuperstep().Superstep == step.Superstep
+	}
+	answers, err := t.each(ctx, order{
+		what:    fmt.Sprintf("superstep %d", c.Superstep),
+		command: func() *control.Command { return &control.Command{Body: &control.Command_Superstep{Superstep: step}} },
+		more: func(i int, report *control.Report) error {
+			if !fits(i, report) || len(first[i]) == len(t.reports) {
+				return errors.New("it reports another superstep, or too often")
+			}
+			first[i] = append(first[i], report)
+			return nil
+		}, fits: fits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	clear(t.reports)
+	for _, a := range append(slices.Concat(first...), answers...) {
+		for _, p := range a.GetSuperstep().Partitions {
+			if int(p.Partition) >= len(t.reports) || t.reports[p.Partition] != nil {
+				return nil, fmt.Errorf("superstep %d: partition %d reported twice, or does not exist", c.Superstep, p.Partition)
+			}
+			if t.reports[p.Partition], err = t.report(p, c.Superstep); err != nil {
+				return nil, fmt.Errorf("partition %d: %w", p.Partition, err)
+			}
+		}
+	}
+	return t.reports, nil
+}
+
+// report is a partition's report as it was sent.
+func (t *team) report(p *control.PartitionReport, superstep int) (*bsp.Report, error) {
+	r := &bsp.Report{Partition: p.Trace(), Cells: t.cells[p.Partition]}
+	r.Worker = t.job.placements[p.Partition].Worker
+	r.Account = &transport.Account{Partition: int(p.Partition), Superstep: superstep}
+	for _, x := range p.Peers {
+		r.Account.Peers = append(r.Account.Peers, transport.PeerAccount{
+			Partition: int(x.Partition),
+			Sent:      transport.Tally{Values: x.Sent, Bytes: x.Bytes}, Received: transport.Tally{Values: x.Received, Bytes: x.ReceivedBytes},
+		})
+	}
+	return r, t.driver.Aggregates().Decode(p.Aggregates, r.Cells)
+}
