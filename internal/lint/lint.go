@@ -25,16 +25,16 @@ var layers = map[string]int{
 	"internal/transport/mesh": 2, "internal/transport/pack": 2, "internal/control": 2, "internal/membership": 2, "internal/history": 2,
 	"internal/otlp":     2,
 	"internal/delivery": 3, "internal/graph/build": 3, "internal/graphio": 3, "internal/netbench": 3, "internal/client": 3,
-	"internal/engine": 4, "internal/load": 4, "internal/netbench/ranks": 4, "internal/jobtrace": 4, "internal/metrics": 4, "internal/web": 4,
+	"internal/bsp": 4, "internal/engine": 5, "internal/load": 4, "internal/netbench/ranks": 4, "internal/jobtrace": 4, "internal/metrics": 4, "internal/web": 4,
 	"algorithms": 4, "algorithms/reference": 4, "algorithms/verify": 4,
 	"internal/graph500/validate": 3,
-	"internal/graph500":          5,
+	"internal/graph500":          6,
 	"master":                     5, "worker": 5, // they meet in internal/control
-	"internal/cluster": 6,
-	"internal/cli":     7, "internal/testcluster": 7,
-	"":              8, // the root package
-	"cmd/superstep": 9, "examples": 9, "test": 9, "pregel/pregeltest": 9,
-	"lab/experiment": 8, "lab/model": 8, "lab": 9,
+	"internal/cluster": 7,
+	"internal/cli":     8, "internal/testcluster": 8,
+	"":              9, // the root package
+	"cmd/superstep": 10, "examples": 10, "test": 10, "pregel/pregeltest": 10,
+	"lab/experiment": 9, "lab/model": 9, "lab": 10,
 }
 
 // unsafeFiles are the only ones that may import unsafe.
