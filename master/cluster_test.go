@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	cut | mended NAME NAME                    two workers do not reach each other, or do again
 //	unheard TIME                              the master was paused for so long
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=]
-//	attach | heard | holds | detach NAME INCARNATION, leave NAME INCARNATION [reason], suspect NAME
+//	attach | heard | holds | detach NAME INCARNATION, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
 //	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC], running | writing | ended JOB [error], cancel JOB [reason]
 //	show                                      what there is
@@ -184,6 +184,12 @@ func (s *script) do(verb string, words []string) error {
 	case "cancel":
 		_, err := c.cancel(now, words[0], rest(1))
 		return err
+	case "exited":
+		incarnation, err := strconv.ParseUint(words[1], 10, 64)
+		if err != nil {
+			s.t.Fatalf("exited %v: %v", words, err)
+		}
+		c.exited(now, words[0], incarnation, rest(2))
 	case "show":
 		s.show()
 	default:

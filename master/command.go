@@ -160,6 +160,7 @@ func (s *Server) load(ctx context.Context, g *graph) {
 	report, err := s.loadOn(ctx, "", 0, team, &control.Load{
 		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
 	}, func(int, *control.Report) {})
+	s.awaitExit(ctx, err)
 	_ = s.event(func() error {
 		if err != nil {
 			s.stopLoading(g.name, team, err)

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -213,10 +214,16 @@ func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 }
 
 // freeing notes that the workers are told to free what they hold of a job. One that attaches from then on, which may not be
-// told, frees it by itself.
-func (c *cluster) freeing(id string, epoch uint32) {
-	if j := c.jobs[id]; j != nil && j.epoch == epoch {
-		j.ending = true
+// told, frees it by itself. What follows from why the run ended, err, is not the job's reason; but why a session broke may be
+// known only then.
+func (c *cluster) freeing(id string, epoch uint32, err error) {
+	j := c.jobs[id]
+	if j == nil || j.epoch != epoch {
+		return
+	}
+	j.ending = true
+	if err != nil && !j.stopping && !errors.Is(err, errSessionBroke) {
+		j.stopping, j.reason = true, reasonOf(err)
 	}
 }
 

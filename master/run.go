@@ -90,8 +90,9 @@ func (r *run) lead(ctx context.Context) {
 		r.set(func(a *control.Job) { a.Stack = failed.failure.Stack })
 	}
 	s := r.server
-	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch); return nil })
+	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch, err); return nil })
 	r.cleanUp(err)
+	s.awaitExit(ctx, err)
 	_ = s.event(func() error {
 		if stop := s.stops[r.id]; stop != nil {
 			stop(nil)

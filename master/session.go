@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -215,6 +218,33 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 		}
 	}
 }
+
+// exitWait bounds how long a failure whose cause is that a session broke waits for why the worker's process has ended.
+const exitWait = time.Second
+
+// awaitExit waits a moment for why a worker has ended, if that is what err may come of. ctx ends when it is known.
+func (s *Server) awaitExit(ctx context.Context, err error) {
+	if !errors.Is(err, errSessionBroke) {
+		return
+	}
+	t := time.NewTimer(min(exitWait, s.options.Lease/2))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// ReportExit takes why a worker's process has ended.
+func (s *Server) ReportExit(_ context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
+	reason := strings.Join(strings.Fields(control.Text(r.Msg.Reason, maxReason)), " ")
+	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason", reason)
+	_ = s.event(func() error { s.cluster.exited(s.now(), r.Msg.Name, r.Msg.Incarnation, reason); return nil })
+	return connect.NewResponse(&control.ReportExitResponse{}), nil
+}
+
+// maxReason bounds why a worker has ended, in bytes.
+const maxReason = 4 << 10
 
 // attach makes a session the worker's, and ends one it had before.
 func (s *Server) attach(w *session) (*control.Attached, error) {

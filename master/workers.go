@@ -247,6 +247,18 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	c.failGraphs(w, "was lost")
 }
 
+// exited takes why the process of a worker has ended, from who saw it end.
+func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string) {
+	switch w := c.workers[name]; {
+	case w == nil || w.incarnation != incarnation:
+	case w.live():
+		c.lose(now, w, reason)
+		c.schedule(now)
+	case w.state == control.WorkerState_WORKER_STATE_LOST:
+		w.reason = reason // it was only not heard of
+	}
+}
+
 // release fails what runs on a worker.
 func (c *cluster) release(now time.Duration, w *worker, reason string) {
 	for _, id := range c.order {

@@ -11,6 +11,11 @@ import (
 type Observer interface {
 	// Session says that a session with the master begins or ends.
 	Session(attached bool)
+	// Registered says under which incarnation the master at an address knows the worker from now on.
+	Registered(master string, incarnation uint64)
+	// Stuck says which command does not stop that was told to: unless it does, the worker ends after StopTimeout. An empty text
+	// says that all have stopped.
+	Stuck(what string)
 	// Leaving says that the worker wants to go: it gets no more work.
 	Leaving()
 	// Command says how a command of the master went: load, prepare, superstep, values and the like. The report is as it
@@ -40,4 +45,6 @@ type unobserved struct{}
 
 func (unobserved) Session(bool)                                          {}
 func (unobserved) Leaving()                                              {}
+func (unobserved) Registered(string, uint64)                             {}
+func (unobserved) Stuck(string)                                          {}
 func (unobserved) Command(string, time.Duration, *control.Report, error) {}

@@ -145,21 +145,38 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 }
 
 // watch ends the worker when a command has not returned a while after it was told to stop: what it holds, and the threads it
-// works with, are lost until the process ends. The function it returns says that the command has returned.
+// works with, are lost until the process ends. The master is told why. The function it returns says that the command has
+// returned.
 func (q *queue) watch(ctx context.Context, c *control.Command) func() {
 	done := make(chan struct{})
+	exit := &control.ReportExitRequest{Name: q.About.GetName(), Incarnation: q.incarnation}
 	stop := context.AfterFunc(ctx, func() {
-		late := time.NewTimer(q.StopTimeout)
+		soon, late := time.NewTimer(q.StopTimeout/10), time.NewTimer(q.StopTimeout)
+		defer soon.Stop()
 		defer late.Stop()
 		select {
 		case <-done:
-		case <-late.C:
-			what := commandName(c)
-			if s := c.GetSuperstep(); s != nil {
-				what = fmt.Sprintf("superstep %d", s.Superstep)
+			return
+		case <-soon.C:
+		}
+		what := key(c) + ": " + commandName(c)
+		if s := c.GetSuperstep(); s != nil {
+			what = fmt.Sprintf("%s %d", what, s.Superstep)
+		}
+		q.late.Add(1)
+		q.Observe.Stuck(fmt.Sprintf("%s does not stop, as it was told to (%v)", what, context.Cause(ctx)))
+		select {
+		case <-done:
+			if q.late.Add(-1) == 0 {
+				q.Observe.Stuck("")
 			}
-			err := fmt.Errorf("%s: %s has not stopped %v after it was told to (%w): the process ends, to be started anew", key(c), what, q.StopTimeout, context.Cause(ctx))
+		case <-late.C:
+			err := fmt.Errorf("%s has not stopped %v after it was told to (%w): the process ends, to be started anew", what, q.StopTimeout, context.Cause(ctx))
 			q.Log.Error("a command does not stop", "error", err)
+			exit.Reason = bounded(err.Error())
+			if err := control.ReportExit(q.address, q.Token, q.Dial, exit); err != nil {
+				q.Log.Warn("the master was not told", "error", err)
+			}
 			select {
 			case q.stuck <- err:
 			default: // another was first

@@ -17,10 +17,11 @@ import (
 // for has one.
 type session struct {
 	*worker
-	lane  *control.Lane
-	heard atomic.Int64 // when the master was, in nanoseconds since began
-	began time.Time
-	queue *queue
+	lane    *control.Lane
+	address string       // of the master
+	heard   atomic.Int64 // when the master was, in nanoseconds since began
+	began   time.Time
+	queue   *queue
 	// connect makes another connection to the master, for long answers; register registers again, which changes nothing.
 	connect  func(context.Context) (*control.Lane, error)
 	register func(context.Context) error

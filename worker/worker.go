@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -62,7 +63,8 @@ type worker struct {
 	heartbeat   time.Duration
 	silent      time.Duration // for how long the master was when the last session ended
 	commands    sync.WaitGroup
-	stuck       chan error // why the worker cannot go on: a command does not stop
+	late        atomic.Int32 // commands that were told to stop a while ago
+	stuck       chan error   // why the worker cannot go on: a command does not stop
 }
 
 // Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an error when the master
@@ -240,12 +242,14 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if err := w.Executor.Registered(w.incarnation); err != nil {
 		return false, err
 	}
+	w.Observe.Registered(address, w.incarnation)
 	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
 	lane, err := c.Session(ctx)
 	if err != nil {
 		return false, err
 	}
 	s := newSession(w, lane, c.Session)
+	s.address = address
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = w.incarnation

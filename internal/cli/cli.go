@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,6 +41,7 @@ type app struct {
 	logFormat *oneOf
 
 	interrupts interrupts
+	monitor    atomic.Pointer[monitor]                          // of this process, if it is a worker
 	spoil      func(first int, parent []uint32, dist []float32) // of graph500, for tests
 }
 
@@ -167,7 +169,7 @@ pulling them along the receivers' will be faster, and does that.`,
 	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.graph500(), a.runProgram(), a.generate(), a.convert(), a.info(), a.ui(), a.algorithms(),
 		a.up(), a.master(), a.worker(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.graphs(), a.health(),
-		a.netbench(), a.netbenchRank(), a.completion(), a.version())
+		a.netbench(), a.netbenchRank(), a.workerMonitor(), a.completion(), a.version())
 	return root
 }
 

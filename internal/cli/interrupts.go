@@ -99,6 +99,7 @@ func (i *interrupts) take() (<-chan os.Signal, func()) {
 }
 
 func (a *app) interrupted() {
+	a.monitor.Load().end()
 	fmt.Fprintln(a.err, "superstep: interrupted")
 	a.flush()
 	os.Exit(exitFailed)

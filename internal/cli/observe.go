@@ -80,10 +80,11 @@ func (a *app) observe(ctx context.Context, o *master.Options) (func(*master.Serv
 	return begin, end, nil
 }
 
-// watched is what observes a worker: it counts, and says whether the worker is ready.
+// watched is what observes a worker: it counts, says whether the worker is ready, and keeps its monitor informed.
 type watched struct {
 	*metrics.Worker
-	health control.Health
+	health  control.Health
+	monitor *monitor
 }
 
 var _ worker.Observer = (*watched)(nil)
@@ -100,6 +101,18 @@ func (w *watched) Session(attached bool) {
 func (w *watched) Leaving() {
 	w.Worker.Leaving()
 	w.health.NotReady("leaving")
+}
+
+// Stuck makes /healthz say so, to anyone: which command it is the log tells.
+func (w *watched) Stuck(what string) {
+	if what != "" {
+		what = "a command does not stop, as it was told to"
+	}
+	w.health.Stuck(what)
+}
+
+func (w *watched) Registered(master string, incarnation uint64) {
+	w.monitor.registered(master, incarnation)
 }
 
 // pages answers for a worker at a listener until the function it returns is called.

@@ -258,6 +258,41 @@ func TestOperate(t *testing.T) {
 	}
 }
 
+// TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the master.
+func TestStuckWorker(t *testing.T) {
+	own, err := exec.LookPath("own")
+	must(t, err)
+	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: own, running: map[string]*member{}}
+	defer c.end(t)
+	must(t, c.startMaster("127.0.0.1:0"))
+	must(t, c.startWorker("w0", "--stop-timeout", "3s"))
+	pages := target(t, c.address)
+	must(t, c.start("job", "run", "stuck", "--master", c.address, "--graph", "star:vertices=1", "--superstep-timeout", "10ms", "--workers", "1"))
+	var text string
+	until(t, "/healthz to say that the worker is stuck", func() bool {
+		var status int
+		status, text = page(t, "http://"+pages+"/healthz", "")
+		return status == 503
+	})
+	if text != "a command does not stop, as it was told to" {
+		t.Errorf("/healthz says %s", text)
+	}
+	job, w := c.running["job"], c.running["w0"]
+	<-job.ended
+	if !strings.HasSuffix(job.said.String(), " failed: superstep 0: it took longer than 10ms\n") {
+		t.Errorf("the job says %s", job.said)
+	}
+	<-w.ended
+	if w.ProcessState.ExitCode() != 1 {
+		t.Errorf("the worker ended with %v: %s", w.ProcessState, w.said)
+	}
+	status, err := exec.Command("superstep", "status", "--master", c.address).CombinedOutput()
+	must(t, err)
+	if !strings.Contains(string(status), "superstep 0 has not stopped 3s after it was told to") {
+		t.Errorf("status shows %s", status)
+	}
+}
+
 // TestErrorsAsJSON: the last word of a command too is an object.
 func TestErrorsAsJSON(t *testing.T) {
 	p := launch(t, "--log-format", "json", "worker", "--threads", "0")

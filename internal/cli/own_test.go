@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"math"
+	"runtime/debug"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
@@ -14,6 +15,7 @@ func own() []superstep.Program {
 	return []superstep.Program{
 		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
+		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}),
 	}
 }
 
@@ -82,6 +84,40 @@ func (Stuck) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
 
 func (Stuck) Compute(v *vertex, _ int64) {
 	v.Logf("here")
+	select {}
+}
+
+// Deep overflows the stack.
+type Deep struct{}
+
+func (Deep) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (Deep) Compute(v *vertex, _ int64) {
+	debug.SetMaxStack(1 << 20)
+	v.Set(deep(1))
+}
+
+func deep(n int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	return deep(n+1) + 1
+}
+
+// Racing writes to a map in two goroutines.
+type Racing struct{}
+
+func (Racing) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (Racing) Compute(*vertex, int64) {
+	m := map[int]int{}
+	for range 2 {
+		go func() {
+			for {
+				m[0]++
+			}
+		}()
+	}
 	select {}
 }
 

@@ -39,10 +39,10 @@ func there(pid int) bool {
 	return err == nil && !strings.HasPrefix(rest, "Z")
 }
 
-// startUp starts a cluster of two workers by superstep up, and returns it and its processes.
-func startUp(t *testing.T) (*member, string, map[string]int) {
+// startUp starts a cluster of two workers by the up of a binary, and returns it and its processes.
+func startUp(t *testing.T, binary string) (*member, string, map[string]int) {
 	t.Helper()
-	p := &member{Cmd: exec.Command("superstep", "up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"), said: &saidText{}, ended: make(chan struct{})}
+	p := &member{Cmd: exec.Command(binary, "up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"), said: &saidText{}, ended: make(chan struct{})}
 	p.Stdout, p.Stderr = p.said, p.said
 	must(t, p.Start())
 	go func() {
@@ -53,7 +53,7 @@ func startUp(t *testing.T) (*member, string, map[string]int) {
 		_ = p.Process.Kill()
 		<-p.ended
 	})
-	example := regexp.MustCompile(`(?m)^  superstep run .* --master (\S+)$`)
+	example := regexp.MustCompile(`(?m)^  ` + binary + ` run .* --master (\S+)$`)
 	if !soon(func() bool { return example.MatchString(p.said.String()) }) {
 		t.Fatalf("it said %q", p.said)
 	}
@@ -66,7 +66,7 @@ func startUp(t *testing.T) (*member, string, map[string]int) {
 
 // TestUpRestartsWorkers kills a worker: how it ended is said, and another one comes in its place.
 func TestUpRestartsWorkers(t *testing.T) {
-	p, address, all := startUp(t)
+	p, address, all := startUp(t, "superstep")
 	must(t, syscall.Kill(all["w1"], syscall.SIGKILL))
 	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", all["w1"])
 	if !soon(func() bool { return strings.Contains(p.said.String(), want) }) {
@@ -97,7 +97,7 @@ func TestUpEnds(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			p, _, all := startUp(t)
+			p, _, all := startUp(t, "superstep")
 			to := p.Process.Pid
 			if end.master {
 				to = all[""]
@@ -127,7 +127,7 @@ func TestUpEnds(t *testing.T) {
 
 // TestUpGivesUp kills a worker again and again: at last all end, and the worker is named.
 func TestUpGivesUp(t *testing.T) {
-	p, _, all := startUp(t)
+	p, _, all := startUp(t, "superstep")
 	gaveUp := func() bool {
 		select {
 		case <-p.ended:

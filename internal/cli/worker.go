@@ -48,7 +48,8 @@ func (a *app) worker() *cobra.Command {
 		Use:   "worker --master ADDR",
 		Short: "Work for a cluster",
 		Long: `Work for the cluster that a master leads. A worker looks for its master for a minute, also when that is restarted. An
-interrupt lets it leave: what runs on it may end. It ends with status 1 when the master refuses it.
+interrupt lets it leave: what runs on it may end. It ends with status 1 when the master refuses it. A child process beside it
+tells the master how it died, if it does.
 
 Workers send each other messages by TCP: each listens at --data-listen, by default at a free port of the address by which
 it reaches the master. At --listen, by default such a port too, Prometheus finds metrics at /metrics, and what starts
@@ -117,7 +118,13 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	defer executor.Close()
 	set := metrics.New(revision())
 	set.NewMesh(executor.Stats)
-	observer := &watched{Worker: set.NewWorker()}
+	monitor, err := startMonitor(w.name, token)
+	if err != nil {
+		log.Warn("nobody will tell the master how this process died", "error", err)
+	}
+	defer monitor.end()
+	w.app.monitor.Store(monitor)
+	observer := &watched{Worker: set.NewWorker(), monitor: monitor}
 	pages := ""
 	if w.listen != "off" {
 		var l *net.TCPListener

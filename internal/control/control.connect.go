@@ -38,6 +38,8 @@ const (
 const (
 	// WorkersRegisterProcedure is the fully-qualified name of the Workers's Register RPC.
 	WorkersRegisterProcedure = "/superstep.control.v1.Workers/Register"
+	// WorkersReportExitProcedure is the fully-qualified name of the Workers's ReportExit RPC.
+	WorkersReportExitProcedure = "/superstep.control.v1.Workers/ReportExit"
 	// ClusterSubmitJobProcedure is the fully-qualified name of the Cluster's SubmitJob RPC.
 	ClusterSubmitJobProcedure = "/superstep.control.v1.Cluster/SubmitJob"
 	// ClusterListJobsProcedure is the fully-qualified name of the Cluster's ListJobs RPC.
@@ -68,6 +70,8 @@ const (
 type WorkersClient interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
+	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
+	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
 }
 
 // NewWorkersClient constructs a client for the superstep.control.v1.Workers service. By default, it
@@ -87,12 +91,19 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(workersMethods.ByName("Register")),
 			connect.WithClientOptions(opts...),
 		),
+		reportExit: connect.NewClient[ReportExitRequest, ReportExitResponse](
+			httpClient,
+			baseURL+WorkersReportExitProcedure,
+			connect.WithSchema(workersMethods.ByName("ReportExit")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // workersClient implements WorkersClient.
 type workersClient struct {
-	register *connect.Client[RegisterRequest, RegisterResponse]
+	register   *connect.Client[RegisterRequest, RegisterResponse]
+	reportExit *connect.Client[ReportExitRequest, ReportExitResponse]
 }
 
 // Register calls superstep.control.v1.Workers.Register.
@@ -100,10 +111,17 @@ func (c *workersClient) Register(ctx context.Context, req *connect.Request[Regis
 	return c.register.CallUnary(ctx, req)
 }
 
+// ReportExit calls superstep.control.v1.Workers.ReportExit.
+func (c *workersClient) ReportExit(ctx context.Context, req *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
+	return c.reportExit.CallUnary(ctx, req)
+}
+
 // WorkersHandler is an implementation of the superstep.control.v1.Workers service.
 type WorkersHandler interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
+	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
+	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
 }
 
 // NewWorkersHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -119,10 +137,18 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(workersMethods.ByName("Register")),
 		connect.WithHandlerOptions(opts...),
 	)
+	workersReportExitHandler := connect.NewUnaryHandler(
+		WorkersReportExitProcedure,
+		svc.ReportExit,
+		connect.WithSchema(workersMethods.ByName("ReportExit")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/superstep.control.v1.Workers/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case WorkersRegisterProcedure:
 			workersRegisterHandler.ServeHTTP(w, r)
+		case WorkersReportExitProcedure:
+			workersReportExitHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -134,6 +160,10 @@ type UnimplementedWorkersHandler struct{}
 
 func (UnimplementedWorkersHandler) Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.Register is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReportExit is not implemented"))
 }
 
 // ClusterClient is a client for the superstep.control.v1.Cluster service.

@@ -259,7 +259,7 @@ func (x Refusal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Kind.Descriptor instead.
 func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{3, 0}
+	return file_control_proto_rawDescGZIP(), []int{5, 0}
 }
 
 type RegisterRequest struct {
@@ -526,6 +526,102 @@ func (x *RegisterResponse) GetVersion() string {
 	return ""
 }
 
+type ReportExitRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Incarnation   uint64                 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // a line
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportExitRequest) Reset() {
+	*x = ReportExitRequest{}
+	mi := &file_control_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportExitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportExitRequest) ProtoMessage() {}
+
+func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportExitRequest.ProtoReflect.Descriptor instead.
+func (*ReportExitRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ReportExitRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReportExitRequest) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *ReportExitRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type ReportExitResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportExitResponse) Reset() {
+	*x = ReportExitResponse{}
+	mi := &file_control_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportExitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportExitResponse) ProtoMessage() {}
+
+func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportExitResponse.ProtoReflect.Descriptor instead.
+func (*ReportExitResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{4}
+}
+
 // Refusal says why a worker may not register or attach.
 type Refusal struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -538,7 +634,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_control_proto_msgTypes[3]
+	mi := &file_control_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -550,7 +646,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[3]
+	mi := &file_control_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -563,7 +659,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{3}
+	return file_control_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Refusal) GetKind() Refusal_Kind {
@@ -607,7 +703,7 @@ type FromWorker struct {
 
 func (x *FromWorker) Reset() {
 	*x = FromWorker{}
-	mi := &file_control_proto_msgTypes[4]
+	mi := &file_control_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +715,7 @@ func (x *FromWorker) String() string {
 func (*FromWorker) ProtoMessage() {}
 
 func (x *FromWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[4]
+	mi := &file_control_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +728,7 @@ func (x *FromWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FromWorker.ProtoReflect.Descriptor instead.
 func (*FromWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{4}
+	return file_control_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FromWorker) GetIncarnation() uint64 {
@@ -788,7 +884,7 @@ type Deliver struct {
 
 func (x *Deliver) Reset() {
 	*x = Deliver{}
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +896,7 @@ func (x *Deliver) String() string {
 func (*Deliver) ProtoMessage() {}
 
 func (x *Deliver) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +909,7 @@ func (x *Deliver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deliver.ProtoReflect.Descriptor instead.
 func (*Deliver) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{5}
+	return file_control_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Deliver) GetName() string {
@@ -865,7 +961,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +973,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +986,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{6}
+	return file_control_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Progress) GetJob() string {
@@ -938,7 +1034,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1046,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1059,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{7}
+	return file_control_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Attach) GetName() string {
@@ -989,7 +1085,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +1097,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +1110,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{8}
+	return file_control_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -1034,7 +1130,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1142,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1155,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{9}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Leave) GetReason() string {
@@ -1085,7 +1181,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1193,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1206,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -1208,7 +1304,7 @@ type Delivered struct {
 
 func (x *Delivered) Reset() {
 	*x = Delivered{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1316,7 @@ func (x *Delivered) String() string {
 func (*Delivered) ProtoMessage() {}
 
 func (x *Delivered) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1329,7 @@ func (x *Delivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
 func (*Delivered) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 // Attached begins a session. The worker forgets what it holds of other jobs and graphs: they ended while it was not there.
@@ -1247,7 +1343,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1355,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1272,7 +1368,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -1298,7 +1394,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1406,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1419,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 // Goodbye lets a worker go.
@@ -1335,7 +1431,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1443,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1456,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -1389,7 +1485,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1497,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1510,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Command) GetId() uint64 {
@@ -1638,7 +1734,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1746,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1759,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Report) GetId() uint64 {
@@ -1822,7 +1918,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +1930,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +1943,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Failure) GetMessage() string {
@@ -1892,7 +1988,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +2000,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +2013,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -1972,7 +2068,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2080,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2093,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -2068,7 +2164,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2176,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2189,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Meet) GetGraph() string {
@@ -2130,7 +2226,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +2238,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +2251,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Load) GetGraph() string {
@@ -2208,7 +2304,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2316,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2329,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2302,7 +2398,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2314,7 +2410,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2327,7 +2423,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2397,7 +2493,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2409,7 +2505,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2422,7 +2518,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2449,7 +2545,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2557,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2570,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2495,7 +2591,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2507,7 +2603,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2520,7 +2616,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2551,7 +2647,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2659,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2672,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2632,7 +2728,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2740,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2753,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2689,7 +2785,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2797,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2810,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2777,7 +2873,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2789,7 +2885,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2802,7 +2898,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2851,7 +2947,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2863,7 +2959,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2876,7 +2972,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -3041,7 +3137,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3149,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3162,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -3119,7 +3215,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3227,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3240,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3203,7 +3299,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +3311,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +3324,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3280,7 +3376,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3292,7 +3388,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3305,7 +3401,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3361,7 +3457,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3373,7 +3469,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3386,7 +3482,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3488,7 +3584,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3596,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3609,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3553,7 +3649,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3565,7 +3661,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3578,7 +3674,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 type FindRoots struct {
@@ -3589,7 +3685,7 @@ type FindRoots struct {
 
 func (x *FindRoots) Reset() {
 	*x = FindRoots{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3601,7 +3697,7 @@ func (x *FindRoots) String() string {
 func (*FindRoots) ProtoMessage() {}
 
 func (x *FindRoots) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3614,7 +3710,7 @@ func (x *FindRoots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
 func (*FindRoots) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 // Search makes ready to search from a root.
@@ -3629,7 +3725,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3641,7 +3737,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3654,7 +3750,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Search) GetKernel() string {
@@ -3688,7 +3784,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3700,7 +3796,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3713,7 +3809,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3742,7 +3838,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3754,7 +3850,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3767,7 +3863,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -3852,7 +3948,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +3960,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +3973,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -3914,7 +4010,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3926,7 +4022,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3939,7 +4035,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -3973,7 +4069,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3985,7 +4081,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3998,7 +4094,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4018,7 +4114,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4030,7 +4126,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4043,7 +4139,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4063,7 +4159,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4075,7 +4171,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4088,7 +4184,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4108,7 +4204,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4120,7 +4216,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4133,7 +4229,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4161,7 +4257,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4173,7 +4269,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4186,7 +4282,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4213,7 +4309,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4225,7 +4321,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4238,7 +4334,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4260,7 +4356,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4272,7 +4368,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4285,7 +4381,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4335,7 +4431,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4347,7 +4443,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4360,7 +4456,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4453,7 +4549,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4465,7 +4561,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4478,7 +4574,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4525,7 +4621,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4537,7 +4633,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4550,7 +4646,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4617,7 +4713,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4629,7 +4725,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4642,7 +4738,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4699,7 +4795,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4711,7 +4807,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4724,7 +4820,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4791,7 +4887,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4803,7 +4899,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4816,7 +4912,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Job) GetId() string {
@@ -5025,7 +5121,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5037,7 +5133,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5050,7 +5146,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5076,7 +5172,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5088,7 +5184,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5101,7 +5197,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5121,7 +5217,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5133,7 +5229,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5146,7 +5242,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5172,7 +5268,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5184,7 +5280,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5197,7 +5293,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5218,7 +5314,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5230,7 +5326,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5243,7 +5339,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5285,7 +5381,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5297,7 +5393,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5310,7 +5406,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5426,7 +5522,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5438,7 +5534,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5451,7 +5547,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5499,7 +5595,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5511,7 +5607,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5524,7 +5620,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5600,7 +5696,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5612,7 +5708,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5625,7 +5721,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5652,7 +5748,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5664,7 +5760,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5677,7 +5773,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5703,7 +5799,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5715,7 +5811,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5728,7 +5824,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5750,7 +5846,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5762,7 +5858,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5775,7 +5871,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5829,7 +5925,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5841,7 +5937,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5854,7 +5950,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Graph) GetName() string {
@@ -5970,7 +6066,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5982,7 +6078,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5995,7 +6091,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 type ListGraphsResponse struct {
@@ -6007,7 +6103,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6019,7 +6115,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6032,7 +6128,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6051,7 +6147,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6063,7 +6159,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6076,7 +6172,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6095,7 +6191,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6107,7 +6203,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6120,7 +6216,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6153,7 +6249,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6165,7 +6261,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6178,7 +6274,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Worker) GetName() string {
@@ -6294,7 +6390,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6306,7 +6402,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6319,7 +6415,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 type ListWorkersResponse struct {
@@ -6331,7 +6427,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6343,7 +6439,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6356,7 +6452,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6374,7 +6470,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6386,7 +6482,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6399,7 +6495,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 type StatusResponse struct {
@@ -6422,7 +6518,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6434,7 +6530,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6447,7 +6543,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6561,7 +6657,12 @@ const file_control_proto_rawDesc = "" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"\xaf\x02\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\"a\n" +
+	"\x11ReportExitRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x14\n" +
+	"\x12ReportExitResponse\"\xaf\x02\n" +
 	"\aRefusal\x126\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12+\n" +
@@ -7088,9 +7189,11 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042d\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042\xc5\x01\n" +
 	"\aWorkers\x12Y\n" +
-	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse2\x93\b\n" +
+	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
+	"\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\x93\b\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
 	"\bListJobs\x12%.superstep.control.v1.ListJobsRequest\x1a&.superstep.control.v1.ListJobsResponse\x12H\n" +
@@ -7119,7 +7222,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7128,215 +7231,219 @@ var file_control_proto_goTypes = []any{
 	(*RegisterRequest)(nil),       // 4: superstep.control.v1.RegisterRequest
 	(*Program)(nil),               // 5: superstep.control.v1.Program
 	(*RegisterResponse)(nil),      // 6: superstep.control.v1.RegisterResponse
-	(*Refusal)(nil),               // 7: superstep.control.v1.Refusal
-	(*FromWorker)(nil),            // 8: superstep.control.v1.FromWorker
-	(*Deliver)(nil),               // 9: superstep.control.v1.Deliver
-	(*Progress)(nil),              // 10: superstep.control.v1.Progress
-	(*Attach)(nil),                // 11: superstep.control.v1.Attach
-	(*Heartbeat)(nil),             // 12: superstep.control.v1.Heartbeat
-	(*Leave)(nil),                 // 13: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 14: superstep.control.v1.ToWorker
-	(*Delivered)(nil),             // 15: superstep.control.v1.Delivered
-	(*Attached)(nil),              // 16: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 17: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 18: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 19: superstep.control.v1.Command
-	(*Report)(nil),                // 20: superstep.control.v1.Report
-	(*Failure)(nil),               // 21: superstep.control.v1.Failure
-	(*Placement)(nil),             // 22: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 23: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 24: superstep.control.v1.Meet
-	(*Load)(nil),                  // 25: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 26: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 27: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 28: superstep.control.v1.Locate
-	(*Located)(nil),               // 29: superstep.control.v1.Located
-	(*Vertex)(nil),                // 30: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 31: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 32: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 33: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 34: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 35: superstep.control.v1.PartitionReport
-	(*ExchangeSum)(nil),           // 36: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 37: superstep.control.v1.Times
-	(*Peer)(nil),                  // 38: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 39: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 40: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 41: superstep.control.v1.Generate
-	(*Construct)(nil),             // 42: superstep.control.v1.Construct
-	(*FindRoots)(nil),             // 43: superstep.control.v1.FindRoots
-	(*Search)(nil),                // 44: superstep.control.v1.Search
-	(*Judge)(nil),                 // 45: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 46: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 47: superstep.control.v1.Violation
-	(*Measure)(nil),               // 48: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 49: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 50: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 51: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 52: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 53: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 54: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 55: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 56: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 57: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 58: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 59: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 60: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 61: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 62: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 63: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 64: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 65: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 66: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 67: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 68: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 69: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 70: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 71: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 72: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 73: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 74: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 75: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 76: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 77: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 78: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 79: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 80: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 81: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 82: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 83: superstep.control.v1.StatusResponse
-	nil,                           // 84: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 85: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 86: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 87: google.protobuf.Timestamp
+	(*ReportExitRequest)(nil),     // 7: superstep.control.v1.ReportExitRequest
+	(*ReportExitResponse)(nil),    // 8: superstep.control.v1.ReportExitResponse
+	(*Refusal)(nil),               // 9: superstep.control.v1.Refusal
+	(*FromWorker)(nil),            // 10: superstep.control.v1.FromWorker
+	(*Deliver)(nil),               // 11: superstep.control.v1.Deliver
+	(*Progress)(nil),              // 12: superstep.control.v1.Progress
+	(*Attach)(nil),                // 13: superstep.control.v1.Attach
+	(*Heartbeat)(nil),             // 14: superstep.control.v1.Heartbeat
+	(*Leave)(nil),                 // 15: superstep.control.v1.Leave
+	(*ToWorker)(nil),              // 16: superstep.control.v1.ToWorker
+	(*Delivered)(nil),             // 17: superstep.control.v1.Delivered
+	(*Attached)(nil),              // 18: superstep.control.v1.Attached
+	(*Beat)(nil),                  // 19: superstep.control.v1.Beat
+	(*Goodbye)(nil),               // 20: superstep.control.v1.Goodbye
+	(*Command)(nil),               // 21: superstep.control.v1.Command
+	(*Report)(nil),                // 22: superstep.control.v1.Report
+	(*Failure)(nil),               // 23: superstep.control.v1.Failure
+	(*Placement)(nil),             // 24: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 25: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 26: superstep.control.v1.Meet
+	(*Load)(nil),                  // 27: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 28: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 29: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 30: superstep.control.v1.Locate
+	(*Located)(nil),               // 31: superstep.control.v1.Located
+	(*Vertex)(nil),                // 32: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 33: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 34: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 35: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 36: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 37: superstep.control.v1.PartitionReport
+	(*ExchangeSum)(nil),           // 38: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 39: superstep.control.v1.Times
+	(*Peer)(nil),                  // 40: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 41: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 42: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 43: superstep.control.v1.Generate
+	(*Construct)(nil),             // 44: superstep.control.v1.Construct
+	(*FindRoots)(nil),             // 45: superstep.control.v1.FindRoots
+	(*Search)(nil),                // 46: superstep.control.v1.Search
+	(*Judge)(nil),                 // 47: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 48: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 49: superstep.control.v1.Violation
+	(*Measure)(nil),               // 50: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 51: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 52: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 53: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 54: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 55: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 56: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 57: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 58: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 59: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 60: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 61: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 62: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 63: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 64: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 65: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 66: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 67: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 68: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 69: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 70: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 71: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 72: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 73: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 74: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 75: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 76: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 77: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 78: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 79: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 80: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 81: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 82: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 83: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 84: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 85: superstep.control.v1.StatusResponse
+	nil,                           // 86: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 87: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 88: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 89: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	11,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	12,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	20,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	13,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	55,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	10,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	9,   // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	52,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	16,  // 10: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	17,  // 11: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	19,  // 12: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	18,  // 13: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	15,  // 14: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	25,  // 15: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	31,  // 16: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	33,  // 17: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	51,  // 18: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	53,  // 19: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	54,  // 20: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	28,  // 21: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	40,  // 22: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	24,  // 23: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	48,  // 24: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	49,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	21,  // 26: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	26,  // 27: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	32,  // 28: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	34,  // 29: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	29,  // 30: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	46,  // 31: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	50,  // 32: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	22,  // 33: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	23,  // 34: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	22,  // 35: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	30,  // 36: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	84,  // 37: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	27,  // 38: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	22,  // 39: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	30,  // 40: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	35,  // 41: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	37,  // 42: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	38,  // 43: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	39,  // 44: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	36,  // 45: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	41,  // 46: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	42,  // 47: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	43,  // 48: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	44,  // 49: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	45,  // 50: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	58,  // 51: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	22,  // 52: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	30,  // 53: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	27,  // 54: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	30,  // 55: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	47,  // 56: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	57,  // 57: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	22,  // 58: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	22,  // 59: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	87,  // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	85,  // 61: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	23,  // 62: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 63: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	58,  // 64: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	57,  // 65: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	60,  // 66: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	60,  // 67: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	47,  // 68: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	56,  // 69: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	13,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	14,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	22,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	15,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	57,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
+	54,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	18,  // 10: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	19,  // 11: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	21,  // 12: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	20,  // 13: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	17,  // 14: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	27,  // 15: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	33,  // 16: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	35,  // 17: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	53,  // 18: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	55,  // 19: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	56,  // 20: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	30,  // 21: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	42,  // 22: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	26,  // 23: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	50,  // 24: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	51,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	23,  // 26: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	28,  // 27: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	34,  // 28: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	36,  // 29: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	31,  // 30: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	48,  // 31: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	52,  // 32: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	24,  // 33: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	25,  // 34: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	24,  // 35: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	32,  // 36: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	86,  // 37: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	29,  // 38: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	24,  // 39: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	32,  // 40: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	37,  // 41: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	39,  // 42: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	40,  // 43: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	41,  // 44: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	38,  // 45: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	43,  // 46: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	44,  // 47: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	45,  // 48: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	46,  // 49: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	47,  // 50: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	60,  // 51: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	24,  // 52: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	32,  // 53: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	29,  // 54: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	32,  // 55: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	49,  // 56: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	59,  // 57: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	24,  // 58: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	24,  // 59: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	89,  // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	87,  // 61: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	25,  // 62: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	29,  // 63: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	60,  // 64: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	59,  // 65: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	62,  // 66: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	62,  // 67: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	49,  // 68: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	58,  // 69: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 70: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	87,  // 71: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	87,  // 72: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	87,  // 73: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	59,  // 74: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	56,  // 75: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	61,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	87,  // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	61,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	69,  // 79: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	55,  // 80: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	10,  // 81: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	68,  // 82: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	87,  // 83: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	35,  // 84: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	86,  // 85: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	23,  // 86: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	23,  // 87: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	89,  // 71: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	89,  // 72: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	89,  // 73: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	61,  // 74: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	58,  // 75: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	63,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	89,  // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	63,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	71,  // 79: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	57,  // 80: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 81: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	70,  // 82: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	89,  // 83: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	37,  // 84: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	88,  // 85: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	25,  // 86: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	25,  // 87: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
 	1,   // 88: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	22,  // 89: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	10,  // 90: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	74,  // 91: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	24,  // 89: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 90: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	76,  // 91: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
 	2,   // 92: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	79,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	79,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	74,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	61,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	87,  // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	81,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	81,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	76,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	63,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	89,  // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
 	4,   // 98: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	62,  // 99: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	63,  // 100: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	65,  // 101: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	66,  // 102: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	70,  // 103: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	71,  // 104: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	73,  // 105: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	75,  // 106: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	77,  // 107: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	78,  // 108: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	80,  // 109: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	82,  // 110: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 111: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	61,  // 112: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	64,  // 113: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	61,  // 114: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	67,  // 115: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	61,  // 116: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	72,  // 117: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	74,  // 118: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	76,  // 119: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	74,  // 120: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	74,  // 121: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	81,  // 122: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	83,  // 123: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	111, // [111:124] is the sub-list for method output_type
-	98,  // [98:111] is the sub-list for method input_type
+	7,   // 99: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	64,  // 100: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	65,  // 101: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	67,  // 102: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	68,  // 103: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	72,  // 104: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	73,  // 105: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	75,  // 106: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	77,  // 107: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	79,  // 108: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	80,  // 109: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	82,  // 110: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	84,  // 111: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 112: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 113: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	63,  // 114: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	66,  // 115: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	63,  // 116: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	69,  // 117: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	63,  // 118: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	74,  // 119: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	76,  // 120: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	78,  // 121: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	76,  // 122: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	76,  // 123: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	83,  // 124: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	85,  // 125: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	112, // [112:126] is the sub-list for method output_type
+	98,  // [98:112] is the sub-list for method input_type
 	98,  // [98:98] is the sub-list for extension type_name
 	98,  // [98:98] is the sub-list for extension extendee
 	0,   // [0:98] is the sub-list for field type_name
@@ -7347,7 +7454,7 @@ func file_control_proto_init() {
 	if File_control_proto != nil {
 		return
 	}
-	file_control_proto_msgTypes[4].OneofWrappers = []any{
+	file_control_proto_msgTypes[6].OneofWrappers = []any{
 		(*FromWorker_Attach)(nil),
 		(*FromWorker_Heartbeat)(nil),
 		(*FromWorker_Report)(nil),
@@ -7357,14 +7464,14 @@ func file_control_proto_init() {
 		(*FromWorker_Deliver)(nil),
 		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[10].OneofWrappers = []any{
+	file_control_proto_msgTypes[12].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[15].OneofWrappers = []any{
+	file_control_proto_msgTypes[17].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Superstep)(nil),
@@ -7377,7 +7484,7 @@ func file_control_proto_init() {
 		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
 	}
-	file_control_proto_msgTypes[16].OneofWrappers = []any{
+	file_control_proto_msgTypes[18].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Superstep)(nil),
@@ -7385,15 +7492,15 @@ func file_control_proto_init() {
 		(*Report_Benchmark)(nil),
 		(*Report_Probe)(nil),
 	}
-	file_control_proto_msgTypes[19].OneofWrappers = []any{}
-	file_control_proto_msgTypes[36].OneofWrappers = []any{
+	file_control_proto_msgTypes[21].OneofWrappers = []any{}
+	file_control_proto_msgTypes[38].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Roots)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[63].OneofWrappers = []any{
+	file_control_proto_msgTypes[65].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7406,7 +7513,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   83,
+			NumMessages:   85,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -31,9 +31,12 @@ func Guard(h http.Handler, refused func(), tokens ...Token) http.Handler {
 	})
 }
 
-// Health answers those who start and stop a process: whether it lives, at /healthz, and whether it can get work, at
-// /readyz. It needs no token and says nothing else. The zero value is not ready.
-type Health struct{ reason atomic.Pointer[string] }
+// Health answers those who start and stop a process: whether it lives and is not stuck, at /healthz, and whether it can get
+// work, at /readyz. It needs no token and says nothing else. The zero value is not ready.
+type Health struct {
+	reason atomic.Pointer[string]
+	stuck  atomic.Pointer[string]
+}
 
 // ready is the reason of a process that is.
 var ready = ""
@@ -44,9 +47,18 @@ func (h *Health) Ready() { h.reason.Store(&ready) }
 // NotReady says why it cannot, in a few words.
 func (h *Health) NotReady(why string) { h.reason.Store(&why) }
 
+// Stuck says why the process cannot go on; an empty text, that it can.
+func (h *Health) Stuck(why string) { h.stuck.Store(&why) }
+
 // Handle adds both pages to mux.
 func (h *Health) Handle(mux *http.ServeMux) {
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := h.stuck.Load(); why != nil && *why != "" {
+			answer(w, http.StatusServiceUnavailable, *why)
+			return
+		}
+		answer(w, http.StatusOK, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		switch why := h.reason.Load(); {
 		case why == nil:

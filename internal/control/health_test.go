@@ -26,6 +26,10 @@ func TestHealth(t *testing.T) {
 	h.NotReady("leaving")
 	ask("/readyz", 503, "leaving")
 	ask("/healthz", 200, "ok")
+	h.Stuck("job j: superstep 3 does not stop")
+	ask("/healthz", 503, "job j: superstep 3 does not stop")
+	h.Stuck("")
+	ask("/healthz", 200, "ok")
 }
 
 func TestGuard(t *testing.T) {

@@ -172,6 +172,25 @@ func (c *Connection) Prove(ctx context.Context) error {
 	return nil
 }
 
+// exitTime bounds how long ReportExit takes.
+const exitTime = 2 * time.Second
+
+// ReportExit tells a master why a worker has ended.
+func ReportExit(address string, token Token, dial Dialer, r *ReportExitRequest) error {
+	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
+	defer cancel()
+	c, err := ConnectWorker(address, token, dial)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.Prove(ctx); err != nil {
+		return err
+	}
+	_, err = c.Workers.ReportExit(ctx, connect.NewRequest(r))
+	return err
+}
+
 // challenged asks at ChallengePath for so many bytes.
 func (c *Connection) challenged(ctx context.Context, header string, size int) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+ChallengePath, nil)

@@ -66,6 +66,12 @@ func (w *Worker) Session(attached bool) {
 // Leaving says that the worker wants to go.
 func (w *Worker) Leaving() { w.leaving.Set(1) }
 
+// Registered and Stuck are told, and count nothing.
+func (*Worker) Registered(string, uint64) {}
+
+// Stuck is like Registered.
+func (*Worker) Stuck(string) {}
+
 // Command counts a command that has ended, one of Commands; of supersteps it counts what the partitions did.
 func (w *Worker) Command(name string, took time.Duration, r *control.Report, err error) {
 	result := "done"

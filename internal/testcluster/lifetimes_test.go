@@ -81,8 +81,10 @@ func (o observed) tell(text string) {
 	}
 }
 
-func (o observed) Session(attached bool) { o.tell(fmt.Sprint("session: ", attached)) }
-func (o observed) Leaving()              {}
+func (o observed) Session(attached bool)   { o.tell(fmt.Sprint("session: ", attached)) }
+func (observed) Leaving()                  {}
+func (o observed) Stuck(what string)       { o.tell("stuck: " + what) }
+func (observed) Registered(string, uint64) {}
 func (o observed) Command(name string, _ time.Duration, _ *control.Report, err error) {
 	o.tell(fmt.Sprint(name, ": ", err))
 }
@@ -213,6 +215,8 @@ func endlessCompute(t *testing.T, superstep, command time.Duration, state contro
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
 	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second, CommandTimeout: command}, cluster.NewProgram("gated", p))
 	c.Worker.StopTimeout = 100 * time.Millisecond
+	worker := make(observed, 1000)
+	c.Worker.Observe = worker
 	stuck := c.StartWorker("w0")
 	c.Await(1)
 	spec := p.spec(0, value, "")
@@ -225,6 +229,10 @@ func endlessCompute(t *testing.T, superstep, command time.Duration, state contro
 	want := fmt.Sprintf("job %s: superstep 0 has not stopped 100ms after it was told to (%s", j.Id, reason)
 	if err := stuck.Wait(t); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the worker ended with %v, expected %s...", err, want)
+	}
+	worker.await(t, fmt.Sprintf("stuck: job %s: superstep 0 does not stop, as it was told to (%s)", j.Id, reason))
+	if w := c.WorkerNamed("w0"); w == nil || w.State != control.WorkerState_WORKER_STATE_LOST || !strings.HasPrefix(w.Reason, want) {
+		t.Errorf("the master has been told %v, expected %s...", w, want)
 	}
 	c.Kill("w0") // as the end of the process does
 	if j, _ = c.watch(t, j.Id, nil); j.State != state || j.Reason != reason {

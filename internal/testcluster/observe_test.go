@@ -208,7 +208,9 @@ func (o *observer) Session(attached bool) {
 		o.add("over")
 	}
 }
-func (o *observer) Leaving() { o.add("leaving") }
+func (o *observer) Leaving()                { o.add("leaving") }
+func (*observer) Stuck(string)              {}
+func (*observer) Registered(string, uint64) {}
 func (o *observer) Command(name string, _ time.Duration, r *control.Report, err error) {
 	if err != nil {
 		name += ": " + err.Error()

@@ -52,6 +52,8 @@ func (a *attached) Session(there bool) {
 	}
 }
 func (*attached) Leaving()                                              {}
+func (*attached) Stuck(string)                                          {}
+func (*attached) Registered(string, uint64)                             {}
 func (*attached) Command(string, time.Duration, *control.Report, error) {}
 
 // remembered is how many jobs that have ended the master and its page remember.

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// monitor is a child process of a worker that tells the master how the worker died: of a stack that overflowed, of a map that
+// was written to concurrently, killed from outside. It reads a pipe, to which the worker writes lines, and Go's runtime
+// the text of a crash; the pipe ends with the worker. A worker that ends by itself says so before.
+//
+//	worker                                    monitor
+//	\0{"Master":...,"Incarnation":...}\n  ->
+//	goroutine 8 [running]: ...            ->
+//	end of the pipe                       ->  ReportExit to the master
+type monitor struct {
+	name   string
+	token  control.Token
+	pipe   *os.File
+	exited chan struct{} // the child has ended
+	kill   func() error
+}
+
+// monitorName is the command of a monitor.
+const monitorName = "worker-monitor"
+
+// monitorLine is what a worker tells its monitor. The token is neither in arguments nor in the environment.
+type monitorLine struct {
+	Master, Token, Name string
+	Incarnation         uint64
+	Over                bool // the worker ends by itself
+}
+
+// startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the pipe.
+func startMonitor(name string, token control.Token) (*monitor, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	in, pipe, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	cmd := exec.Command(binary, monitorName)
+	cmd.Stdin, cmd.Env, cmd.SysProcAttr = in, []string{"GOMAXPROCS=1"}, ownGroup()
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, pipe.Close())
+	}
+	m := &monitor{name: name, token: token, pipe: pipe, exited: make(chan struct{}), kill: cmd.Process.Kill}
+	go func() {
+		defer close(m.exited)
+		_ = cmd.Wait() // however it ended
+	}()
+	if err := debug.SetCrashOutput(pipe, debug.CrashOptions{}); err != nil {
+		m.end()
+		return nil, err
+	}
+	return m, nil
+}
+
+// tell writes a line. A monitor that is gone is no reason to stop.
+func (m *monitor) tell(l monitorLine) {
+	text, _ := json.Marshal(l) // strings and a number
+	_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
+}
+
+func (m *monitor) registered(master string, incarnation uint64) {
+	if m != nil {
+		m.tell(monitorLine{Master: master, Token: m.token.Secret(), Name: m.name, Incarnation: incarnation})
+	}
+}
+
+// end says that the worker ends by itself, and waits for the child to end.
+func (m *monitor) end() {
+	if m == nil {
+		return
+	}
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // it has the pipe too
+	go func() {
+		m.tell(monitorLine{Over: true})
+		_ = m.pipe.Close()
+	}()
+	select {
+	case <-m.exited:
+	case <-time.After(time.Second):
+		_ = m.kill() // it may end right now
+	}
+}
+
+// workerMonitor is the command of a monitor, which people do not use.
+func (a *app) workerMonitor() *cobra.Command {
+	return &cobra.Command{Use: monitorName, Hidden: true, Args: exactly(0, "no arguments"), RunE: func(*cobra.Command, []string) error {
+		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it ends with the worker, and soon
+		return watchOver(a.in, control.ReportExit)
+	}}
+}
+
+const (
+	maxCrash    = 16 << 10        // bytes of the text of a crash that are looked at
+	sampleEvery = 5 * time.Second // how often the kernel's count of processes killed for memory is looked at
+)
+
+// watchOver reads what a worker and its runtime say until the worker has ended, and reports how.
+func watchOver(in io.Reader, report func(string, control.Token, control.Dialer, *control.ReportExitRequest) error) error {
+	var last monitorLine
+	var text []byte
+	done := make(chan error, 1)
+	go func() {
+		lines := bufio.NewReaderSize(in, 64<<10)
+		for {
+			line, err := lines.ReadSlice('\n')
+			if len(line) > 0 && line[0] == 0 {
+				if err := json.Unmarshal(line[1:], &last); err != nil {
+					done <- err
+					return
+				}
+			} else {
+				text = append(text, line[:min(len(line), maxCrash-len(text))]...)
+			}
+			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+				done <- nil
+				return
+			}
+		}
+	}()
+	ticks := time.NewTicker(sampleEvery)
+	defer ticks.Stop()
+	older := oomKills()
+	newer := older
+	for {
+		select {
+		case <-ticks.C:
+			older, newer = newer, oomKills()
+		case err := <-done:
+			if err != nil || last.Over || last.Incarnation == 0 {
+				return err
+			}
+			reason := crashReason(string(text))
+			if reason == "" {
+				reason = "its process was killed, or called os.Exit"
+				if oomKills() > older {
+					reason = "its process was killed; the kernel killed one for want of memory"
+				}
+			}
+			token := control.Token{}
+			if last.Token != "" {
+				if token, err = control.NewToken(last.Token, "the worker"); err != nil {
+					return err
+				}
+			}
+			return report(last.Master, token, nil, &control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason})
+		}
+	}
+}
+
+// oomKills is how many processes the kernel has killed for want of memory; 0 where it does not say.
+func oomKills() int {
+	data, _ := os.ReadFile("/proc/vmstat")
+	_, rest, _ := strings.Cut(string(data), "\noom_kill ")
+	n := 0
+	_, _ = fmt.Sscan(rest, &n) // nothing is 0
+	return n
+}
+
+// signs tell what went wrong by the frames of a stack: of a fatal error the runtime writes the stack alone to the pipe, and the
+// error itself to standard error only.
+var signs = []struct{ frame, what string }{
+	{"runtime.newstack(", "fatal error: stack overflow"},
+	{"internal/runtime/maps.fatal(", "fatal error: concurrent access to a map"},
+	{"runtime.(*mheap).", "fatal error: out of memory"},
+}
+
+// crashReason is the text of a crash in a line: what went wrong, and the first function in the stack of the goroutine that ran
+// which is not the runtime's. It is empty if there is no text.
+//
+//	goroutine 8 [running]:
+//	internal/runtime/maps.fatal({0x4d, 0x2})
+//		/go/src/runtime/panic.go:1181 +0x18
+//	main.Race.Compute(...)
+//		/home/me/race.go:12 +0x45
+func crashReason(text string) string {
+	if text == "" {
+		return ""
+	}
+	what, where, running := "", "", false
+	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+	for i, line := range lines {
+		for _, s := range signs {
+			if what == "" && strings.HasPrefix(line, s.frame) {
+				what = s.what
+			}
+		}
+		switch {
+		case what == "" && hasPrefix(line, "fatal error: ", "panic: ", "SIG", "[signal "):
+			what = strings.Trim(line, "[]")
+		case strings.HasPrefix(line, "goroutine "):
+			running = strings.Contains(line, "running")
+		case running && where == "" && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "\t") &&
+			!hasPrefix(line, "runtime.", "internal/runtime/", "internal/sync.", "sync.", "panic(", "created by "):
+			name := line[:max(strings.LastIndexByte(line, '('), 0)]
+			at, _, _ := strings.Cut(filepath.Base(strings.TrimSpace(lines[i+1])), " ")
+			where = fmt.Sprintf(", in %s (%s)", name, at)
+		}
+	}
+	return cmp.Or(what, "fatal error of Go's runtime") + where
+}
+
+func hasPrefix(line string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(line, p) })
+}

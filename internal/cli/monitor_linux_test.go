@@ -1,0 +1,85 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestHowWorkersDie ends workers in ways of which they cannot tell: the reason of their jobs does. Others come in their place,
+// and of the dead nothing is left.
+func TestHowWorkersDie(t *testing.T) {
+	up, address, _ := startUp(t, "own")
+	for _, k := range []struct {
+		program string
+		killed  bool
+		reason  string
+	}{
+		{"deep", false, `fatal error: stack overflow, in \S+\.deep \(own_test\.go:\d+\)`},
+		{"racing", false, `fatal error: concurrent access to a map, in \S+Racing\.Compute\S* \(own_test\.go:\d+\)`},
+		{"forever", true, `its process was killed, or called os\.Exit`},
+	} {
+		workers, monitors := processesOf(t, up.Process.Pid), map[string]int{}
+		for _, name := range []string{"w1", "w2"} {
+			of := processesOf(t, workers[name])
+			if monitors[name] = of[""]; len(of) != 1 || of[""] == 0 {
+				t.Fatalf("%s has the children %v, expected a monitor", name, of)
+			}
+		}
+		job := exec.Command("own", "run", k.program, "-g", "star:vertices=1", "--master", address, "--workers", "2")
+		said := &saidText{}
+		job.Stdout, job.Stderr = said, said
+		must(t, job.Start())
+		if k.killed {
+			if !soon(func() bool { return regexp.MustCompile(`superstep 3: here`).MatchString(said.String()) }) {
+				t.Fatalf("it said %s", said)
+			}
+			for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // as systemd does to all of a unit
+				must(t, syscall.Kill(monitors["w1"], s))
+			}
+			must(t, syscall.Kill(workers["w1"], syscall.SIGKILL))
+		}
+		_ = job.Wait() // what it says is looked at
+		if want := regexp.MustCompile(`(?m)^superstep: job \S+ failed: worker w[12] was lost: ` + k.reason + `$`); !want.MatchString(said.String()) {
+			t.Errorf("%s: it said %s", k.program, said)
+		}
+		next, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()
+		if err != nil {
+			t.Fatalf("after %s: %v: %s", k.program, err, next)
+		}
+		for name, pid := range workers {
+			if (name == "w1" || name == "w2") && !there(pid) && !soon(func() bool { return !there(monitors[name]) }) {
+				t.Errorf("%s: the monitor of %s is left", k.program, name)
+			}
+		}
+	}
+	// One that leaves is not reported.
+	const killed = "its process was killed"
+	reported := strings.Count(up.said.String(), killed)
+	must(t, syscall.Kill(-processesOf(t, up.Process.Pid)["w2"], syscall.SIGINT))
+	if !soon(func() bool { return strings.Contains(up.said.String(), "ended: exit status 0; starting it again") }) {
+		t.Fatalf("it said %s", up.said)
+	}
+	if out, err := exec.Command("own", "status", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if n := strings.Count(up.said.String(), killed); reported == 0 || n != reported {
+		t.Errorf("%d times, then %d times it was said that a process was killed", reported, n)
+	}
+	all := processesOf(t, up.Process.Pid)
+	monitor := processesOf(t, all["w1"])[""]
+	for fd, want := range map[string]string{"0": `^pipe:`, "1": `^/dev/null$`, "2": `^/dev/null$`} {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", monitor, fd)); err != nil || !regexp.MustCompile(want).MatchString(to) {
+			t.Errorf("descriptor %s of a monitor is %s, %v", fd, to, err)
+		}
+	}
+	must(t, up.Process.Signal(os.Interrupt))
+	<-up.ended
+	if there(monitor) {
+		t.Error("a monitor is left of a worker that has ended by itself")
+	}
+}
