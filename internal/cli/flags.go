@@ -149,13 +149,13 @@ func (f *storeFlags) options() graph.Options {
 
 // runFlags say how a program is run.
 type runFlags struct {
-	threads, workers int
-	grid             string
-	delivery         *oneOf
-	deterministic    bool
-	maxSupersteps    int
-	superstepTimeout time.Duration
-	json             string
+	threads, count, workers int // count is of partitions
+	grid                    string
+	delivery                *oneOf
+	deterministic           bool
+	maxSupersteps           int
+	superstepTimeout        time.Duration
+	json                    string
 	seeFlags
 	flags *pflag.FlagSet
 }
@@ -181,9 +181,10 @@ const (
 // defineGrid defines the flags that say how a graph is dealt to partitions, so many of them in a grid of the shape.
 func (f *runFlags) defineGrid(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
-	cmd.Flags().IntVar(&f.workers, "workers", 1, "deal the graph to `N` partitions, "+shape+"; on a cluster: wait until `N` workers are registered")
+	cmd.Flags().IntVar(&f.count, "partitions", 1, "deal the graph to `N` partitions, "+shape+"; on a cluster by default one a worker")
 	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions: edges by row and column")
-	nothing(cmd, "workers")
+	cmd.Flags().IntVar(&f.workers, "workers", 1, "on a cluster: wait until `N` workers are registered")
+	nothing(cmd, "partitions", "workers")
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
@@ -194,28 +195,34 @@ func threadsFlag(cmd *cobra.Command, threads *int) {
 
 // partitions returns the grid of partitions asked for: where only their number is given, the one that of makes of it.
 func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
-	if f.grid != "" && f.flags.Changed("workers") {
-		return graph.Grid{}, usagef("--workers and --grid say the same: give one of them")
+	name, n := "partitions", f.count
+	if !f.flags.Changed(name) && f.flags.Changed("workers") { // as it was called in one process
+		name, n = "workers", f.workers
 	}
-	if f.workers < 1 {
-		return graph.Grid{}, usagef("--workers: found %d, expected 1 or more", f.workers)
-	}
-	if f.grid != "" {
+	switch {
+	case f.grid != "" && f.flags.Changed(name):
+		return graph.Grid{}, usagef("--%s and --grid say the same: give one of them", name)
+	case f.grid != "":
 		return f.gridAsked()
+	case n < 1:
+		return graph.Grid{}, usagef("--%s: found %d, expected 1 or more", name, n)
 	}
-	grid := of(f.workers)
+	grid := of(n)
 	if n := grid.Partitions(); n > graph.MaxPartitions {
-		return graph.Grid{}, usagef("--workers: found %d partitions, expected at most %d", n, graph.MaxPartitions)
+		return graph.Grid{}, usagef("--%s: found %d partitions, expected at most %d", name, n, graph.MaxPartitions)
 	}
 	return grid, nil
 }
 
 // clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
-func (f *runFlags) clusterGrid() (rows, columns uint32, err error) {
-	if f.grid == "" {
-		return 0, 0, nil
+func (f *runFlags) clusterGrid(of func(n int) graph.Grid) (rows, columns uint32, err error) {
+	var grid graph.Grid
+	switch {
+	case f.flags.Changed("partitions"):
+		grid, err = f.partitions(of)
+	case f.grid != "":
+		grid, err = f.gridAsked()
 	}
-	grid, err := f.gridAsked()
 	return uint32(grid.Rows), uint32(grid.Columns), err
 }
 

@@ -50,7 +50,7 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 		Example: `  superstep graph500 --scale 20
   superstep graph500 --scale 22 --json result.json --trace supersteps.jsonl
   superstep graph500 --scale 18 --sssp --roots 16
-  superstep graph500 --scale 18 --workers 4 --delivery pull
+  superstep graph500 --scale 18 --partitions 4 --delivery pull
   superstep graph500 --scale 18 --grid 3x2
   superstep graph500 --scale 24 --sssp --master 10.0.0.1:7700 --token-file token`,
 		Args: exactly(0, "no arguments"),

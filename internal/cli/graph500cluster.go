@@ -6,6 +6,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/history"
 )
@@ -45,7 +46,7 @@ func (g *graph500Command) executeOnCluster(ctx context.Context, generator genera
 		Options: g.run.remote(),
 	}
 	var err error
-	if spec.Rows, spec.Columns, err = g.run.clusterGrid(); err != nil {
+	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {
 		return err
 	}
 	if err := g.cluster.awaited(g.run.flags, g.run.workers); err != nil {
@@ -96,7 +97,7 @@ func benchmarkReport(job *control.Job) *graph500.Report {
 		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
 		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
 		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
-		Threads: int(job.Threads), Workers: int(job.Rows * job.Columns), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
+		Threads: int(job.Threads), Partitions: int(job.Rows * job.Columns), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
 	}
 	if spec.GetValidate() {
 		valid := result.GetViolation() == nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/graph"
 )
 
 // graphs is `superstep graphs`.
@@ -83,7 +84,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 		source.Weights = ""
 	}
 	request := &control.LoadGraphRequest{Name: name, Source: source}
-	if request.Rows, request.Columns, err = l.run.clusterGrid(); err != nil {
+	if request.Rows, request.Columns, err = l.run.clusterGrid(graph.Of); err != nil {
 		return err
 	}
 	if err := l.client.awaited(l.run.flags, l.run.workers); err != nil {

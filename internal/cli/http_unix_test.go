@@ -55,7 +55,7 @@ func (c *interrupted) leaves(lines *bufio.Reader) {
 }
 
 func TestARunIsServedAndThenItsTrace(t *testing.T) {
-	c := start(t, map[string]string{"g.el": ring}, "superstep", "run", "wcc", "-g", "g.el", "--workers", "2", "--trace", "t.jsonl",
+	c := start(t, map[string]string{"g.el": ring}, "superstep", "run", "wcc", "-g", "g.el", "--partitions", "2", "--trace", "t.jsonl",
 		"--http", "127.0.0.1:0", "--http-linger")
 	lines := bufio.NewReader(c.stderr)
 	url := c.saysAddress(lines, "the page stays at")

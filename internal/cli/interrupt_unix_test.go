@@ -116,7 +116,7 @@ func TestInterruptWhileReading(t *testing.T) {
 
 func TestInterruptInSupersteps(t *testing.T) {
 	for _, workers := range []string{"1", "3"} {
-		c := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "-o", "out", "--json", "report", "--workers", workers)
+		c := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "-o", "out", "--json", "report", "--partitions", workers)
 		c.says("here")
 		must(t, c.Process.Signal(syscall.SIGTERM))
 		c.ends("g.el")

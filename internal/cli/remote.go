@@ -131,7 +131,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 	if spec.Source, err = graphSource(r.graph, &r.input, r.store.options()); err != nil {
 		return nil, err
 	}
-	spec.Rows, spec.Columns, err = r.run.clusterGrid()
+	spec.Rows, spec.Columns, err = r.run.clusterGrid(graph.Of)
 	return spec, err
 }
 
@@ -195,8 +195,8 @@ func (p *runReport) of(j *control.Job) {
 	p.Supersteps, p.Converged = int(j.Supersteps), j.Converged
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
-	p.PeakRSS, p.Threads, p.Workers = int64(j.PeakMemory), int(j.Threads), len(j.Workers)
-	p.partitions = int(j.Rows * j.Columns)
+	p.PeakRSS, p.Threads = int64(j.PeakMemory), int(j.Threads)
+	p.Partitions, p.Workers = int(j.Rows*j.Columns), len(j.Workers)
 	p.Grid = gridOf(j)
 }
 

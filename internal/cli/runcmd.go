@@ -61,7 +61,7 @@ cancels it; --detach prints the job's name and leaves.`,
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
   superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
-  superstep run wcc --graph social.el --workers 4 --trace wcc.jsonl
+  superstep run wcc --graph social.el --partitions 4 --trace wcc.jsonl
   superstep run bfs --graph /data/web.el -p source=7 --master 10.0.0.1:7700 --token-file token -o parents.txt
   superstep run pagerank --graph catalog:web --detach`,
 		Args: exactly(1, "the name of an algorithm"),
@@ -143,8 +143,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	defer seen.close()
 	progress.tell = seen
 	report := &runReport{
-		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Workers: grid.Partitions(), Grid: grid.String(), Delivery: r.run.delivery.value,
-		partitions: grid.Partitions(),
+		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Partitions: grid.Partitions(), Workers: 1, Grid: grid.String(), Delivery: r.run.delivery.value,
 	}
 	j := &runJob{
 		runCommand: r, entry: e, values: values, team: team, progress: progress, seen: seen, report: report, grid: grid,

@@ -27,12 +27,11 @@ type runReport struct {
 	BytesSent     int               `json:"bytes_sent"`
 	PeakRSS       int64             `json:"peak_rss_bytes"`
 	Threads       int               `json:"threads"`
-	Workers       int               `json:"workers"`
+	Partitions    int               `json:"partitions"`
+	Workers       int               `json:"workers"` // processes
 	Grid          string            `json:"grid"`
 	Delivery      string            `json:"delivery"`
 	Verified      *bool             `json:"verified,omitempty"`
-
-	partitions int
 }
 
 func (a *app) warnUnconverged(report *runReport) {
@@ -54,8 +53,8 @@ func (p *runReport) text(w io.Writer) {
 		how = "stopped"
 	}
 	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"), things(p.Messages, "message", "messages"))
-	if p.partitions > 1 {
-		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.partitions)
+	if p.Partitions > 1 {
+		fmt.Fprintf(w, ", %s and %s between %d partitions", things(p.MessagesSent, "value", "values"), mem.Text(int64(p.BytesSent)), p.Partitions)
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))

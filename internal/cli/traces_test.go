@@ -39,7 +39,7 @@ func TestTracesOfARun(t *testing.T) {
 	}))
 	defer collector.Close()
 	for _, args := range []string{
-		"run bfs --graph path:vertices=5 -p source=0 --workers 2",
+		"run bfs --graph path:vertices=5 -p source=0 --partitions 2",
 		"graph500 --scale 6 --roots 2",
 	} {
 		c := exec.CommandContext(t.Context(), "superstep", strings.Fields(args)...)

@@ -234,5 +234,5 @@ func (a *Assembly) progress(stage string, done, total int64) {
 
 // tooMany says that a partition's lists need more than 32-bit offsets.
 func tooMany(arcs int) error {
-	return fmt.Errorf("%d edges in one partition: at most %d; use more partitions (--workers)", arcs, uint32(math.MaxUint32))
+	return fmt.Errorf("%d edges in one partition: at most %d; use more partitions (--partitions)", arcs, uint32(math.MaxUint32))
 }

@@ -64,7 +64,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	}
 	r := &run{Config: c, arena: new(mem.Arena), report: &Report{
 		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor, Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2},
-		Processes: 1, Threads: c.Team.Size(), Workers: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
+		Processes: 1, Threads: c.Team.Size(), Partitions: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
 	}}
 	defer r.close()
 	err := r.all(ctx)

@@ -24,9 +24,9 @@ type Report struct {
 	// Valid tells whether every search passed; nil when none was judged.
 	Valid *bool
 
-	Threads, Workers int
-	Rows, Columns    int // of the grid of partitions
-	PeakRSS          int64
+	Threads, Partitions int
+	Rows, Columns       int // of the grid of partitions
+	PeakRSS             int64
 }
 
 // Kernel is what the searches of a kernel took, by root.
@@ -74,7 +74,8 @@ func (r Report) WriteText(w io.Writer) error {
 	b.number("construction_time", r.Construction)
 	b.kernels(r.BFS, r.SSSP)
 	b.integer("threads", int64(r.Threads))
-	b.integer("workers", int64(r.Workers))
+	b.integer("partitions", int64(r.Partitions))
+	b.integer("workers", int64(r.Processes))
 	b.line("grid", r.Grid())
 	b.integer("peak_rss_bytes", r.PeakRSS)
 	if r.Valid == nil {

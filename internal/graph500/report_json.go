@@ -32,7 +32,8 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	o.add("seed2", r.Seeds[1])
 	o.add("peak_rss_bytes", r.PeakRSS)
 	o.add("threads", r.Threads)
-	o.add("workers", r.Workers)
+	o.add("partitions", r.Partitions)
+	o.add("workers", r.Processes)
 	o.add("grid", r.Grid())
 	return o.close()
 }

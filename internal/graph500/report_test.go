@@ -30,7 +30,7 @@ func sample() Report {
 		SSSP: Kernel{
 			Time: []float64{1, 0.25, 0.125, 0.5}, Nedge: []int64{123456789012, 16084741, 3, 16084741}, Validate: []float64{1, 2, 3, 4},
 		},
-		Valid: yes(true), Threads: 8, Workers: 4, Rows: 2, Columns: 2, PeakRSS: 1 << 30,
+		Valid: yes(true), Threads: 8, Partitions: 4, Rows: 2, Columns: 2, PeakRSS: 1 << 30,
 	}
 }
 

@@ -114,7 +114,7 @@ func serve(t *testing.T, l *web.Local, token control.Token) string {
 
 // TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and keeps pictures of it.
 func TestFromARunToThePicture(t *testing.T) {
-	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5", "--workers", "4", "--http", "127.0.0.1:0", "--http-linger")
+	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5", "--partitions", "4", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url, 1280, 1120)
 	b.do(t, dark(false))
 	b.until(t, "the run's end", "document.querySelector('.state.converged')")

@@ -22,7 +22,7 @@ func TestUnlikeRuns(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"run", "bfs", "--graph", "kronecker:scale=9", "-p", "source=5", "--trace", "a.jsonl"},
-		{"run", "wcc", "--graph", "kronecker:scale=8", "--workers", "2", "--trace", "b.jsonl"},
+		{"run", "wcc", "--graph", "kronecker:scale=8", "--partitions", "2", "--trace", "b.jsonl"},
 	} {
 		cmd := exec.Command(path, args...)
 		cmd.Dir = dir

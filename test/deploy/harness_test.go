@@ -206,7 +206,7 @@ func (c *cluster) run(args ...string) string {
 func startRun(t testing.TB) string {
 	t.Helper()
 	at := freePort(t)
-	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=20", "--workers", "2", "--http", at, "--http-linger")
+	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=20", "--partitions", "2", "--http", at, "--http-linger")
 	until(t, "a run to end", func() bool {
 		_, text := page(t, "http://"+at+"/metrics")
 		return strings.Contains(text, "\nsuperstep_job_running{") && strings.Contains(text, `outcome="converged"`)
