@@ -88,17 +88,15 @@ func TestInterruptQueuedJob(t *testing.T) {
 	interruptedJob(t, c, run)
 }
 
-// TestInterruptLoadingJob interrupts a run whose graph is being read.
+// TestInterruptLoadingJob interrupts a run whose graph takes seconds to load.
 func TestInterruptLoadingJob(t *testing.T) {
 	c := newCluster(t, "superstep", 1)
-	run := start(t, map[string]string{"g.el": "pipe"}, "superstep", "run", "wcc", "-g", "g.el", "--master", c.address, "-o", "out")
-	f, err := os.OpenFile(filepath.Join(run.Dir, "g.el"), os.O_WRONLY, 0) // waits for the reader
-	must(t, err)
-	defer f.Close()
-	_, err = f.WriteString(ring)
-	must(t, err)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master", c.address, "-o", "out")
+	if !soon(func() bool { return c.states(t) == "loading" }) {
+		t.Fatal("the job never loaded")
+	}
 	must(t, run.Process.Signal(os.Interrupt))
-	interruptedJob(t, c, run, "g.el")
+	interruptedJob(t, c, run)
 }
 
 // TestInterruptRunningJob interrupts a run in its supersteps, with two workers.
