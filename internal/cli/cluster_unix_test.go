@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -193,10 +192,14 @@ func TestInterruptFetching(t *testing.T) {
 // TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for others.
 func TestInterruptGraphsLoad(t *testing.T) {
 	c := newCluster(t, "superstep", 1)
-	run := start(t, map[string]string{"g.el": "pipe"}, "superstep", "graphs", "load", "g", "--graph", "g.el", "--master", c.address)
-	f, err := os.OpenFile(filepath.Join(run.Dir, "g.el"), os.O_WRONLY, 0) // waits for the reader
-	must(t, err)
-	defer f.Close()
+	run := start(t, nil, "superstep", "graphs", "load", "g", "--graph", "kronecker:scale=20", "--master", c.address)
+	loading := func() bool {
+		out, err := exec.Command("superstep", "graphs", "list", "--master", c.address).Output()
+		return err == nil && strings.Contains(string(out), "loading")
+	}
+	if !soon(loading) {
+		t.Fatal("the graph was never loaded")
+	}
 	must(t, run.Process.Signal(os.Interrupt))
 	if text, code := run.rest(); code != 1 || text != "superstep: interrupted: graph g is dropped\n" {
 		t.Errorf("exit status %d, said %q", code, text)
