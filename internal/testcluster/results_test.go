@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -80,6 +82,12 @@ func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 // alone runs a program on one partition, in one process: what every cluster must compute.
 func alone(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
+	return inGrid(t, p, values, input, directed, graph.Grid{}, engine.Options{Deterministic: true})
+}
+
+// inGrid runs a program on partitions of one process.
+func inGrid(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *engine.Outcome) {
+	t.Helper()
 	form, err := p.New(values, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +97,7 @@ func alone(t testing.TB, p cluster.Program, values map[string]string, input stri
 		t.Fatal(err)
 	}
 	defer in.Close()
-	g, err := build.Local(t.Context(), in, graph.Options{Weights: form.Weights()})
+	g, err := build.Local(t.Context(), in, graph.Options{Grid: grid, Weights: form.Weights()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +106,12 @@ func alone(t testing.TB, p cluster.Program, values map[string]string, input stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := program.Bind(g, engine.Options{Deterministic: true})
+	bound, err := program.Bind(g, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer bound.Close()
-	o, err := bound.Run(t.Context())
+	outcome, err := bound.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +119,7 @@ func alone(t testing.TB, p cluster.Program, values map[string]string, input stri
 	for v := range g.N {
 		lines[g.Label(pregel.VertexID(v))] = string(bound.Append(nil, pregel.VertexID(v)))
 	}
-	return lines, o
+	return lines, outcome
 }
 
 // near reports whether two values are the same but for the order in which floats were added.
@@ -134,6 +142,11 @@ type way struct {
 
 func (w *way) options() *control.RunOptions {
 	return &control.RunOptions{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic, Serial: w.serial}
+}
+
+// forced reports whether the delivery alone is chosen, and nothing by times; push is naive or mirrored, whichever takes less.
+func (w *way) forced() bool {
+	return *w == way{program: w.program, params: w.params, delivery: w.delivery} && slices.Contains([]string{"naive", "mirrored", "pull"}, w.delivery)
 }
 
 func (w *way) values() map[string]string {
@@ -207,7 +220,8 @@ func ways() []*way {
 }
 
 // TestClusterComputesWhatOnePartitionDoes runs every program in every way on four workers, and compares the result, the
-// supersteps and the messages with those of one partition in one process.
+// supersteps and the messages with those of one partition in one process, and what was sent, where the delivery does not depend on
+// times, with the same partitions in one process.
 func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 	c := Run(t, 4, 1, master.Options{}, programs()...)
 	known := map[string]cluster.Program{}
@@ -248,6 +262,16 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 				o := want.outcome
 				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.Converged != o.Converged {
 					t.Errorf("found %d supersteps, %d messages, converged %v; expected %+v", j.Supersteps, j.Messages, j.Converged, o)
+				}
+				if w.forced() {
+					choice, err := delivery.ParseChoice(w.delivery)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, o := inGrid(t, known[w.program], w.values(), g.input, g.directed, graph.Grid{Rows: int(g.rows), Columns: int(g.columns)}, engine.Options{Delivery: choice})
+					if int(j.MessagesSent) != o.Sent || int(j.BytesSent) != o.Bytes {
+						t.Errorf("%d values and %d bytes were sent; in one process with the same partitions %d and %d", j.MessagesSent, j.BytesSent, o.Sent, o.Bytes)
+					}
 				}
 				got := c.result(t, j.Id)
 				if len(got) != len(want.values) {
