@@ -4,19 +4,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// wordy sends lists of words to all neighbours, or to a vertex.
-type wordy struct{ single bool }
+// wordy sends lists of words, with so many bytes together, to all neighbours, or to a vertex.
+type wordy struct {
+	single bool
+	bytes  int
+}
 
 func (p wordy) Compute(v *pregel.Vertex[int, []string], msgs [][]string) {
 	v.Set(v.Value() + len(msgs))
 	if v.VoteToHalt(); v.Superstep() > 1 {
 		return
 	}
-	words := []string{strings.Repeat("a", 1000), strings.Repeat("b", 500), strings.Repeat("c", 500)}
+	words := []string{strings.Repeat("a", p.bytes/2), strings.Repeat("b", p.bytes/4), strings.Repeat("c", p.bytes/4)}
 	if p.single {
 		v.Send(pregel.VertexID((uint64(v.ID())+1)%v.NumVertices()), words)
 	} else {
@@ -28,7 +32,7 @@ func (p wordy) Compute(v *pregel.Vertex[int, []string], msgs [][]string) {
 func TestBytesOfMessagesWithPointers(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-0 0-2")
 	for _, single := range []bool{false, true} {
-		p := pregel.List(wordy{single})
+		p := pregel.List(wordy{single, 2000})
 		g := w.load(t, 2, 0)
 		program, err := engine.Erase(p)
 		check(t, err)
@@ -41,5 +45,24 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 		if least := 2000 * o.Sent; o.Sent == 0 || o.Bytes < least || o.Bytes > least+least/10 {
 			t.Errorf("single %t: %d bytes of %d messages of 2,000 each", single, o.Bytes, o.Sent)
 		}
+	}
+}
+
+// TestPredictionsFollowBytes: where a byte to another partition costs much, what is predicted when the first messages have been sent rises with what
+// they took; those that are as large as a number have the prediction of numbers.
+func TestPredictionsFollowBytes(t *testing.T) {
+	g := on(t, "0-1 1-2 2-3 3-0 0-2").load(t, 2, 0)
+	predicted := func(bytes int) float64 {
+		var j journal
+		job, err := engine.NewJob(g, pregel.List(wordy{bytes: bytes}), engine.Options{Alpha: 1, Delivery: delivery.ChooseNaive, Trace: &j})
+		check(t, err)
+		defer job.Close()
+		_, err = job.Run(t.Context())
+		check(t, err)
+		return j.records[2].Predicted["pull"]
+	}
+	small, large := predicted(8), predicted(8000)
+	if ratio := large / small; ratio < 100 || ratio > 2000 {
+		t.Errorf("messages of 8,000 bytes are predicted to take %.0f times as long as those of 8", ratio)
 	}
 }
