@@ -86,7 +86,7 @@ func alone(t testing.TB, p cluster.Program, values map[string]string, input stri
 }
 
 // inGrid runs a program on partitions of one process.
-func inGrid(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *engine.Outcome) {
+func inGrid(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	form, err := p.New(values, nil)
 	if err != nil {
