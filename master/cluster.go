@@ -13,12 +13,14 @@ import (
 type rules struct {
 	lease     time.Duration // a worker not heard of for longer is lost
 	grace     time.Duration // a leaving worker gets so long for what it runs
+	hold      time.Duration // a worker that is lost may come back for so long, and its graphs wait for it
 	keep      time.Duration // workers that are lost are shown for so long
 	left      time.Duration // workers that left
 	running   int           // jobs at a time
 	queue     int           // jobs that may wait
 	ended     int           // jobs that are remembered
 	jobPrefix string
+	master    string             // names this run of the master
 	programs  []*control.Program // the master's, which every worker must have
 }
 
@@ -28,12 +30,19 @@ type rules struct {
 // A worker:
 //
 //	register -> registered --leave--> leaving --detach--> left
-//	                |                    |
-//	                +---- lease ---------+----> lost
+//	              |   ^                  |
+//	              |   +-- within hold -- | --+
+//	              +------- lease --------+-> lost
 //
 // A job, which from any state but the last three may also become failed or cancelled:
 //
 //	queued -> loading -> running -> writing -> done
+//
+// A graph:
+//
+//	loading -> ready <-----> waiting, for workers that were lost -> failed
+//	                            ^
+//	offered by workers, when the master was restarted
 //
 // Invariant: every placement of a job that runs and of a graph that is ready names a worker that is registered or
 // leaving, under its incarnation.
@@ -52,6 +61,7 @@ type cluster struct {
 	floor   uint64 // incarnations up to here have been forgotten
 	jobsEnd int    // that have ended since the start
 	number  int    // of the last job
+	loads   uint64 // number of the last load of a graph
 	refused int    // workers
 	lost    int    // workers
 	effects []effect
@@ -142,6 +152,7 @@ func (c *cluster) tick(now time.Duration) {
 			delete(c.workers, name)
 		}
 	}
+	c.expireGraphs(now)
 	c.probeCuts(now)
 	c.schedule(now)
 }

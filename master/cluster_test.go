@@ -22,12 +22,14 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 // TestClusterScripts plays the workers, the clients and the clock: each script is the life of a cluster, its lines
 // beginning with ">" are what the state machine answers and wants done.
 //
-//	begin [lease=2.5s] [grace=25s] [keep=1m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
+//	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
 //	at TIME                                   the clock, which also ticks
 //	cut | mended NAME NAME                    two workers do not reach each other, or do again
 //	unheard TIME                              the master was paused for so long
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=]
-//	attach | heard | holds | detach NAME INCARNATION, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
+//	heard | holds | detach NAME INCARNATION, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
+//	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
+//	                                          load that it came from, and the workers of its partitions, one each
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
 //	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC], running | writing | ended JOB [error], cancel JOB [reason]
 //	show                                      what there is
@@ -98,9 +100,9 @@ func (s *script) answer(format string, args ...any) {
 func (s *script) begin(words []string) {
 	v := values(words)
 	s.c = newCluster(rules{
-		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), keep: s.duration(v, "keep", "1m"), left: s.duration(v, "left", "1m"),
+		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), hold: s.duration(v, "hold", "1m"), keep: s.duration(v, "keep", "2m"), left: s.duration(v, "left", "1m"),
 		running: s.number(v, "running", 1), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
-		jobPrefix: "j", programs: programs(v["programs"]),
+		jobPrefix: "j", master: "m", programs: programs(v["programs"]),
 	})
 	s.now = 0
 }
@@ -141,7 +143,7 @@ func (s *script) do(verb string, words []string) error {
 		}
 		return err
 	case "attach":
-		return c.attach(now, words[0], s.incarnation(words))
+		return c.attach(now, words[0], s.incarnation(words), s.offers(words[2:]))
 	case "heard":
 		if !c.heard(now, words[0], s.incarnation(words)) {
 			s.answer("not one of ours")
@@ -196,6 +198,24 @@ func (s *script) do(verb string, words []string) error {
 		s.t.Fatalf("no verb %q", verb)
 	}
 	return nil
+}
+
+func (s *script) offers(words []string) (all []*control.Offer) {
+	for _, word := range words {
+		graph, rest, _ := strings.Cut(word, "=")
+		load, placements, _ := strings.Cut(rest, ":")
+		master, number, _ := strings.Cut(load, "/")
+		l := &control.Load{Graph: graph, Source: &control.GraphSource{Input: "file"}, Columns: 1, Master: master}
+		l.Number, _ = strconv.ParseUint(number, 10, 64)
+		for i, p := range strings.FieldsFunc(placements, func(r rune) bool { return r == ',' }) {
+			name, incarnation, _ := strings.Cut(p, "/")
+			l.Rows = uint32(i + 1)
+			l.Placements = append(l.Placements, &control.Placement{Partition: uint32(i), Worker: name})
+			l.Placements[i].Incarnation, _ = strconv.ParseUint(incarnation, 10, 64)
+		}
+		all = append(all, &control.Offer{Load: l, Report: &control.LoadReport{Vertices: 10, Edges: 20, Bytes: 100}})
+	}
+	return all
 }
 
 func (s *script) show() {

@@ -22,8 +22,10 @@ type graph struct {
 	state         control.GraphState
 	reason        string // why it is not there
 	report        control.LoadReport
-	due           bool // to be freed on its workers, when the runs on it have ended
-	dropped       bool // while it was being loaded: to be forgotten when that has ended
+	load          loadID
+	missing       map[string]bool // workers whose shares are not there, while it waits for them
+	due           bool            // to be freed on its workers, when the runs on it have ended
+	dropped       bool            // while it was being loaded: to be forgotten when that has ended
 	far           progress
 }
 
@@ -97,9 +99,10 @@ func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, colu
 	if err != nil {
 		return err
 	}
+	c.loads++
 	g := &graph{
 		name: name, source: source, rows: rows, columns: columns, placements: placements,
-		state: control.GraphState_GRAPH_STATE_LOADING,
+		state: control.GraphState_GRAPH_STATE_LOADING, load: loadID{c.master, c.loads}, missing: map[string]bool{},
 	}
 	c.graphs[name] = g
 	c.emit(startLoad{g})
@@ -142,7 +145,7 @@ func (c *cluster) dropDue() {
 	}
 }
 
-// dropShares frees what live workers hold of a graph, as soon as no run needs it.
+// dropShares frees what workers that are there hold of a graph, as soon as no run needs it.
 func (c *cluster) dropShares(g *graph) {
 	g.due = false
 	for _, j := range c.jobs {
@@ -153,7 +156,7 @@ func (c *cluster) dropShares(g *graph) {
 	}
 	var live []string
 	for _, p := range g.placements {
-		if c.current(p.Worker, p.Incarnation) != nil && !slices.Contains(live, p.Worker) {
+		if c.current(p.Worker, p.Incarnation) != nil && !g.missing[p.Worker] && !slices.Contains(live, p.Worker) {
 			live = append(live, p.Worker)
 		}
 	}
@@ -162,15 +165,29 @@ func (c *cluster) dropShares(g *graph) {
 	}
 }
 
+// loaded returns the graphs that have been loaded, by name.
+func (c *cluster) loaded() (all []*graph) {
+	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
+		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY || g.state == control.GraphState_GRAPH_STATE_WAITING {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// failGraph gives up a graph because a worker's share of it is lost.
+func (c *cluster) failGraph(g *graph, worker, what string) {
+	g.state = control.GraphState_GRAPH_STATE_FAILED
+	g.reason = fmt.Sprintf("worker %s, which held a share of it, %s: load it again", worker, what)
+	g.report.Bytes = 0 // the shares are freed
+	c.dropShares(g)
+}
+
 // failGraphs gives up the graphs of which a worker had a share.
 func (c *cluster) failGraphs(w *worker, what string) {
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		g := c.graphs[name]
-		if g.state == control.GraphState_GRAPH_STATE_READY && uses(g.placements, w.name) {
-			g.state = control.GraphState_GRAPH_STATE_FAILED
-			g.reason = fmt.Sprintf("worker %s, which held a share of it, %s: load it again", w.name, what)
-			g.report.Bytes = 0 // the shares are freed
-			c.dropShares(g)
+	for _, g := range c.loaded() {
+		if uses(g.placements, w.name) {
+			c.failGraph(g, w.name, what)
 		}
 	}
 }
@@ -188,7 +205,7 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 		}
 	}
 	switch g.state {
-	case control.GraphState_GRAPH_STATE_READY:
+	case control.GraphState_GRAPH_STATE_READY, control.GraphState_GRAPH_STATE_WAITING:
 		c.dropShares(g)
 	case control.GraphState_GRAPH_STATE_LOADING:
 		g.dropped = true

@@ -168,6 +168,9 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 		case g.state == control.GraphState_GRAPH_STATE_LOADING:
 			c.wait(j, "waits for graph "+g.name)
 			return false
+		case g.state == control.GraphState_GRAPH_STATE_WAITING:
+			c.wait(j, "graph "+g.name+" "+g.reason)
+			return false
 		}
 		if a, b, cut := c.cutIn(g.placements); cut {
 			c.end(now, j, control.JobState_JOB_STATE_FAILED,

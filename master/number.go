@@ -52,9 +52,9 @@ func number(o *Options) (run uint64, lock *os.File, err error) {
 	return run, lock, nil
 }
 
-// firstIncarnation is what a run's incarnations come after: each run has 2^32 of its own, all larger than those of the runs
-// before, so that a worker that starts anew is newer than what it was, under whichever master.
-func firstIncarnation(run uint64) uint64 { return run << 32 }
+// firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run has 2^32 of its own, all larger
+// than those of the runs before, so that a worker that starts anew is newer than what it was, under whichever master.
+func firstNumber(run uint64) uint64 { return run << 32 }
 
 // unlock lets another master have the data.
 func (s *Server) unlock() {

@@ -45,6 +45,9 @@ type Options struct {
 	Engine Engine
 	// Lease is how long a worker may be silent; default control.Lease, with which a loss is seen within 3 s.
 	Lease time.Duration
+	// Hold is how long a worker that is lost, or was there before the master was restarted, may take to come back: its shares
+	// of graphs are waited for. Default control.Hold.
+	Hold time.Duration
 	// Grace is how long a leaving worker may finish what it runs, default 25 s.
 	Grace time.Duration
 	// Running is how many jobs run at a time, default 1: each takes all the cores.
@@ -74,7 +77,7 @@ type Options struct {
 const (
 	maxQueue    = 1000
 	maxEnded    = 1000
-	keepGone    = 10 * time.Minute
+	keepGone    = 10 * time.Minute // after the time to come back
 	keepLeft    = time.Minute
 	ticks       = 20 // in a lease
 	cleanUp     = 5 * time.Second
@@ -121,6 +124,9 @@ func New(o Options) (*Server, error) {
 	if o.Lease == 0 {
 		o.Lease = control.Lease
 	}
+	if o.Hold == 0 {
+		o.Hold = control.Hold
+	}
 	if o.Grace == 0 {
 		o.Grace = 25 * time.Second
 	}
@@ -152,14 +158,15 @@ func New(o Options) (*Server, error) {
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 	}
 	s.cluster = newCluster(rules{
-		lease: o.Lease, grace: o.Grace, keep: keepGone, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
-		jobPrefix: s.id[:4] + "-", programs: o.Programs,
+		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
+		jobPrefix: s.id[:4] + "-", master: s.id, programs: o.Programs,
 	})
 	run, lock, err := number(&o)
 	if err != nil {
 		return nil, err
 	}
-	s.lock, s.cluster.last = lock, firstIncarnation(run)
+	s.lock, s.cluster.last, s.cluster.loads = lock, firstNumber(run), firstNumber(run)
+	s.meetings.Store(firstNumber(run))
 	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
 		s.unlock()
 		return nil, err
@@ -342,7 +349,7 @@ func (s *Server) effect(e effect) {
 	case dismiss:
 		s.log.Warn("worker lost", "worker", e.name, "incarnation", e.incarnation, "reason", e.reason)
 		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
-			w.end(lapsed(e.name, e.incarnation))
+			w.end(lostRefusal(control.Refusal_KIND_UNKNOWN, e.name, e.incarnation))
 		}
 	}
 }

@@ -192,7 +192,7 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 	}
 	w := newSession(ctx, lane, a.Name, first.Incarnation)
 	defer w.end(errSessionBroke)
-	attached, err := s.attach(w)
+	attached, err := s.attach(w, a.Offers)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (s *Server) keepSession(ctx context.Context, lane *control.Lane) error {
 			return context.Cause(w.ctx)
 		}
 		if !s.hear(w, m) {
-			return lapsed(w.name, w.incarnation)
+			return lostRefusal(control.Refusal_KIND_UNKNOWN, w.name, w.incarnation)
 		}
 	}
 }
@@ -247,10 +247,10 @@ func (s *Server) ReportExit(_ context.Context, r *connect.Request[control.Report
 const maxReason = 4 << 10
 
 // attach makes a session the worker's, and ends one it had before.
-func (s *Server) attach(w *session) (*control.Attached, error) {
+func (s *Server) attach(w *session, offers []*control.Offer) (*control.Attached, error) {
 	attached := &control.Attached{}
 	err := s.event(func() error {
-		if err := s.cluster.attach(s.now(), w.name, w.incarnation); err != nil {
+		if err := s.cluster.attach(s.now(), w.name, w.incarnation, offers); err != nil {
 			return err
 		}
 		if old := s.sessions[w.name]; old != nil {

@@ -21,7 +21,7 @@ func TestWorkersGoneLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.attach(0, name, n); err != nil {
+		if err := c.attach(0, name, n, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,11 +15,12 @@ type worker struct {
 	state          control.WorkerState
 	reason         string // why it is leaving, left or lost
 	attached       bool   // has a session
+	met            bool   // has had one
 	suspected      bool   // by gossip
 	excluded       string // why it gets no work: see cuts; empty if it may
 	told           bool   // goodbye
 	heard          time.Duration
-	deadline       time.Duration // lost after it
+	deadline       time.Duration // lost after it; of a worker that is lost: may not come back after it
 	leaveBy        time.Duration
 	used           uint64 // bytes of memory
 	about          *control.RegisterRequest
@@ -31,9 +32,9 @@ func (w *worker) live() bool {
 
 // register takes a worker in, or back, and returns its incarnation.
 //
-// A name belongs to the process that has it until its lease lapses. Then the next to ask gets it, under a larger
-// incarnation, and the one before is fenced. A process with an incarnation that this master never gave is from before
-// the master's restart, and keeps it.
+// A name belongs to the process that has it until its lease lapses. Then the next to ask gets it: that process, which is what it
+// was if it comes within the hold time, or another, under a larger incarnation, and the one before is fenced. A process with an
+// incarnation that this master never gave is from before the master's restart, and keeps it.
 func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint64, error) {
 	if err := c.acceptable(r); err != nil {
 		c.refused++
@@ -45,6 +46,10 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	case w != nil && w.live() && w.instance == r.Instance && (incarnation == 0 || incarnation == w.incarnation):
 		c.heardOf(now, w)
 		return w.incarnation, nil
+	case w != nil && w.state == control.WorkerState_WORKER_STATE_LOST && w.instance == r.Instance && incarnation == w.incarnation && now <= w.deadline:
+		w.state, w.reason, w.about = control.WorkerState_WORKER_STATE_REGISTERED, "", r
+		c.heardOf(now, w)
+		return incarnation, nil
 	case w != nil && incarnation != 0 && incarnation < w.incarnation:
 		c.refused++
 		return 0, fenced(r.Name, incarnation, w.incarnation)
@@ -54,7 +59,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	case w != nil && w.live():
 		return 0, heldFor(r.Name, max(w.deadline-now, 0)+c.lease/ticks)
 	case incarnation != 0 && (incarnation <= c.floor || w != nil && incarnation == w.incarnation):
-		return 0, lapsed(r.Name, incarnation)
+		return 0, lostRefusal(control.Refusal_KIND_LAPSED, r.Name, incarnation)
 	case incarnation == 0:
 		c.last++
 		incarnation = c.last
@@ -63,6 +68,11 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	c.workers[r.Name] = &worker{
 		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
 		heard: now, deadline: now + c.lease, about: r,
+	}
+	for _, g := range c.loaded() {
+		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
+			c.failGraph(g, r.Name, "was started anew")
+		}
 	}
 	return incarnation, nil
 }
@@ -85,8 +95,9 @@ func fenced(name string, old, newer uint64) error {
 	return control.Refuse(control.Refusal_KIND_FENCED, "worker %s, incarnation %d, is fenced: incarnation %d has taken its place", name, old, newer)
 }
 
-func lapsed(name string, incarnation uint64) error {
-	return control.Refuse(control.Refusal_KIND_LAPSED, "the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name, incarnation)
+// lostRefusal refuses a worker that is lost: it is to register again (unknown), or is too late for that (lapsed).
+func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) error {
+	return control.Refuse(kind, "the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name, incarnation)
 }
 
 // acceptable refuses what can be no worker of this cluster, whoever has its name.
@@ -111,41 +122,37 @@ func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	return nil
 }
 
-// attach begins a registered worker's session; one it had before is over.
-func (c *cluster) attach(now time.Duration, name string, incarnation uint64) error {
+// attach begins a registered worker's session, with the shares of graphs that it holds; a session it had before is over.
+func (c *cluster) attach(now time.Duration, name string, incarnation uint64, offers []*control.Offer) error {
 	w := c.workers[name]
 	switch {
 	case w != nil && incarnation < w.incarnation:
 		c.refused++
 		return fenced(name, incarnation, w.incarnation)
-	case w != nil && incarnation == w.incarnation && w.state == control.WorkerState_WORKER_STATE_LOST,
-		w == nil && incarnation <= c.floor:
-		return lapsed(name, incarnation)
 	case w == nil || incarnation > w.incarnation || !w.live():
 		return control.Refuse(control.Refusal_KIND_UNKNOWN, "worker %s, incarnation %d, is not registered", name, incarnation)
 	}
 	w.attached = true
 	c.heardOf(now, w)
 	c.exclude()
+	c.offered(now, w, offers)
+	w.met = true
 	c.schedule(now)
 	return nil
 }
 
-// held returns the jobs and graphs of which a worker has shares that are needed.
+// held returns the jobs and graphs of which a worker that has attached has shares that are needed.
 func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) {
-	mine := func(placements []*control.Placement) bool {
-		return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == name && p.Incarnation == incarnation })
-	}
 	for _, id := range c.order {
-		if j := c.jobs[id]; j.active() && !j.ending && mine(j.placements) {
+		if j := c.jobs[id]; j.active() && !j.ending && placedOn(j.placements, name, incarnation) {
 			jobs = append(jobs, id)
 			graphs = append(graphs, j.graph())
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		g := c.graphs[name]
-		if g.state != control.GraphState_GRAPH_STATE_FAILED && mine(g.placements) && !slices.Contains(graphs, name) {
-			graphs = append(graphs, name)
+	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
+		g := c.graphs[graph]
+		if g.state != control.GraphState_GRAPH_STATE_FAILED && placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
+			graphs = append(graphs, graph)
 		}
 	}
 	return jobs, graphs
@@ -236,26 +243,39 @@ func (c *cluster) farewell(w *worker) {
 	c.emit(goodbye{w.name})
 }
 
-// lose gives a worker up, and with it everything that needs it.
+// lose takes a worker for lost: what runs on it fails, and its graphs wait for it.
 func (c *cluster) lose(now time.Duration, w *worker, reason string) {
+	leaving := w.state == control.WorkerState_WORKER_STATE_LEAVING
 	w.state, w.reason, w.attached, w.suspected = control.WorkerState_WORKER_STATE_LOST, reason, false, false
-	w.heard = now
+	w.heard, w.deadline = now, now+c.hold
 	c.mendAll(w.name)
 	c.lost++
 	c.emit(dismiss{w.name, reason, w.incarnation})
 	c.release(now, w, "worker "+w.name+" was lost: "+reason)
-	c.failGraphs(w, "was lost")
+	if leaving {
+		c.failGraphs(w, "was lost")
+		return
+	}
+	for _, g := range c.loaded() {
+		if uses(g.placements, w.name) {
+			g.missing[w.name] = true
+			g.settle()
+		}
+	}
 }
 
-// exited takes why the process of a worker has ended, from who saw it end.
+// exited takes why the process of a worker has ended, from who saw it end: its graphs do not wait for it.
 func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string) {
 	switch w := c.workers[name]; {
 	case w == nil || w.incarnation != incarnation:
 	case w.live():
 		c.lose(now, w, reason)
+		c.failGraphs(w, "was lost")
 		c.schedule(now)
 	case w.state == control.WorkerState_WORKER_STATE_LOST:
 		w.reason = reason // it was only not heard of
+		c.failGraphs(w, "was lost")
+		c.schedule(now)
 	}
 }
 
@@ -288,6 +308,11 @@ func (c *cluster) busy(name string) bool {
 		}
 	}
 	return false
+}
+
+// placedOn reports whether one of placements is on this incarnation of a worker.
+func placedOn(placements []*control.Placement, worker string, incarnation uint64) bool {
+	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker && p.Incarnation == incarnation })
 }
 
 func uses(placements []*control.Placement, worker string) bool {

@@ -18,7 +18,7 @@ import (
 // one graph of the catalog as well. A context that ends says that the job was cancelled or the session is over: what is
 // returned then goes nowhere.
 type Executor interface {
-	// Registered tells under which incarnation the worker is known from now on. No command is under way.
+	// Registered tells under which incarnation the worker is known from now on. If it is another, no command is under way.
 	Registered(incarnation uint64) error
 	// Meet readies this worker to load a graph, or to measure, with others: after it comes Load or Measure, or Drop.
 	Meet(ctx context.Context, t Task, m *control.Meet) error
@@ -44,8 +44,10 @@ type Executor interface {
 	// Drop frees a graph, or with no name what the job holds. What is not there is no error.
 	Drop(ctx context.Context, t Task, graph string) error
 	// Keep forgets all jobs and graphs but these, and returns what frees their memory, which may wait for a superstep to
-	// end.
+	// end. It comes when a session begins, and says which Offers were taken.
 	Keep(jobs, graphs []string) (free func())
+	// Offers returns the graphs of the catalog of which the worker holds shares.
+	Offers() []*control.Offer
 	// Reset forgets all jobs and graphs: the cluster goes on without what this worker held. No command is under way.
 	Reset()
 }

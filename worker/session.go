@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -85,9 +87,24 @@ func (s *session) offer(m *control.FromWorker) {
 	_ = s.lane.Offer(m)
 }
 
+// attach makes the message that begins a session: it offers the graphs that the worker holds. What does not fit into a message is
+// not offered, and freed.
+func (s *session) attach() *control.Attach {
+	a := &control.Attach{Name: s.About.Name, Master: s.master}
+	size := 0
+	for _, o := range s.Executor.Offers() {
+		if size += proto.Size(o) + 8; size > control.MaxMessage-control.MaxSpec {
+			s.Log.Warn("a graph that cannot be kept: what is held is too much for a message", "graph", o.Load.Graph)
+			continue
+		}
+		a.Offers = append(a.Offers, o)
+	}
+	return a
+}
+
 // live sends heartbeats, and watches whether the master lives.
 func (s *session) live(ctx, leave context.Context) error {
-	if err := s.send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: &control.Attach{Name: s.About.Name, Master: s.master}}}); err != nil {
+	if err := s.send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: s.attach()}}); err != nil {
 		return s.reason(ctx, err)
 	}
 	beat := time.NewTicker(s.heartbeat)

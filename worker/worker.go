@@ -29,8 +29,8 @@ type Options struct {
 	About *control.RegisterRequest
 	// Executor does the work; nil answers every command that there is nobody to do it.
 	Executor Executor
-	// Patience is how long to look for a master that does not answer, and to keep what is held for it; default 60 s.
-	Patience time.Duration
+	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default control.Hold.
+	Hold time.Duration
 	// Grace is how long to wait for the master's leave to go, default 27 s.
 	Grace time.Duration
 	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s: then Run returns an error.
@@ -100,7 +100,7 @@ func (w *worker) run(ctx context.Context) error {
 		case control.Final(err) && (address == w.Master || connect.CodeOf(err) != connect.CodeUnauthenticated): // who knows no token says nothing for good
 			return fmt.Errorf("the master at %s refuses this worker: %w", address, control.Explain(address, err))
 		}
-		held := min(control.WaitOf(err), w.Patience) // whatever a master says
+		held := min(control.WaitOf(err), w.Hold) // whatever a master says
 		if held > 0 {
 			w.Log.Info("waiting for the name", "master", address, "reason", control.Explain(address, err))
 		} else {
@@ -118,8 +118,8 @@ func (w *worker) run(ctx context.Context) error {
 				last = now.Add(-w.silent)
 			}
 			wait = firstWait
-		case now.Sub(last) > w.Patience:
-			return fmt.Errorf("no master for %v: %w", w.Patience, control.Explain(address, err))
+		case now.Sub(last) > w.Hold:
+			return fmt.Errorf("no master for %v: %w", w.Hold, control.Explain(address, err))
 		}
 		if held > 0 && !sleep(ctx, held) || !w.pause(ctx, wait) {
 			return nil
@@ -129,8 +129,8 @@ func (w *worker) run(ctx context.Context) error {
 }
 
 func (w *worker) defaults() {
-	if w.Patience == 0 {
-		w.Patience = time.Minute
+	if w.Hold == 0 {
+		w.Hold = control.Hold
 	}
 	if w.Grace == 0 {
 		w.Grace = 27 * time.Second
@@ -225,11 +225,6 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	r := response.Msg
-	if w.master != "" && w.master != r.Master {
-		// The master was started anew and knows nothing of what this worker holds.
-		w.commands.Wait()
-		w.Executor.Reset()
-	}
 	w.incarnation, w.master = r.Incarnation, r.Master
 	w.lease = time.Duration(r.LeaseMilliseconds) * time.Millisecond
 	w.heartbeat = time.Duration(r.HeartbeatMilliseconds) * time.Millisecond
@@ -268,6 +263,8 @@ type nobody struct{}
 var errNobody = errors.New("this worker has nobody to do the work")
 
 func (nobody) Registered(uint64) error { return nil }
+
+func (nobody) Offers() []*control.Offer { return nil }
 
 func (nobody) Keep(_, _ []string) func() { return func() {} }
 

@@ -94,7 +94,7 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = Run(t.Context(), Options{
-			Token: token, Group: group, Patience: 200 * time.Millisecond, About: &control.RegisterRequest{Name: "w", Protocol: control.Protocol},
+			Token: token, Group: group, Hold: 200 * time.Millisecond, About: &control.RegisterRequest{Name: "w", Protocol: control.Protocol},
 		})
 		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
 			t.Errorf("status %d: ended with %v", status, err)

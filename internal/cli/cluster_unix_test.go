@@ -9,14 +9,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// newCluster starts a master and workers, w1 to wN, of a binary.
-func newCluster(t *testing.T, binary string, n int) *processes {
+// newCluster starts a master with some flags, and workers, w1 to wN, of a binary.
+func newCluster(t *testing.T, binary string, n int, flags ...string) *processes {
 	t.Helper()
 	path, err := exec.LookPath(binary)
 	must(t, err)
-	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: path, running: map[string]*member{}}
+	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: path, flags: flags, running: map[string]*member{}}
 	t.Cleanup(func() { c.end(t) })
 	must(t, c.startMaster("127.0.0.1:0"))
 	for i := range n {
@@ -118,6 +119,51 @@ func TestInterruptWatching(t *testing.T) {
 	case <-m.stopped:
 		t.Error("the job was cancelled")
 	default:
+	}
+}
+
+// TestStoppedProcesses stops a worker for longer than its lease, and then all processes of the cluster for several leases, as when a
+// machine is suspended: a graph of the catalog is there afterwards, and jobs on it compute what they did before.
+func TestStoppedProcesses(t *testing.T) {
+	const lease = 500 * time.Millisecond
+	c := newCluster(t, "superstep", 2, "--lease", lease.String())
+	command := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("superstep", append(args, "--master", c.address)...).Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return string(out)
+	}
+	signal := func(s os.Signal, names ...string) {
+		for _, name := range names {
+			must(t, c.running[name].Process.Signal(s))
+		}
+	}
+	command("graphs", "load", "g", "--graph", "kronecker:scale=6")
+	run := []string{"run", "wcc", "-g", "catalog:g", "-o", "-"}
+	want := command(run...)
+	signal(syscall.SIGSTOP, "w2")
+	if !soon(func() bool {
+		return strings.Contains(command("graphs", "list"), "waits for worker w2, which holds a share of it")
+	}) {
+		t.Errorf("found the graphs\n%s", command("graphs", "list"))
+	}
+	signal(syscall.SIGCONT, "w2")
+	if got := command(run...); got != want {
+		t.Errorf("found %q, %q before", got, want)
+	}
+	signal(syscall.SIGSTOP, "master", "w1", "w2")
+	<-time.After(3 * lease)
+	signal(syscall.SIGCONT, "master", "w1", "w2")
+	if got := command(run...); got != want {
+		t.Errorf("after all were stopped: found %q, %q before", got, want)
+	}
+	signal(syscall.SIGSTOP, "master")
+	<-time.After(3 * lease)
+	signal(syscall.SIGCONT, "master")
+	if got := command(run...); got != want {
+		t.Errorf("after the master was stopped: found %q, %q before", got, want)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
-	lease, command          time.Duration
+	lease, hold, command    time.Duration
 	keep                    keepFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
@@ -54,6 +54,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs fail; longer where machines stall")
 	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
+	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they fail")
 	m.keep.define(cmd)
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
@@ -79,6 +80,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err := limit("--command-timeout", m.command); err != nil {
 		return err
 	}
+	if err := checkHold(m.hold); err != nil {
+		return err
+	}
 	keepBytes, err := m.keep.check()
 	if err != nil {
 		return err
@@ -96,7 +100,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Options{
-		Token: token, Lease: m.lease, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
+		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
 		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
 		KeepResults: m.keep.age, KeepResultBytes: keepBytes,
 	}
@@ -129,6 +133,19 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	observed(s)
 	fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))
 	return s.Serve(ctx, l)
+}
+
+// holdFlag is how long graphs are kept by workers without a master, and wait at a master without their workers.
+func holdFlag(cmd *cobra.Command, hold *time.Duration, text string) {
+	cmd.Flags().DurationVar(hold, "hold", control.Hold, text)
+	nothing(cmd, "hold")
+}
+
+func checkHold(hold time.Duration) error {
+	if hold <= 0 {
+		return usagef("--hold: found %v, expected more than 0", hold)
+	}
+	return nil
 }
 
 // keepFlags say which results a master keeps.

@@ -21,6 +21,7 @@ type upCommand struct {
 	app              *app
 	workers, threads int
 	listen, data     string
+	hold             time.Duration
 
 	children *children
 	said     string // by the master, of where it answers
@@ -65,6 +66,7 @@ It answers this machine only: superstep master and superstep worker make a clust
 	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
+	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they fail")
 	nothing(cmd, "workers", "threads", "listen")
 	return cmd
 }
@@ -82,7 +84,7 @@ func (u *upCommand) check() error {
 	if err := control.CheckListen(u.listen, control.Token{}); err != nil {
 		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
 	}
-	return nil
+	return checkHold(u.hold)
 }
 
 func (u *upCommand) execute(ctx context.Context) (err error) {
@@ -112,7 +114,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 func (u *upCommand) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
-	args := []string{"master", "--listen", u.listen}
+	args := []string{"master", "--listen", u.listen, "--hold", u.hold.String()}
 	if u.data != "" {
 		args = append(args, "--data", u.data)
 	}
@@ -158,7 +160,7 @@ func (u *upCommand) start(ctx context.Context) error {
 
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
-	return u.children.start(name, nil, "worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads))
+	return u.children.start(name, nil, "worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String())
 }
 
 // keep keeps the workers running until an interrupt, or until something cannot be helped.

@@ -36,7 +36,7 @@ type workerCommand struct {
 	join       string
 	threads    int
 	compress   *oneOf
-	stop       time.Duration
+	stop, hold time.Duration
 	metrics    metricsFlags
 	gossip     gossipFlags
 	withInput  inputEnd
@@ -47,9 +47,9 @@ func (a *app) worker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker --master ADDR",
 		Short: "Work for a cluster",
-		Long: `Work for the cluster that a master leads. A worker looks for its master for a minute, also when that is restarted. An
-interrupt lets it leave: what runs on it may end. It ends with status 1 when the master refuses it. A child process beside it
-tells the master how it died, if it does.
+		Long: `Work for the cluster that a master leads. A worker looks for its master for --hold, also when that is restarted, and
+keeps its shares of graphs meanwhile. An interrupt lets it leave: what runs on it may end. It ends with status 1 when the master
+refuses it. A child process beside it tells the master how it died, if it does.
 
 Workers send each other messages by TCP: each listens at --data-listen, by default at a free port of the address by which
 it reaches the master. At --listen, by default such a port too, Prometheus finds metrics at /metrics, and what starts
@@ -69,6 +69,7 @@ processes /healthz and /readyz.`,
 	threadsFlag(cmd, &w.threads)
 	w.compress = wordFlag(cmd, "compress", "compress what goes to other workers: where that is faster than the link, as measured, or always, or never", "auto", "on", "off")
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
+	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master is not there, and look for it; then end with status 1")
 	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1 when a command does not stop within `TIME` of being told to, as a Compute without end: to be started anew")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
@@ -134,7 +135,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		defer observer.pages(l, set, log, token, metricsToken)()
 	}
 	o := worker.Options{
-		Master: w.client.master, Token: token, Log: log, Executor: executor, Observe: observer, StopTimeout: w.stop,
+		Master: w.client.master, Token: token, Log: log, Executor: executor, Observe: observer, StopTimeout: w.stop, Hold: w.hold,
 		About: &control.RegisterRequest{
 			Name: w.name, Protocol: control.Protocol, Version: revision(), Cores: uint32(w.threads), Memory: uint64(max(mem.Available(), 0)),
 			DataAddress: address, HttpAddress: pages, Site: w.site, Programs: w.app.programs(),
@@ -167,6 +168,9 @@ func (w *workerCommand) check() error {
 	}
 	if w.stop <= 0 {
 		return usagef("--stop-timeout: found %v, expected more than 0", w.stop)
+	}
+	if err := checkHold(w.hold); err != nil {
+		return err
 	}
 	return w.gossip.check()
 }

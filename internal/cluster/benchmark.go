@@ -168,7 +168,7 @@ func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *c
 	if err != nil {
 		return nil, err
 	}
-	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{&share{Graph: b.share.Graph()}, b.Refs})
+	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{share: &share{Graph: b.share.Graph()}, Refs: b.Refs})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -76,6 +77,7 @@ func NewExecutor(o ExecutorOptions) *Executor {
 type loaded struct {
 	*share
 	*mem.Refs
+	offer *control.Offer // of a graph of the catalog
 }
 
 // Registered makes the mesh by which workers meet, under the incarnation that they know this one by.
@@ -141,6 +143,18 @@ func (x *Executor) Keep(jobs, graphs []string) (free func()) {
 			o.Close()
 		}
 	}
+}
+
+// Offers returns the graphs of the catalog of which the executor holds shares.
+func (x *Executor) Offers() (all []*control.Offer) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(x.graphs)) {
+		if o := x.graphs[name].offer; o != nil {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // Holds returns how many jobs and graphs the executor holds a share of.

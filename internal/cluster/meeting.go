@@ -69,5 +69,9 @@ func (x *Executor) Load(ctx context.Context, t worker.Task, l *control.Load) (*c
 		Vertices: uint64(s.N), Edges: uint64(s.Tuples), Arcs: s.Arcs, Bytes: uint64(s.Bytes() + s.directory.Bytes()), Directed: s.Directed,
 		Weighted: s.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 	}
-	return report, put(ctx, x, x.graphs, l.Graph, &loaded{s, mem.NewRefs(s.free)})
+	g := &loaded{share: s, Refs: mem.NewRefs(s.free)}
+	if t.Job == "" {
+		g.offer = &control.Offer{Load: l, Report: report}
+	}
+	return report, put(ctx, x, x.graphs, l.Graph, g)
 }

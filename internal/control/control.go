@@ -32,3 +32,6 @@ const (
 	Lease              = 2500 * time.Millisecond
 	HeartbeatsPerLease = 5
 )
+
+// Hold is how long workers keep graphs for a master that is not there, and the master waits for graphs of workers that are not.
+const Hold = time.Minute

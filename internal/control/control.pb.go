@@ -95,6 +95,7 @@ const (
 	GraphState_GRAPH_STATE_LOADING     GraphState = 1
 	GraphState_GRAPH_STATE_READY       GraphState = 2
 	GraphState_GRAPH_STATE_FAILED      GraphState = 3 // it was not loaded, or a share of it is lost
+	GraphState_GRAPH_STATE_WAITING     GraphState = 4 // workers that hold shares of it are not there, and may come back
 )
 
 // Enum value maps for GraphState.
@@ -104,12 +105,14 @@ var (
 		1: "GRAPH_STATE_LOADING",
 		2: "GRAPH_STATE_READY",
 		3: "GRAPH_STATE_FAILED",
+		4: "GRAPH_STATE_WAITING",
 	}
 	GraphState_value = map[string]int32{
 		"GRAPH_STATE_UNSPECIFIED": 0,
 		"GRAPH_STATE_LOADING":     1,
 		"GRAPH_STATE_READY":       2,
 		"GRAPH_STATE_FAILED":      3,
+		"GRAPH_STATE_WAITING":     4,
 	}
 )
 
@@ -204,7 +207,7 @@ const (
 	Refusal_KIND_VERSION     Refusal_Kind = 3 // another protocol: stop
 	Refusal_KIND_PROGRAMS    Refusal_Kind = 4 // a program is missing or another: stop
 	Refusal_KIND_FENCED      Refusal_Kind = 5 // a newer incarnation has the name: stop
-	Refusal_KIND_LAPSED      Refusal_Kind = 6 // the lease ran out: forget everything and register as a new process
+	Refusal_KIND_LAPSED      Refusal_Kind = 6 // the worker was lost for too long: free everything and register as a new process
 	Refusal_KIND_UNKNOWN     Refusal_Kind = 7 // not registered with this master: register
 	Refusal_KIND_INVALID     Refusal_Kind = 8 // the request makes no sense: stop
 )
@@ -1028,6 +1031,7 @@ type Attach struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Master        string                 `protobuf:"bytes,2,opt,name=master,proto3" json:"master,omitempty"`
+	Offers        []*Offer               `protobuf:"bytes,3,rep,name=offers,proto3" json:"offers,omitempty"` // all the shares of graphs of the catalog that the worker holds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1076,6 +1080,66 @@ func (x *Attach) GetMaster() string {
 	return ""
 }
 
+func (x *Attach) GetOffers() []*Offer {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
+// Offer is a share of a graph that a worker holds: the command that it was loaded by, and what was reported then.
+type Offer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Load          *Load                  `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
+	Report        *LoadReport            `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Offer) Reset() {
+	*x = Offer{}
+	mi := &file_control_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Offer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Offer) ProtoMessage() {}
+
+func (x *Offer) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Offer.ProtoReflect.Descriptor instead.
+func (*Offer) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Offer) GetLoad() *Load {
+	if x != nil {
+		return x.Load
+	}
+	return nil
+}
+
+func (x *Offer) GetReport() *LoadReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MemoryUsed    uint64                 `protobuf:"varint,1,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"` // bytes
@@ -1085,7 +1149,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1161,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1174,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -1130,7 +1194,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1206,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1219,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Leave) GetReason() string {
@@ -1181,7 +1245,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1257,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1270,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -1304,7 +1368,7 @@ type Delivered struct {
 
 func (x *Delivered) Reset() {
 	*x = Delivered{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1380,7 @@ func (x *Delivered) String() string {
 func (*Delivered) ProtoMessage() {}
 
 func (x *Delivered) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,10 +1393,10 @@ func (x *Delivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
 func (*Delivered) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
-// Attached begins a session. The worker forgets what it holds of other jobs and graphs: they ended while it was not there.
+// Attached begins a session. The worker frees what it holds of other jobs and graphs: they ended while it was not there.
 type Attached struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Jobs          []string               `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
@@ -1343,7 +1407,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1419,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1432,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -1394,7 +1458,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +1470,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +1483,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 // Goodbye lets a worker go.
@@ -1431,7 +1495,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1507,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1520,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -1485,7 +1549,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1561,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1574,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Command) GetId() uint64 {
@@ -1734,7 +1798,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1810,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1823,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Report) GetId() uint64 {
@@ -1918,7 +1982,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +1994,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2007,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Failure) GetMessage() string {
@@ -1988,7 +2052,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2064,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2077,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -2068,7 +2132,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2144,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2157,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -2164,7 +2228,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2240,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2253,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Meet) GetGraph() string {
@@ -2214,19 +2278,23 @@ func (x *Meet) GetPlacements() []*Placement {
 }
 
 type Load struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Source        *GraphSource           `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
-	Placements    []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Graph      string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Source     *GraphSource           `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	Rows       uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	Columns    uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
+	Placements []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	// master and number identify the load of a graph of the catalog: the run of the master that asked for it, and a number larger
+	// than that of any load before. Shares of two loads are never used together.
+	Master        string `protobuf:"bytes,6,opt,name=master,proto3" json:"master,omitempty"`
+	Number        uint64 `protobuf:"varint,7,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2238,7 +2306,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2251,7 +2319,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Load) GetGraph() string {
@@ -2289,6 +2357,20 @@ func (x *Load) GetPlacements() []*Placement {
 	return nil
 }
 
+func (x *Load) GetMaster() string {
+	if x != nil {
+		return x.Master
+	}
+	return ""
+}
+
+func (x *Load) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 type LoadReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"` // of the whole graph
@@ -2304,7 +2386,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2316,7 +2398,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2329,7 +2411,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2398,7 +2480,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2492,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2505,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2493,7 +2575,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2505,7 +2587,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2518,7 +2600,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2545,7 +2627,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2557,7 +2639,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2570,7 +2652,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2591,7 +2673,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2685,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2698,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2647,7 +2729,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2659,7 +2741,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2672,7 +2754,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2728,7 +2810,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +2822,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +2835,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2785,7 +2867,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2797,7 +2879,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2810,7 +2892,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2873,7 +2955,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2885,7 +2967,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2898,7 +2980,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -2947,7 +3029,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2959,7 +3041,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2972,7 +3054,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -3137,7 +3219,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3149,7 +3231,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3162,7 +3244,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -3215,7 +3297,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3309,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3322,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3299,7 +3381,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3311,7 +3393,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3324,7 +3406,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3376,7 +3458,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3388,7 +3470,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3401,7 +3483,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3457,7 +3539,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3469,7 +3551,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3482,7 +3564,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3584,7 +3666,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3596,7 +3678,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3609,7 +3691,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3649,7 +3731,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3661,7 +3743,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3674,7 +3756,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 type FindRoots struct {
@@ -3685,7 +3767,7 @@ type FindRoots struct {
 
 func (x *FindRoots) Reset() {
 	*x = FindRoots{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3697,7 +3779,7 @@ func (x *FindRoots) String() string {
 func (*FindRoots) ProtoMessage() {}
 
 func (x *FindRoots) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3710,7 +3792,7 @@ func (x *FindRoots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
 func (*FindRoots) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 // Search makes ready to search from a root.
@@ -3725,7 +3807,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3737,7 +3819,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3750,7 +3832,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Search) GetKernel() string {
@@ -3784,7 +3866,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3796,7 +3878,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3809,7 +3891,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3838,7 +3920,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3850,7 +3932,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3863,7 +3945,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -3948,7 +4030,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3960,7 +4042,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3973,7 +4055,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4010,7 +4092,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4022,7 +4104,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4035,7 +4117,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4069,7 +4151,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +4163,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +4176,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4114,7 +4196,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4126,7 +4208,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4139,7 +4221,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4159,7 +4241,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4171,7 +4253,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4184,7 +4266,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4204,7 +4286,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4216,7 +4298,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4229,7 +4311,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4257,7 +4339,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4269,7 +4351,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4282,7 +4364,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4309,7 +4391,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4321,7 +4403,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4334,7 +4416,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4356,7 +4438,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4368,7 +4450,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4381,7 +4463,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4431,7 +4513,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4443,7 +4525,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4456,7 +4538,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4549,7 +4631,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4561,7 +4643,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4574,7 +4656,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4621,7 +4703,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4633,7 +4715,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4646,7 +4728,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4713,7 +4795,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4725,7 +4807,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4738,7 +4820,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4795,7 +4877,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4807,7 +4889,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4820,7 +4902,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4887,7 +4969,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4899,7 +4981,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4912,7 +4994,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Job) GetId() string {
@@ -5121,7 +5203,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5133,7 +5215,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5146,7 +5228,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5172,7 +5254,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5184,7 +5266,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5197,7 +5279,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5217,7 +5299,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5229,7 +5311,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5242,7 +5324,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5268,7 +5350,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5280,7 +5362,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5293,7 +5375,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5314,7 +5396,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5326,7 +5408,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5339,7 +5421,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5381,7 +5463,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5393,7 +5475,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5406,7 +5488,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5522,7 +5604,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5534,7 +5616,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5547,7 +5629,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5595,7 +5677,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5607,7 +5689,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5620,7 +5702,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5696,7 +5778,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5708,7 +5790,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5721,7 +5803,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5748,7 +5830,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5760,7 +5842,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5773,7 +5855,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5799,7 +5881,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5811,7 +5893,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5824,7 +5906,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5846,7 +5928,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5858,7 +5940,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5871,7 +5953,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5925,7 +6007,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5937,7 +6019,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5950,7 +6032,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Graph) GetName() string {
@@ -6066,7 +6148,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6078,7 +6160,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6091,7 +6173,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 type ListGraphsResponse struct {
@@ -6103,7 +6185,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6115,7 +6197,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6128,7 +6210,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6147,7 +6229,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6159,7 +6241,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6172,7 +6254,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6191,7 +6273,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6203,7 +6285,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6216,7 +6298,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6249,7 +6331,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6261,7 +6343,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6274,7 +6356,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Worker) GetName() string {
@@ -6390,7 +6472,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6402,7 +6484,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6415,7 +6497,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 type ListWorkersResponse struct {
@@ -6427,7 +6509,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6439,7 +6521,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6452,7 +6534,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6470,7 +6552,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6482,7 +6564,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6495,7 +6577,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 type StatusResponse struct {
@@ -6518,7 +6600,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6530,7 +6612,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6543,7 +6625,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6700,10 +6782,14 @@ const file_control_proto_rawDesc = "" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\x04R\x04done\x12\x14\n" +
 	"\x05total\x18\x04 \x01(\x04R\x05total\x12\x14\n" +
-	"\x05graph\x18\x05 \x01(\tR\x05graph\"4\n" +
+	"\x05graph\x18\x05 \x01(\tR\x05graph\"i\n" +
 	"\x06Attach\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06master\x18\x02 \x01(\tR\x06master\",\n" +
+	"\x06master\x18\x02 \x01(\tR\x06master\x123\n" +
+	"\x06offers\x18\x03 \x03(\v2\x1b.superstep.control.v1.OfferR\x06offers\"q\n" +
+	"\x05Offer\x12.\n" +
+	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x128\n" +
+	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\",\n" +
 	"\tHeartbeat\x12\x1f\n" +
 	"\vmemory_used\x18\x01 \x01(\x04R\n" +
 	"memoryUsed\"\x1f\n" +
@@ -6785,7 +6871,7 @@ const file_control_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x04R\aattempt\x12?\n" +
 	"\n" +
 	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\xc6\x01\n" +
+	"placements\"\xf6\x01\n" +
 	"\x04Load\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
@@ -6793,7 +6879,9 @@ const file_control_proto_rawDesc = "" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12?\n" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\xba\x01\n" +
+	"placements\x12\x16\n" +
+	"\x06master\x18\x06 \x01(\tR\x06master\x12\x16\n" +
+	"\x06number\x18\a \x01(\x04R\x06number\"\xba\x01\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -7177,13 +7265,14 @@ const file_control_proto_rawDesc = "" +
 	"\x11JOB_STATE_WRITING\x10\x04\x12\x12\n" +
 	"\x0eJOB_STATE_DONE\x10\x05\x12\x14\n" +
 	"\x10JOB_STATE_FAILED\x10\x06\x12\x17\n" +
-	"\x13JOB_STATE_CANCELLED\x10\a*q\n" +
+	"\x13JOB_STATE_CANCELLED\x10\a*\x8a\x01\n" +
 	"\n" +
 	"GraphState\x12\x1b\n" +
 	"\x17GRAPH_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13GRAPH_STATE_LOADING\x10\x01\x12\x15\n" +
 	"\x11GRAPH_STATE_READY\x10\x02\x12\x16\n" +
-	"\x12GRAPH_STATE_FAILED\x10\x03*\x90\x01\n" +
+	"\x12GRAPH_STATE_FAILED\x10\x03\x12\x17\n" +
+	"\x13GRAPH_STATE_WAITING\x10\x04*\x90\x01\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
@@ -7222,7 +7311,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7238,215 +7327,219 @@ var file_control_proto_goTypes = []any{
 	(*Deliver)(nil),               // 11: superstep.control.v1.Deliver
 	(*Progress)(nil),              // 12: superstep.control.v1.Progress
 	(*Attach)(nil),                // 13: superstep.control.v1.Attach
-	(*Heartbeat)(nil),             // 14: superstep.control.v1.Heartbeat
-	(*Leave)(nil),                 // 15: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 16: superstep.control.v1.ToWorker
-	(*Delivered)(nil),             // 17: superstep.control.v1.Delivered
-	(*Attached)(nil),              // 18: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 19: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 20: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 21: superstep.control.v1.Command
-	(*Report)(nil),                // 22: superstep.control.v1.Report
-	(*Failure)(nil),               // 23: superstep.control.v1.Failure
-	(*Placement)(nil),             // 24: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 25: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 26: superstep.control.v1.Meet
-	(*Load)(nil),                  // 27: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 28: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 29: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 30: superstep.control.v1.Locate
-	(*Located)(nil),               // 31: superstep.control.v1.Located
-	(*Vertex)(nil),                // 32: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 33: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 34: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 35: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 36: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 37: superstep.control.v1.PartitionReport
-	(*ExchangeSum)(nil),           // 38: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 39: superstep.control.v1.Times
-	(*Peer)(nil),                  // 40: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 41: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 42: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 43: superstep.control.v1.Generate
-	(*Construct)(nil),             // 44: superstep.control.v1.Construct
-	(*FindRoots)(nil),             // 45: superstep.control.v1.FindRoots
-	(*Search)(nil),                // 46: superstep.control.v1.Search
-	(*Judge)(nil),                 // 47: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 48: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 49: superstep.control.v1.Violation
-	(*Measure)(nil),               // 50: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 51: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 52: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 53: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 54: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 55: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 56: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 57: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 58: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 59: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 60: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 61: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 62: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 63: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 64: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 65: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 66: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 67: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 68: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 69: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 70: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 71: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 72: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 73: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 74: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 75: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 76: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 77: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 78: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 79: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 80: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 81: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 82: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 83: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 84: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 85: superstep.control.v1.StatusResponse
-	nil,                           // 86: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 87: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 88: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 89: google.protobuf.Timestamp
+	(*Offer)(nil),                 // 14: superstep.control.v1.Offer
+	(*Heartbeat)(nil),             // 15: superstep.control.v1.Heartbeat
+	(*Leave)(nil),                 // 16: superstep.control.v1.Leave
+	(*ToWorker)(nil),              // 17: superstep.control.v1.ToWorker
+	(*Delivered)(nil),             // 18: superstep.control.v1.Delivered
+	(*Attached)(nil),              // 19: superstep.control.v1.Attached
+	(*Beat)(nil),                  // 20: superstep.control.v1.Beat
+	(*Goodbye)(nil),               // 21: superstep.control.v1.Goodbye
+	(*Command)(nil),               // 22: superstep.control.v1.Command
+	(*Report)(nil),                // 23: superstep.control.v1.Report
+	(*Failure)(nil),               // 24: superstep.control.v1.Failure
+	(*Placement)(nil),             // 25: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 26: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 27: superstep.control.v1.Meet
+	(*Load)(nil),                  // 28: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 29: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 30: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 31: superstep.control.v1.Locate
+	(*Located)(nil),               // 32: superstep.control.v1.Located
+	(*Vertex)(nil),                // 33: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 34: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 35: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 36: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 37: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 38: superstep.control.v1.PartitionReport
+	(*ExchangeSum)(nil),           // 39: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 40: superstep.control.v1.Times
+	(*Peer)(nil),                  // 41: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 42: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 43: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 44: superstep.control.v1.Generate
+	(*Construct)(nil),             // 45: superstep.control.v1.Construct
+	(*FindRoots)(nil),             // 46: superstep.control.v1.FindRoots
+	(*Search)(nil),                // 47: superstep.control.v1.Search
+	(*Judge)(nil),                 // 48: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 49: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 50: superstep.control.v1.Violation
+	(*Measure)(nil),               // 51: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 52: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 53: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 54: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 55: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 56: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 57: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 58: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 59: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 60: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 61: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 62: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 63: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 64: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 65: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 66: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 67: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 68: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 69: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 70: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 71: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 72: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 73: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 74: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 75: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 76: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 77: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 78: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 79: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 80: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 81: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 82: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 83: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 84: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 85: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 86: superstep.control.v1.StatusResponse
+	nil,                           // 87: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 88: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 89: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 90: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
 	13,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	14,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	22,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	15,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	57,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	58,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	54,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	18,  // 10: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	19,  // 11: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	21,  // 12: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	20,  // 13: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	17,  // 14: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	27,  // 15: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	33,  // 16: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	35,  // 17: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	53,  // 18: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	55,  // 19: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	56,  // 20: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	30,  // 21: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	42,  // 22: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	26,  // 23: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	50,  // 24: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	51,  // 25: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	23,  // 26: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	28,  // 27: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	34,  // 28: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	36,  // 29: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	31,  // 30: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	48,  // 31: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	52,  // 32: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	24,  // 33: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	25,  // 34: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	24,  // 35: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	32,  // 36: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	86,  // 37: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	29,  // 38: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	24,  // 39: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	32,  // 40: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	37,  // 41: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	39,  // 42: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	40,  // 43: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	41,  // 44: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	38,  // 45: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	43,  // 46: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	44,  // 47: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	45,  // 48: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	46,  // 49: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	47,  // 50: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	60,  // 51: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	24,  // 52: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	32,  // 53: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	29,  // 54: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	32,  // 55: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	49,  // 56: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	59,  // 57: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	24,  // 58: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	24,  // 59: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	89,  // 60: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	87,  // 61: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	25,  // 62: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	29,  // 63: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	60,  // 64: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	59,  // 65: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	62,  // 66: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	62,  // 67: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	49,  // 68: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	58,  // 69: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 70: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	89,  // 71: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	89,  // 72: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	89,  // 73: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	61,  // 74: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	58,  // 75: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	63,  // 76: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	89,  // 77: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	63,  // 78: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	71,  // 79: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	57,  // 80: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 81: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	70,  // 82: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	89,  // 83: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	37,  // 84: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	88,  // 85: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	25,  // 86: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	25,  // 87: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 88: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	24,  // 89: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 90: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	76,  // 91: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 92: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	81,  // 93: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	81,  // 94: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	76,  // 95: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	63,  // 96: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	89,  // 97: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 98: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 99: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	64,  // 100: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	65,  // 101: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	67,  // 102: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	68,  // 103: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	72,  // 104: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	73,  // 105: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	75,  // 106: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	77,  // 107: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	79,  // 108: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	80,  // 109: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	82,  // 110: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	84,  // 111: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 112: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 113: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	63,  // 114: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	66,  // 115: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	63,  // 116: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	69,  // 117: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	63,  // 118: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	74,  // 119: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	76,  // 120: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	78,  // 121: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	76,  // 122: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	76,  // 123: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	83,  // 124: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	85,  // 125: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	112, // [112:126] is the sub-list for method output_type
-	98,  // [98:112] is the sub-list for method input_type
-	98,  // [98:98] is the sub-list for extension type_name
-	98,  // [98:98] is the sub-list for extension extendee
-	0,   // [0:98] is the sub-list for field type_name
+	55,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	28,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	29,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	19,  // 13: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	20,  // 14: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	22,  // 15: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	21,  // 16: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	18,  // 17: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	28,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	34,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	36,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	54,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	56,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	57,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	31,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	43,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	27,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	51,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	52,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	24,  // 29: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	29,  // 30: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	35,  // 31: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	37,  // 32: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	32,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	49,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	53,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	25,  // 36: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	26,  // 37: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	25,  // 38: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	33,  // 39: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	87,  // 40: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	30,  // 41: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	25,  // 42: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	33,  // 43: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	38,  // 44: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	40,  // 45: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	41,  // 46: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	42,  // 47: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	39,  // 48: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	44,  // 49: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	45,  // 50: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	46,  // 51: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
+	47,  // 52: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	48,  // 53: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	61,  // 54: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	25,  // 55: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	33,  // 56: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	30,  // 57: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	33,  // 58: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	50,  // 59: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	60,  // 60: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	25,  // 61: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	25,  // 62: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	90,  // 63: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	88,  // 64: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	26,  // 65: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	30,  // 66: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	61,  // 67: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	60,  // 68: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	63,  // 69: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	63,  // 70: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	50,  // 71: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	59,  // 72: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 73: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	90,  // 74: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	90,  // 75: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	90,  // 76: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	62,  // 77: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	59,  // 78: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	64,  // 79: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	90,  // 80: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	64,  // 81: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	72,  // 82: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	58,  // 83: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 84: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	71,  // 85: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	90,  // 86: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	38,  // 87: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	89,  // 88: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	26,  // 89: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	26,  // 90: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 91: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	25,  // 92: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 93: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	77,  // 94: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 95: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	82,  // 96: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	82,  // 97: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	77,  // 98: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	64,  // 99: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	90,  // 100: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 101: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 102: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	65,  // 103: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	66,  // 104: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	68,  // 105: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	69,  // 106: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	73,  // 107: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	74,  // 108: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	76,  // 109: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	78,  // 110: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	80,  // 111: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	81,  // 112: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	83,  // 113: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	85,  // 114: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 115: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 116: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	64,  // 117: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	67,  // 118: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	64,  // 119: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	70,  // 120: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	64,  // 121: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	75,  // 122: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	77,  // 123: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	79,  // 124: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	77,  // 125: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	77,  // 126: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	84,  // 127: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	86,  // 128: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	115, // [115:129] is the sub-list for method output_type
+	101, // [101:115] is the sub-list for method input_type
+	101, // [101:101] is the sub-list for extension type_name
+	101, // [101:101] is the sub-list for extension extendee
+	0,   // [0:101] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7464,14 +7557,14 @@ func file_control_proto_init() {
 		(*FromWorker_Deliver)(nil),
 		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[12].OneofWrappers = []any{
+	file_control_proto_msgTypes[13].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[17].OneofWrappers = []any{
+	file_control_proto_msgTypes[18].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Superstep)(nil),
@@ -7484,7 +7577,7 @@ func file_control_proto_init() {
 		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
 	}
-	file_control_proto_msgTypes[18].OneofWrappers = []any{
+	file_control_proto_msgTypes[19].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Superstep)(nil),
@@ -7492,15 +7585,15 @@ func file_control_proto_init() {
 		(*Report_Benchmark)(nil),
 		(*Report_Probe)(nil),
 	}
-	file_control_proto_msgTypes[21].OneofWrappers = []any{}
-	file_control_proto_msgTypes[38].OneofWrappers = []any{
+	file_control_proto_msgTypes[22].OneofWrappers = []any{}
+	file_control_proto_msgTypes[39].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Roots)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[65].OneofWrappers = []any{
+	file_control_proto_msgTypes[66].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7513,7 +7606,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   85,
+			NumMessages:   86,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -102,7 +102,7 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 		graphs[g.State]++
 		bytes += g.Bytes
 	}
-	for state := control.GraphState_GRAPH_STATE_LOADING; state <= control.GraphState_GRAPH_STATE_FAILED; state++ {
+	for state := control.GraphState_GRAPH_STATE_LOADING; state <= control.GraphState_GRAPH_STATE_WAITING; state++ {
 		gauge(graphsDesc, float64(graphs[state]), state.Word())
 	}
 	gauge(graphMemDesc, float64(bytes))

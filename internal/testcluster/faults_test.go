@@ -34,15 +34,17 @@ func (c *Cluster) works(t testing.TB, workers int) {
 // holdsOnly checks that soon no worker keeps anything of jobs that have ended, but so many graphs.
 func (c *Cluster) holdsOnly(t testing.TB, kept int) {
 	t.Helper()
-	for name, p := range c.workers {
-		if p.executor == nil {
-			continue
-		}
-		c.Until(fmt.Sprintf("worker %s to hold no jobs and %d graphs", name, kept), func() bool {
-			jobs, graphs := p.executor.Holds()
-			return jobs == 0 && graphs == kept
-		})
+	for name := range c.workers {
+		c.holdsGraphs(t, name, kept)
 	}
+}
+
+func (c *Cluster) holdsGraphs(t testing.TB, name string, kept int) {
+	t.Helper()
+	c.Until(fmt.Sprintf("worker %s to hold no jobs and %d graphs", name, kept), func() bool {
+		jobs, graphs := c.workers[name].executor.Holds()
+		return jobs == 0 && graphs == kept
+	})
 }
 
 // TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is known of it, and the workers
@@ -197,41 +199,6 @@ func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
 			c.works(t, 4)
 		})
 	}
-}
-
-// TestGraphOfALostWorker finds that a graph of the catalog fails with a worker that held a share, and can be loaded again.
-func TestGraphOfALostWorker(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{Lease: control.Lease}, programs()...)
-	c.load(t, "web", small(), 0, 0)
-	c.Kill("w1")
-	c.Until("the graph to fail", func() bool {
-		r, err := c.Client.InspectGraph(t.Context(), connect.NewRequest(&control.InspectGraphRequest{Name: "web"}))
-		return err == nil && r.Msg.State == control.GraphState_GRAPH_STATE_FAILED
-	})
-	c.load(t, "web", small(), 0, 0)
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
-	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 2 {
-		t.Errorf("found %s on %v: %s", j.State.Word(), j.Workers, j.Reason)
-	}
-}
-
-// TestWorkerAfterAnotherMaster starts the master anew: workers forget what they held and work for it.
-func TestWorkerAfterAnotherMaster(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{}, programs()...)
-	c.load(t, "web", small(), 0, 0)
-	c.works(t, 3)
-	c.StopMaster()
-	c.StartMaster(c.Address)
-	c.Await(3)
-	c.works(t, 3)
-	c.Until("the workers to forget the graph", func() bool {
-		for _, p := range c.workers {
-			if _, graphs := p.executor.Holds(); graphs != 0 {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the worker is back with all

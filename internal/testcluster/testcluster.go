@@ -200,6 +200,9 @@ func (c *Cluster) spoil(first int, parent []uint32, dist []float32) {
 // Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.
 func (c *Cluster) Freeze(name string) { c.workers[name].wires.cut(false) }
 
+// Thaw lets a frozen worker make new connections; those that there were stay as they are.
+func (c *Cluster) Thaw(name string) { c.workers[name].wires.mend() }
+
 // Part cuts the way between two workers, or mends it.
 func (c *Cluster) Part(a, b string, cut bool) {
 	c.workers[a].wires.part(c.workers[b].data, cut)

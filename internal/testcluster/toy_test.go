@@ -54,7 +54,6 @@ type toyWorkers struct {
 	mu     sync.Mutex
 	jobs   map[string]*control.Prepare // by worker and job
 	graphs map[string]*control.Load
-	resets int
 }
 
 func newToyWorkers() *toyWorkers {
@@ -147,6 +146,17 @@ func (x *toyWorkers) Registered(uint64) error { return nil }
 
 func (x *toyWorkers) Keep(_, _ []string) func() { return func() {} }
 
+func (x *toyWorkers) Offers() (all []*control.Offer) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, l := range x.graphs {
+		if l.Number != 0 {
+			all = append(all, &control.Offer{Load: l, Report: &control.LoadReport{Vertices: 100, Edges: 400}})
+		}
+	}
+	return all
+}
+
 func (x *toyWorkers) Locate(_ context.Context, _ worker.Task, l *control.Locate) (*control.Located, error) {
 	return &control.Located{}, nil
 }
@@ -186,8 +196,4 @@ func (x *toyWorkers) Drop(_ context.Context, t worker.Task, graph string) error 
 	return nil
 }
 
-func (x *toyWorkers) Reset() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.resets++
-}
+func (x *toyWorkers) Reset() {}

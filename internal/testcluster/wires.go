@@ -58,6 +58,13 @@ func (w *wires) cut(closed bool) {
 	}
 }
 
+// mend lets connections be made again.
+func (w *wires) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.off = false
+}
+
 // part cuts the way to an address, or mends it; connections that there are stay cut.
 func (w *wires) part(address string, cut bool) {
 	w.mu.Lock()

@@ -142,19 +142,6 @@ func TestSilentWorkerIsLost(t *testing.T) {
 	_ = old.Wait(t)
 }
 
-func TestMasterRestarts(t *testing.T) {
-	toy := newToyWorkers()
-	c := Start(t, 4, master.Options{}, worker.Options{Executor: toy})
-	c.StopMaster()
-	c.StartMaster(c.Address)
-	c.Await(4)
-	c.Until("workers to forget what the master no longer knows", func() bool {
-		toy.mu.Lock()
-		defer toy.mu.Unlock()
-		return toy.resets == 4
-	})
-}
-
 func TestWorkerLeaves(t *testing.T) {
 	c := Start(t, 2, master.Options{}, worker.Options{})
 	c.Process("w0").Stop()
@@ -167,7 +154,7 @@ func TestWorkerLeaves(t *testing.T) {
 }
 
 func TestNoMaster(t *testing.T) {
-	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Options{Patience: 200 * time.Millisecond}}
+	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Options{Hold: 200 * time.Millisecond}}
 	err := c.StartWorker("w0").Wait(t)
 	if err == nil || !strings.Contains(err.Error(), "no master for 200ms") || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("found %v", err)

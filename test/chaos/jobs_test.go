@@ -83,7 +83,7 @@ var causes = []struct {
 	{"master unreachable", regexp.MustCompile(`^superstep: the master at \S+ (cannot be reached|closed the connection|does not answer)`)},
 	{"master stopping", regexp.MustCompile(`the master is stopping`)},
 	{graphGone + " with a master", regexp.MustCompile(`there is no graph "g"`)},
-	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, (was lost|left):`)},
+	{graphGone + " with a worker", regexp.MustCompile(`failed: graph g: worker \S+, which held a share of it, (was lost|left|was started anew|no longer has it|did not come back within \S+):`)},
 	{graphGone + " with a connection", regexp.MustCompile(`failed: graph g: there is no connection between workers \S+ and \S+, which hold shares of it`)},
 	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
 	{"cancelled", regexp.MustCompile(`was cancelled`)},

@@ -1,0 +1,112 @@
+package master
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// loadID identifies the load that a graph came from, and each share of it.
+type loadID struct {
+	master string // the run of the master that asked for it
+	number uint64 // larger than that of any load before, of earlier runs too
+}
+
+func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.GetLoad().GetNumber()} }
+
+// offered takes all the shares of graphs that a worker holds, which it tells when it attaches. A graph that waits for its share
+// has it again, and one whose share it no longer has fails. What fits nothing is not on the list that the worker gets: it
+// frees that.
+func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer) {
+	if !w.met && now <= c.hold {
+		for _, o := range offers {
+			c.adopt(w, o)
+		}
+	}
+	for _, g := range c.loaded() {
+		if !placedOn(g.placements, w.name, w.incarnation) {
+			continue
+		}
+		i := slices.IndexFunc(offers, func(o *control.Offer) bool { return o.GetLoad().GetGraph() == g.name && idOf(o) == g.load })
+		if i < 0 {
+			c.failGraph(g, w.name, "no longer has it")
+			continue
+		}
+		if !w.met { // the graph is from before the master's restart
+			share := offers[i].GetReport()
+			g.report.Bytes += share.GetBytes()
+			g.report.Seconds = max(g.report.Seconds, share.GetSeconds())
+		}
+		delete(g.missing, w.name)
+		g.settle()
+	}
+}
+
+// adopt enters the graph of an offer that a worker makes when it first attaches to this run of the master: an earlier run loaded
+// it. It waits for the shares of its other workers. Of two graphs of one name the one that was loaded last counts. A graph is
+// not entered if a share of it is gone: one of its workers has attached without it, or was started anew.
+func (c *cluster) adopt(w *worker, o *control.Offer) {
+	l, r := o.GetLoad(), o.GetReport()
+	n := uint64(len(l.GetPlacements()))
+	if !control.ValidName(l.GetGraph()) || l.GetSource() == nil || r == nil || n > maxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
+		return
+	}
+	g := &graph{
+		name: l.Graph, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
+	}
+	g.report.Vertices, g.report.Edges, g.report.Arcs = r.Vertices, r.Edges, r.Arcs
+	g.report.Directed, g.report.Weighted = r.Directed, r.Weighted
+	for i, p := range l.Placements {
+		v := c.workers[p.Worker]
+		if p.Partition != uint32(i) || v != nil && (v.met || v.incarnation != p.Incarnation) {
+			return
+		}
+		g.missing[p.Worker] = true
+	}
+	if !g.missing[w.name] {
+		return
+	}
+	if old := c.graphs[g.name]; old != nil {
+		if old.state == control.GraphState_GRAPH_STATE_WAITING && old.load.number < g.load.number {
+			c.failGraph(old, w.name, "has a share of a later one")
+		}
+		if old.state != control.GraphState_GRAPH_STATE_FAILED || old.due || old.load.number >= g.load.number {
+			return
+		}
+	}
+	g.settle()
+	c.graphs[g.name] = g
+}
+
+// settle makes a graph ready when no share of it is missing; else it waits.
+func (g *graph) settle() {
+	names := slices.Sorted(maps.Keys(g.missing))
+	switch len(names) {
+	case 0:
+		g.state, g.reason = control.GraphState_GRAPH_STATE_READY, ""
+		return
+	case 1:
+		g.reason = fmt.Sprintf("waits for worker %s, which holds a share of it", names[0])
+	default:
+		g.reason = fmt.Sprintf("waits for workers %s, which hold shares of it", strings.Join(names, ", "))
+	}
+	g.state = control.GraphState_GRAPH_STATE_WAITING
+}
+
+// expireGraphs gives up the graphs that have waited for a worker for the hold time.
+func (c *cluster) expireGraphs(now time.Duration) {
+	for _, g := range c.loaded() {
+		for _, name := range slices.Sorted(maps.Keys(g.missing)) {
+			w := c.workers[name]
+			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold { // since the master's start
+				continue
+			}
+			c.failGraph(g, name, fmt.Sprintf("did not come back within %v", c.hold))
+			break
+		}
+	}
+}
