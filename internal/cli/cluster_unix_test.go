@@ -257,7 +257,9 @@ func TestInterruptGraphsLoad(t *testing.T) {
 	if !soon(gone) {
 		t.Error("the graph is not gone")
 	}
-	must(t, exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.address).Run())
+	if out, err := exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.address).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
 }
 
 // TestNamesThatAreNoUTF8 are bad usage of a cluster, said at once.
