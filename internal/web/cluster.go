@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -110,9 +111,16 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 			Delivery: s.Delivery, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Trace: true,
 		},
 	}
+	if s.SuperstepTimeout != "" {
+		limit, err := time.ParseDuration(s.SuperstepTimeout)
+		if err != nil || limit < 0 {
+			return nil, invalid("superstep_timeout: found %.50q, expected a time, such as 30s", s.SuperstepTimeout)
+		}
+		spec.Options.SuperstepTimeout = int64(limit)
+	}
 	if b := s.Graph500; b != nil {
 		if s.Program+s.Graph+s.Format+s.Duplicates+s.SelfLoops != "" || len(s.Parameters) > 0 || s.Directed != nil || s.UnitWeights || s.KeepResult || s.MaxSupersteps > 0 {
-			return nil, invalid("graph500: it makes its own graph; leave out all but grid, delivery, deterministic and key")
+			return nil, invalid("graph500: it makes its own graph; leave out all but grid, delivery, deterministic, superstep_timeout and key")
 		}
 		spec.Program, spec.Graph500 = control.Graph500Program, &control.Graph500{
 			Scale: b.Scale, EdgeFactor: cmp.Or(b.EdgeFactor, 16), Roots: cmp.Or(b.Roots, 64), Seed1: cmp.Or(b.Seed1, 2), Seed2: cmp.Or(b.Seed2, 3),

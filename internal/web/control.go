@@ -47,6 +47,8 @@ type Submission struct {
 	Deterministic bool   `json:"deterministic"`
 	MaxSupersteps uint32 `json:"max_supersteps"`
 	KeepResult    bool   `json:"keep_result"`
+	// SuperstepTimeout is a time, such as 30s; empty is no limit.
+	SuperstepTimeout string `json:"superstep_timeout"`
 	// Graph500 asks for the benchmark, which has no program, parameters or graph.
 	Graph500 *Benchmark `json:"graph500"`
 	// Key names the call: one that is made again finds the job it made; another job with the same key is refused.

@@ -112,8 +112,8 @@ func TestSubmission(t *testing.T) {
 		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true}`, &control.JobSpec{
 			Program: "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: &control.RunOptions{Delivery: "pull", Trace: true},
 		}},
-		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7}`, &control.JobSpec{
-			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, Trace: true},
+		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7, "superstep_timeout": "1m30s"}`, &control.JobSpec{
+			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, SuperstepTimeout: 90e9, Trace: true},
 			Source: &control.GraphSource{Input: "/data/a.el", Directed: &yes, DropLoops: true, Duplicates: "min"},
 		}},
 		{`{"graph500": {"scale": 12, "sssp": true}, "grid": "2x2"}`, &control.JobSpec{
@@ -170,6 +170,7 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		"a path from where":   {`{"program": "bfs", "graph": "web.el"}`, nil, 400, "the whole path of a file"},
 		"loops":               {`{"program": "bfs", "graph": "/a", "self_loops": "eat"}`, nil, 400, "expected keep or drop"},
 		"a grid":              {`{"program": "bfs", "graph": "/a", "grid": "2y2"}`, nil, 400, "grid: "},
+		"a time":              {`{"program": "bfs", "graph": "/a", "superstep_timeout": "-1s"}`, nil, 400, "superstep_timeout: "},
 		"a graph of Graph500": {`{"graph500": {"scale": 9}, "graph": "/a"}`, nil, 400, "its own graph"},
 		"a grid of Graph500":  {`{"graph500": {"scale": 9}, "grid": "2y2"}`, nil, 400, "grid: "},
 		"a grid of a catalog": {`{"program": "bfs", "graph": "catalog:a", "grid": "2x2"}`, nil, 400, "leave out"},
