@@ -1,6 +1,8 @@
 package master
 
 import (
+	"context"
+
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -16,6 +18,8 @@ type Engine interface {
 	Source(spec *control.JobSpec) (*control.GraphSource, error)
 	// Lead makes the driver of a job whose workers have prepared it.
 	Lead(job Task, prepared []*control.PrepareReport) (*bsp.Driver, error)
+	// Benchmark leads Graph500.
+	Benchmark(ctx context.Context, b *Benchmark) error
 }
 
 // Task is a job as it is run.

@@ -41,8 +41,7 @@ type app struct {
 	logFormat *oneOf
 
 	interrupts interrupts
-	monitor    atomic.Pointer[monitor]                          // of this process, if it is a worker
-	spoil      func(first int, parent []uint32, dist []float32) // of graph500, for tests
+	monitor    atomic.Pointer[monitor] // of this process, if it is a worker
 }
 
 // Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt

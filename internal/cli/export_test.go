@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// RunSpoiled is Run with programs whose results are wrong at one vertex, and a benchmark that finds a wrong search.
+// RunSpoiled is Run with programs whose results are wrong at one vertex.
 func RunSpoiled(args []string) int {
 	entries := builtins()
 	for i := range entries {
@@ -19,11 +19,7 @@ func RunSpoiled(args []string) int {
 			return spoiled{p}, err
 		}
 	}
-	a := &app{name: "spoiled", entries: entries, out: os.Stdout, err: os.Stderr}
-	a.spoil = func(first int, parent []uint32, _ []float32) {
-		parent[0], parent[1] = uint32(first)+1, uint32(first)
-	}
-	return a.main(args)
+	return (&app{name: "spoiled", entries: entries, out: os.Stdout, err: os.Stderr}).main(args)
 }
 
 // RunReplaced is Run with a program in the place of the built-in one of its name, which Run refuses.

@@ -113,9 +113,15 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := errors.Join(writable(g.run.json, g.run.trace), g.run.check()); err != nil {
 		return err
 	}
-	config := graph500.Config{
-		Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate,
-		Grid: grid, Team: team, Engine: g.run.options(g.app, team), Spoil: g.app.spoil,
+	bfs, err := g.app.entry("bfs")
+	if err != nil {
+		return err
+	}
+	config := graph500.LocalConfig{
+		Config: graph500.Config{
+			Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate, Grid: grid, Team: team,
+		},
+		BFS: bfs.New, Engine: g.run.options(g.app, team),
 	}
 	if err := config.Check(ctx); err != nil {
 		return usageError{err}

@@ -133,3 +133,22 @@ func (p Broken) Compute(v *vertex, _ int64) {
 		panic("no such thing")
 	}
 }
+
+// Misled is a breadth-first search whose vertices take themselves for their parents.
+type Misled struct {
+	Source pregel.VertexID `param:"source" help:"root of the search"`
+}
+
+func (Misled) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
+
+func (Misled) Initial() pregel.VertexID { return pregel.None }
+
+func (p Misled) Sources() []pregel.VertexID { return []pregel.VertexID{p.Source} }
+
+func (p Misled) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
+
+func (Misled) Compute(v *pregel.Vertex[pregel.VertexID, pregel.VertexID], _ pregel.VertexID) {
+	v.Set(v.ID())
+	v.SendToAllNeighbors(v.ID())
+	v.Finish()
+}

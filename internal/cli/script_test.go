@@ -26,7 +26,10 @@ func TestMain(m *testing.M) {
 		"superstep": func() { superstep.Main() },
 		"own":       func() { superstep.Main(own()...) },
 		"spoiled":   func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
-		"replaced":  func() { os.Exit(cli.RunReplaced(os.Args[1:], cli.NewEntry("bfs", "not breadth-first search", Hops{}))) },
+		"misled": func() {
+			os.Exit(cli.RunReplaced(os.Args[1:], cli.NewEntry("bfs", "not breadth-first search", Misled{})))
+		},
+		"replaced": func() { os.Exit(cli.RunReplaced(os.Args[1:], cli.NewEntry("bfs", "not breadth-first search", Hops{}))) },
 	})
 }
 

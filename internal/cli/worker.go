@@ -114,7 +114,6 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	executor := cluster.NewExecutor(cluster.ExecutorOptions{
 		Name: w.name, Programs: w.app.clusterPrograms(), Threads: w.threads, Listener: listener, Token: token, Log: log,
 		Compress: mesh.Compression(w.compress.value),
-		Spoil:    w.app.spoil,
 	})
 	defer executor.Close()
 	set := metrics.New(revision())

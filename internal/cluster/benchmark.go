@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
@@ -26,7 +25,6 @@ type benchmark struct {
 	*mem.Refs
 	epoch      uint32
 	placements []*control.Placement
-	roots      int
 	team       *parallel.Team
 	session    *mesh.Session
 	share      *graph500.Share
@@ -61,8 +59,6 @@ func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.Benc
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
 		r, err = b.construct(ctx)
-	case *control.BenchmarkStep_Roots:
-		r, err = b.findRoots(ctx)
 	case *control.BenchmarkStep_Search:
 		r, err = x.search(ctx, t, b, step.Search)
 	case *control.BenchmarkStep_Judge:
@@ -90,7 +86,7 @@ func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Gener
 	if err != nil {
 		return nil, err
 	}
-	b := &benchmark{epoch: t.Epoch, placements: g.Placements, roots: int(g.Spec.GetRoots()), team: x.team()}
+	b := &benchmark{epoch: t.Epoch, placements: g.Placements, team: x.team()}
 	b.Refs = mem.NewRefs(b.free)
 	if err := x.take(ctx, t, b, generator, g); err != nil {
 		b.Close()
@@ -113,46 +109,40 @@ func (x *Executor) take(ctx context.Context, t worker.Task, b *benchmark, genera
 	if err != nil {
 		return err
 	}
-	b.share = graph500.NewShare(group, 0, graph500.ShareConfig{
-		Generator: generator, SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
+	b.share = graph500.NewShare(group, 0, graph500.Config{
+		Generator: generator, Roots: int(g.Spec.GetRoots()), SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
 		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: layoutOf(b.placements).Owner,
-		Team: b.team, Progress: t.Progress, Spoil: x.options.Spoil,
+		Team: b.team, Progress: t.Progress,
 	})
 	return nil
 }
 
 func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, error) {
-	seconds, err := b.share.Construct(ctx)
+	seconds, roots, err := b.share.Construct(ctx)
 	if err != nil {
 		return nil, err
 	}
 	g := b.share.Graph()
-	return &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}, nil
-}
-
-func (b *benchmark) findRoots(ctx context.Context) (*control.BenchmarkReport, error) {
-	roots, err := b.share.Roots(ctx, b.roots)
-	r := &control.BenchmarkReport{}
+	r := &control.BenchmarkReport{Seconds: seconds, Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs}
 	for _, root := range roots {
 		r.Roots = append(r.Roots, &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)})
 	}
-	return r, err
+	return r, nil
 }
 
 // search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
 func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *control.Search) (*control.BenchmarkReport, error) {
-	k, err := kernelOf(s.Kernel)
+	program, err := graph500.Program(s.Kernel, x.options.Programs.bfs(), pregel.VertexID(s.GetRoot().GetId()))
 	if err != nil {
 		return nil, err
 	}
-	root := pregel.VertexID(s.GetRoot().GetId())
 	if b.kernel == s.Kernel {
 		j, err := x.job(t)
 		if err != nil {
 			return nil, err
 		}
 		defer j.Release()
-		if err := k.restart(j.share, root); err != nil {
+		if err := program.Restart(j.share); err != nil {
 			return nil, err
 		}
 		return &control.BenchmarkReport{}, j.again()
@@ -163,10 +153,6 @@ func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *c
 	x.mu.Unlock()
 	if old != nil {
 		old.Close()
-	}
-	program, err := k.program(root)
-	if err != nil {
-		return nil, err
 	}
 	j, err := x.begin(ctx, t, t.Job+" "+s.Kernel, program, s.Options, b.placements, &loaded{share: &share{Graph: b.share.Graph()}, Refs: b.Refs})
 	if err != nil {
@@ -188,11 +174,7 @@ func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *co
 		return nil, err
 	}
 	defer j.Release()
-	k, err := kernelOf(b.kernel)
-	if err != nil {
-		return nil, err
-	}
-	found, err := k.found(j.share)
+	found, err := graph500.FoundBy(j.share)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +189,7 @@ func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *co
 }
 
 // checkBenchmark refuses a run that cannot be.
-func checkBenchmark(s *control.JobSpec) error {
+func checkBenchmark(s *control.JobSpec, bfs graph500.New) error {
 	g, err := generatorOf(s.Graph500)
 	if err != nil {
 		return err
@@ -222,17 +204,10 @@ func checkBenchmark(s *control.JobSpec) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(kernels)) {
-		if name == "sssp" && !s.Graph500.Sssp {
-			continue
+	return graph500.EachKernel(s.Graph500.Sssp, bfs, func(kernel string, program engine.Program) error {
+		if err := rehearse(program, o, s.Rows, s.Columns); err != nil {
+			return fmt.Errorf("%s: %w", kernel, err)
 		}
-		program, err := kernels[name].program(0)
-		if err == nil {
-			err = rehearse(program, o, s.Rows, s.Columns)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -12,7 +12,7 @@ func TestKernel3IsLookedAtWhereItRuns(t *testing.T) {
 	for _, sssp := range []bool{false, true} {
 		err := checkBenchmark(&control.JobSpec{
 			Graph500: &control.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1, Sssp: sssp}, Options: &control.RunOptions{Delivery: "ring"}, Rows: 2, Columns: 2,
-		})
+		}, nil)
 		if refused := err != nil && strings.Contains(err.Error(), "sssp: ") && strings.Contains(err.Error(), "use delivery pull"); refused != sssp || err != nil && !refused {
 			t.Errorf("with kernel 3 %t: found %v", sssp, err)
 		}

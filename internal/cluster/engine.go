@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -31,7 +32,7 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 	}
 	switch {
 	case spec.Graph500 != nil:
-		return checkBenchmark(spec)
+		return checkBenchmark(spec, e.programs.bfs())
 	case spec.Netbench != nil:
 		return checkNetbench(spec.Netbench)
 	}
@@ -148,11 +149,7 @@ func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (*bsp.Dr
 // program makes the program of a job, or the kernel of a job of Graph500.
 func (e *Engine) program(t master.Task) (engine.Program, error) {
 	if t.Spec.Graph500 != nil {
-		k, err := kernelOf(t.Spec.Program)
-		if err != nil {
-			return nil, err
-		}
-		return k.program(pregel.VertexID(t.Vertices[0].GetId()))
+		return graph500.Program(t.Spec.Program, e.programs.bfs(), pregel.VertexID(t.Vertices[0].GetId()))
 	}
 	p, err := e.programs.find(t.Spec.Program)
 	if err != nil {

@@ -38,8 +38,6 @@ type ExecutorOptions struct {
 	Compress mesh.Compression
 	// Log gets a line now and then about refused connections, or is nil.
 	Log *slog.Logger
-	// Spoil changes what searches of Graph500 find, for tests of its judging: see graph500.ShareConfig.
-	Spoil func(first int, parent []uint32, dist []float32)
 }
 
 // Listener is a TCP listener: what accepts, and can be told to stop for a while.

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -70,6 +71,9 @@ func (p Programs) find(name string) (Program, error) {
 	}
 	return program, nil
 }
+
+// bfs makes kernel 2 of Graph500, or is nil.
+func (p Programs) bfs() graph500.New { return p.byName["bfs"].New }
 
 // options are the engine's, of those of a job.
 func options(o *control.RunOptions) (engine.Options, error) {

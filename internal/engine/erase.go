@@ -25,6 +25,8 @@ type Program interface {
 	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
 	// Bind makes a job of it, on the partitions of a graph that are here.
 	Bind(g *graph.Graph, o Options) (Bound, error)
+	// Restart gives a job of a program of the same type these parameters, once its run is over.
+	Restart(job Bound) error
 	// Driver leads runs of it over the partitions of several processes, of which facts are.
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
 	// Printable is an error if nothing, or nothing that others could read, can be written of its values.
@@ -96,6 +98,16 @@ func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
 		return nil, err
 	}
 	return j, nil
+}
+
+func (e *erased[V, M]) Restart(job Bound) error {
+	j, ok := job.(interface {
+		Restart(p pregel.Program[V, M]) error
+	})
+	if !ok {
+		return fmt.Errorf("%s: a job of %T cannot be restarted with it", e.Name(), job)
+	}
+	return j.Restart(e.program)
 }
 
 func (e *erased[V, M]) Codec() (transport.Codec, error) {

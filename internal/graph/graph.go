@@ -117,6 +117,14 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	return g.Labels.Of(uint64(p.Inputs[id/n]))
 }
 
+// TupleDegree returns how many tuples, loops apart, touch a vertex of a partition here, if Options asked for it.
+func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
+	if g.TupleDegrees != nil {
+		return g.TupleDegrees[g.Order[p.Global(local)]]
+	}
+	return p.TupleDegrees[local]
+}
+
 // Find returns the vertex whose input id is given. It needs the maps of the whole graph: without them it finds none.
 func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
 	i, ok := g.Labels.Find(label, g.N)

@@ -21,30 +21,28 @@ import (
 // MaxScale is the largest SCALE: the numbers of vertices have 32 bits, with some to spare.
 const MaxScale = 31
 
-// ShareConfig says what a rank's share of a run is.
-type ShareConfig struct {
+// Config says what a rank's share of a run is.
+type Config struct {
 	Generator generate.Kronecker
+	Roots     int  // at most
 	SSSP      bool // there will be kernel 3, too
 	Validate  bool
 	// Grid is that of the partitions, and Owner the rank of each.
 	Grid  graph.Grid
 	Owner []int
 	Team  *parallel.Team
-	// Spoil, if not nil, changes what a search found of the vertices from the given one on before it is judged, for tests
-	// of the judging; dist is nil in BFS.
-	Spoil func(first int, parent []uint32, dist []float32)
 	// Progress is told what is being done and how much of it, or is nil.
 	Progress func(stage string, done, total int64)
 }
 
 // Share is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the input's numbers, the
-// results for a range of the vertices. What all ranks have together is what Run has alone.
+// results for a range of the vertices. A rank that is alone has everything.
 //
-//	Generate -> Construct -> Roots -> { search, by others } -> Judge
+//	Generate -> Construct -> { search, by others -> Judge }
 //
 // All methods but Close are collective: every rank calls the same, in the same order.
 type Share struct {
-	ShareConfig
+	Config
 	group *collective.Group
 	tag   uint32
 
@@ -70,11 +68,11 @@ const (
 )
 
 // NewShare makes a share that holds nothing yet.
-func NewShare(group *collective.Group, tag uint32, c ShareConfig) *Share {
+func NewShare(group *collective.Group, tag uint32, c Config) *Share {
 	if c.Progress == nil {
 		c.Progress = func(string, int64, int64) {}
 	}
-	return &Share{ShareConfig: c, group: group, tag: tag, arena: new(mem.Arena)}
+	return &Share{Config: c, group: group, tag: tag, arena: new(mem.Arena)}
 }
 
 // Close frees what the share holds. It is idempotent.
@@ -135,20 +133,24 @@ func (s *Share) options() graph.Options {
 	return o
 }
 
-// Construct is kernel 1. It returns the seconds from when all ranks were ready to when this one was done: what kernel 1
-// took is the most of all ranks. The validator gets its tuples afterwards; then they are freed,
-// unless the rank is alone: its validator reads them.
-func (s *Share) Construct(ctx context.Context) (float64, error) {
+// Construct is kernel 1, which is not told how many vertices there are. It returns the seconds from when all ranks were ready
+// to when this one was done: what kernel 1 took is the most of all ranks. The validator gets its tuples afterwards; then they
+// are freed, unless the rank is alone: its validator reads them. The roots are the same on all ranks.
+func (s *Share) Construct(ctx context.Context) (float64, []Root, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
-		return 0, err
+		return 0, nil, err
+	}
+	owner := s.Owner
+	if s.ranks() == 1 {
+		owner = nil // so that the tuples are read, and not stored once more
 	}
 	start := time.Now()
 	in := *s.in
 	in.Vertices, in.Free = 0, nil
-	g, directory, err := build.Graph(ctx, s.group, s.tag+forBuilding, &in, s.Owner, s.options())
+	g, directory, err := build.Graph(ctx, s.group, s.tag+forBuilding, &in, owner, s.options())
 	seconds := time.Since(start).Seconds()
 	if err != nil {
-		return seconds, err
+		return seconds, nil, err
 	}
 	directory.Close() // handles and input vertices are found otherwise
 	s.g = g
@@ -156,7 +158,7 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 	if s.Validate {
 		s.Progress("readying the validation", 0, 1)
 		if s.validator, err = validate.New(ctx, s.group, s.tag+forValidation, s.in.Edges, s.first, g.N, s.Team); err != nil {
-			return seconds, err
+			return seconds, nil, err
 		}
 	}
 	if s.ranks() > 1 || !s.Validate {
@@ -167,7 +169,8 @@ func (s *Share) Construct(ctx context.Context) (float64, error) {
 	if s.SSSP {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
-	return seconds, nil
+	roots, err := s.roots(ctx)
+	return seconds, roots, err
 }
 
 // span is the range of input vertices whose results this rank has: the validator's.
@@ -186,16 +189,10 @@ func (s *Share) input(p *graph.Partition, local uint32) uint32 {
 	return uint32(s.g.Label(p.Global(local)))
 }
 
-// Root is a vertex to search from, by its input number and its handle.
-type Root struct {
-	Vertex uint64
-	ID     pregel.VertexID
-}
-
-// Roots returns the official roots, at most count: all ranks the same.
-func (s *Share) Roots(ctx context.Context, count int) ([]Root, error) {
+// roots returns the official roots.
+func (s *Share) roots(ctx context.Context) ([]Root, error) {
 	ids := map[uint64]pregel.VertexID{}
-	vertices, err := s.Generator.RootsOf(count, func(batch []uint64) ([]bool, error) {
+	vertices, err := s.Generator.RootsOf(s.Roots, func(batch []uint64) ([]bool, error) {
 		place := make(map[uint32]int, len(batch))
 		found := make([]uint64, len(batch)) // handles plus one
 		for i, v := range batch {
@@ -205,7 +202,7 @@ func (s *Share) Roots(ctx context.Context, count int) ([]Root, error) {
 		}
 		for _, part := range s.parts() {
 			for local := range uint32(part.Owned) {
-				if i, asked := place[s.input(part, local)]; asked && part.TupleDegrees[local] > 0 {
+				if i, asked := place[s.input(part, local)]; asked && s.g.TupleDegree(part, local) > 0 {
 					found[i] = uint64(part.Global(local)) + 1
 				}
 			}
@@ -232,21 +229,8 @@ func (s *Share) Roots(ctx context.Context, count int) ([]Root, error) {
 	return roots, nil
 }
 
-// Found is how a search's result is read: the parent of an own vertex, None if it was not reached, and its distance,
-// which is nil in BFS.
-type Found struct {
-	Parent func(id pregel.VertexID) pregel.VertexID
-	Dist   func(id pregel.VertexID) float32
-}
-
-// Judged is what a search amounts to. The times are this rank's.
-type Judged struct {
-	Translate, Validate float64
-	Nedge               int64
-}
-
-// Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and judges it there, if
-// that was asked for. The error is a *validate.Violation if the result breaks a rule, on all ranks the same.
+// Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and validates it there, if
+// that was asked for. The times are this rank's. The error is a *validate.Violation if the result breaks a rule, on all ranks the same.
 func (s *Share) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
 	start := time.Now()
@@ -258,10 +242,6 @@ func (s *Share) Judge(ctx context.Context, root uint64, found Found) (Judged, er
 	dist := s.dist
 	if found.Dist == nil {
 		dist = nil
-	}
-	if s.Spoil != nil {
-		lo, _ := s.span()
-		s.Spoil(lo, s.parent, dist)
 	}
 	if j.Nedge, err = s.nedge(ctx, found); err != nil || s.validator == nil {
 		return j, err

@@ -24,7 +24,7 @@ import (
 )
 
 // searched is what the searches of a whole graph find, from whatever root is asked for.
-func searched(t *testing.T, c Config, partitions int) func(sssp bool, root pregel.VertexID) Found {
+func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root pregel.VertexID) Found {
 	in, err := generate.Input(t.Context(), c.Generator, generate.Options{Weights: edges.Float32})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func searched(t *testing.T, c Config, partitions int) func(sssp bool, root prege
 }
 
 // ranks calls run on every rank of a group, each with a Share, and returns their errors.
-func ranks(t *testing.T, n int, c ShareConfig, run func(s *Share) error) []error {
+func ranks(t *testing.T, n int, c Config, run func(s *Share, roots []Root) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -82,11 +82,12 @@ func ranks(t *testing.T, n int, c ShareConfig, run func(s *Share) error) []error
 			s := NewShare(g, 40, c)
 			defer s.Close()
 			_, err = s.Generate(ctx)
+			var roots []Root
 			if err == nil {
-				_, err = s.Construct(ctx)
+				_, roots, err = s.Construct(ctx)
 			}
 			if err == nil {
-				err = run(s)
+				err = run(s, roots)
 			}
 			errs[rank] = err
 		})
@@ -107,11 +108,7 @@ func TestSharesAgreeWithRun(t *testing.T) {
 		search := searched(t, c, len(owner))
 		var once sync.Mutex
 		found := map[string]Found{}
-		errs := ranks(t, n, ShareConfig{Generator: c.Generator, SSSP: true, Validate: true, Owner: owner}, func(s *Share) error {
-			roots, err := s.Roots(t.Context(), c.Roots)
-			if err != nil {
-				return err
-			}
+		errs := ranks(t, n, Config{Generator: c.Generator, Roots: c.Roots, SSSP: true, Validate: true, Owner: owner}, func(s *Share, roots []Root) error {
 			for i, r := range roots {
 				if len(roots) != len(want.Roots) || r.Vertex != want.Roots[i] {
 					return fmt.Errorf("roots %v, want %v", roots, want.Roots)
@@ -140,82 +137,78 @@ func TestSharesAgreeWithRun(t *testing.T) {
 	}
 }
 
-// TestSharesFindWrongSearches spoils what searches find, on one rank.
-func TestSharesFindWrongSearches(t *testing.T) {
+// TestSharesFindWrongResults judges results that were changed in one way or another, by one rank and by three.
+func TestSharesFindWrongResults(t *testing.T) {
 	c := config(t)
+	type id = pregel.VertexID
 	search := searched(t, c, 3)
-	for name, spoil := range map[string]func(parent []uint32, dist []float32){
-		"a cycle":             func(parent []uint32, _ []float32) { parent[0], parent[1] = 87, 86 },
-		"a parent too large":  func(parent []uint32, _ []float32) { parent[3] = 256 },
-		"a vertex forgotten":  func(parent []uint32, _ []float32) { forget(parent) },
-		"distances too long":  func(_ []uint32, dist []float32) { addTo(dist, 0.5) },
-		"distances too short": func(_ []uint32, dist []float32) { addTo(dist, -1e-3) },
-	} {
-		for _, validated := range []bool{true, false} {
-			errs := ranks(t, 3, ShareConfig{
-				Generator: c.Generator, SSSP: true, Validate: validated, Owner: []int{0, 1, 2},
-				Spoil: func(first int, parent []uint32, dist []float32) {
-					if first == 86 {
-						spoil(parent, dist)
-					}
-				},
-			}, func(s *Share) error {
-				roots, err := s.Roots(t.Context(), 1)
-				if err != nil {
-					return err
-				}
-				_, err = s.Judge(t.Context(), roots[0].Vertex, search(true, roots[0].ID))
-				return err
-			})
-			for rank, err := range errs {
-				var broken *validate.Violation
-				if errors.As(err, &broken) != validated || err != nil && err.Error() != errs[0].Error() {
-					t.Errorf("%s, judged %t: rank %d: %v", name, validated, rank, err)
-				}
+	for want, change := range map[string]func(v, parent id, dist float32) (id, float32){
+		"rule 1 (cycle)": func(v, parent id, dist float32) (id, float32) {
+			if v == 17 || v == 18 {
+				return 17 + 18 - v, dist
 			}
-		}
-	}
-}
-
-// TestSharesFindStrangeResults judges what no search should find: a handle of no vertex, and a distance without a parent.
-func TestSharesFindStrangeResults(t *testing.T) {
-	c := config(t)
-	search := searched(t, c, 3)
-	for name, change := range map[string]func(id, parent pregel.VertexID, dist float32) (pregel.VertexID, float32){
-		"invalid range: the parent of vertex": func(id, parent pregel.VertexID, dist float32) (pregel.VertexID, float32) {
-			if id == 17 {
+			return parent, dist
+		},
+		"rule 4 (component)": func(v, parent id, dist float32) (id, float32) {
+			if v == 170 {
+				return pregel.None, float32(math.Inf(1))
+			}
+			return parent, dist
+		},
+		"rule 3 (edge)": func(v, parent id, dist float32) (id, float32) {
+			if dist > 0 && v%2 == 0 {
+				dist += 0.5
+			}
+			return parent, dist
+		},
+		"rule 3 (edge) ": func(v, parent id, dist float32) (id, float32) {
+			if dist > 0 && v%2 == 0 {
+				dist -= 1e-3
+			}
+			return parent, dist
+		},
+		"invalid range: the parent of vertex": func(v, parent id, dist float32) (id, float32) {
+			if v == 17 {
 				return 1 << 40, dist
 			}
 			return parent, dist
 		},
-		"invalid reached: vertex": func(id, parent pregel.VertexID, dist float32) (pregel.VertexID, float32) {
-			if id == 18 {
+		"invalid range: the parent of ": func(v, parent id, dist float32) (id, float32) {
+			if v == 17 {
+				return 1 << 8, dist
+			}
+			return parent, dist
+		},
+		"invalid reached: vertex": func(v, parent id, dist float32) (id, float32) {
+			if v == 18 {
 				return pregel.None, dist
 			}
 			return parent, dist
 		},
-		"invalid range: the distance": func(id, parent pregel.VertexID, dist float32) (pregel.VertexID, float32) {
-			if id == 19 {
+		"invalid range: the distance": func(v, parent id, dist float32) (id, float32) {
+			if v == 19 {
 				return parent, float32(math.Inf(1))
 			}
 			return parent, dist
 		},
 	} {
-		errs := ranks(t, 3, ShareConfig{Generator: c.Generator, SSSP: true, Validate: true, Owner: []int{0, 1, 2}}, func(s *Share) error {
-			roots, err := s.Roots(t.Context(), 1)
-			if err != nil {
-				return err
-			}
-			f := search(true, roots[0].ID)
-			_, err = s.Judge(t.Context(), roots[0].Vertex, Found{
-				Parent: func(id pregel.VertexID) pregel.VertexID { p, _ := change(id, f.Parent(id), f.Dist(id)); return p },
-				Dist:   func(id pregel.VertexID) float32 { _, d := change(id, f.Parent(id), f.Dist(id)); return d },
-			})
-			return err
-		})
-		for rank, err := range errs {
-			if err == nil || !strings.HasPrefix(err.Error(), name) {
-				t.Errorf("rank %d: %v, want %q", rank, err, name)
+		for _, owner := range [][]int{{0, 1, 2}, {0, 0, 0}} {
+			for _, validated := range []bool{true, false} {
+				config := Config{Generator: c.Generator, Roots: 1, SSSP: true, Validate: validated, Owner: owner}
+				errs := ranks(t, slices.Max(owner)+1, config, func(s *Share, roots []Root) error {
+					f := search(true, roots[0].ID)
+					_, err := s.Judge(t.Context(), roots[0].Vertex, Found{
+						Parent: func(v id) id { p, _ := change(v, f.Parent(v), f.Dist(v)); return p },
+						Dist:   func(v id) float32 { _, d := change(v, f.Parent(v), f.Dist(v)); return d },
+					})
+					return err
+				})
+				for rank, err := range errs {
+					var broken *validate.Violation
+					if errors.As(err, &broken) != validated || validated && !strings.HasPrefix(err.Error(), strings.TrimSpace(want)) || err != nil && err.Error() != errs[0].Error() {
+						t.Errorf("owners %v, judged %t: rank %d: %v, want %q", owner, validated, rank, err, want)
+					}
+				}
 			}
 		}
 	}
@@ -228,12 +221,11 @@ func TestSharesOfLittle(t *testing.T) {
 		c := config(t)
 		c.Generator, c.SSSP = g, false
 		want, wantErr := Run(t.Context(), c)
-		errs := ranks(t, 3, ShareConfig{Generator: g, Validate: true, Owner: []int{0, 1, 2}}, func(s *Share) error {
-			roots, err := s.Roots(t.Context(), 8)
+		errs := ranks(t, 3, Config{Generator: g, Roots: 8, Validate: true, Owner: []int{0, 1, 2}}, func(_ *Share, roots []Root) error {
 			if len(roots) != len(want.Roots) {
-				return fmt.Errorf("roots %v, want %v: %w", roots, want.Roots, err)
+				return fmt.Errorf("roots %v, want %v", roots, want.Roots)
 			}
-			return err
+			return nil
 		})
 		for rank, err := range errs {
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {

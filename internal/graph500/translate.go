@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -41,6 +42,10 @@ func (s *Share) translate(ctx context.Context, found Found) error {
 			s.dist[i] = -1
 		}
 	}
+	if s.ranks() == 1 {
+		s.translateHere(found)
+		return nil
+	}
 	w := walk{s: s, parts: s.parts()}
 	own := 0
 	for _, p := range w.parts {
@@ -76,6 +81,29 @@ func (s *Share) translate(ctx context.Context, found Found) error {
 		}
 	}
 	return nil
+}
+
+// translateHere is translate for a rank that has all vertices, in parallel.
+func (s *Share) translateHere(found Found) {
+	for _, p := range s.g.Parts {
+		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
+			for local := uint32(lo); local < uint32(hi); local++ {
+				id := p.Global(local)
+				v := s.input(p, local)
+				switch parent := found.Parent(id); {
+				case parent < pregel.VertexID(s.g.N):
+					s.parent[v] = uint32(s.g.Label(parent))
+				case parent != pregel.None:
+					s.parent[v] = noVertex
+				case found.Dist == nil || math.IsInf(float64(found.Dist(id)), 1):
+					continue // not reached, as everybody expects
+				}
+				if found.Dist != nil {
+					s.dist[v] = found.Dist(id)
+				}
+			}
+		})
+	}
 }
 
 // walk goes through the own vertices.
@@ -156,14 +184,18 @@ func (s *Share) arrive(list []onItsWay, dist bool) error {
 
 // nedge counts the tuples in the tree of a search: each touches two of its vertices.
 func (s *Share) nedge(ctx context.Context, found Found) (int64, error) {
-	sum := uint64(0)
+	var total atomic.Uint64
 	for _, p := range s.parts() {
-		for local, d := range p.TupleDegrees {
-			if found.Parent(p.Global(uint32(local))) != pregel.None {
-				sum += uint64(d)
+		s.Team.For(p.Owned, 1<<16, func(_, lo, hi int) {
+			sum := uint64(0)
+			for local := uint32(lo); local < uint32(hi); local++ {
+				if found.Parent(p.Global(local)) != pregel.None {
+					sum += uint64(s.g.TupleDegree(p, local))
+				}
 			}
-		}
+			total.Add(sum)
+		})
 	}
-	sum, err := collective.CombineOne(ctx, s.group, s.small(), collective.SumUint64, sum)
+	sum, err := collective.CombineOne(ctx, s.group, s.small(), collective.SumUint64, total.Load())
 	return int64(sum / 2), err
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,8 +28,6 @@ type Cluster struct {
 	// Programs, if there are any, are run by real executors, with so many Threads each.
 	Programs cluster.Programs
 	Threads  int
-	// Spoil, if one is stored, changes what searches of Graph500 find: see graph500.ShareConfig.
-	Spoil atomic.Pointer[func(first int, parent []uint32, dist []float32)]
 
 	// Silence, if it is not 0, is that of executors.
 	Silence time.Duration
@@ -175,7 +172,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 		}
 		x := cluster.NewExecutor(cluster.ExecutorOptions{
 			Name: name, Programs: c.Programs, Threads: c.Threads, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
-			Dial: wires.dial, Spoil: c.spoil, Silence: c.Silence,
+			Dial: wires.dial, Silence: c.Silence,
 		})
 		o.Executor, about.DataAddress = x, l.Addr().String()
 		p = start(func(ctx context.Context) error {
@@ -189,12 +186,6 @@ func (c *Cluster) StartWorker(name string) *Process {
 	p.wires, p.data = wires, about.DataAddress
 	c.workers[name] = p
 	return p
-}
-
-func (c *Cluster) spoil(first int, parent []uint32, dist []float32) {
-	if f := c.Spoil.Load(); f != nil {
-		(*f)(first, parent, dist)
-	}
 }
 
 // Freeze makes a worker mute and deaf, as if its process were stopped or its link cut; its connections stay open.

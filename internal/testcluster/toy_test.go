@@ -30,6 +30,8 @@ func (toyEngine) Labels(*control.JobSpec) ([]uint64, error) { return nil, nil }
 
 func (toyEngine) Source(spec *control.JobSpec) (*control.GraphSource, error) { return spec.Source, nil }
 
+func (toyEngine) Benchmark(context.Context, *master.Benchmark) error { return errors.ErrUnsupported }
+
 func (toyEngine) Lead(job master.Task, prepared []*control.PrepareReport) (*bsp.Driver, error) {
 	n, _ := strconv.Atoi(job.Spec.Parameters["supersteps"])
 	parts := len(job.Placements)

@@ -4,21 +4,25 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
-func config(t *testing.T) Config {
+func config(t *testing.T) LocalConfig {
 	team := parallel.NewTeam(2, false)
 	t.Cleanup(team.Close)
-	return Config{
+	return LocalConfig{Config: Config{
 		Generator: generate.Kronecker{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 8, SSSP: true, Validate: true,
 		Grid: graph.Of(1), Team: team,
-	}
+	}}
 }
 
 func TestRunIsValid(t *testing.T) {
@@ -35,45 +39,27 @@ func TestRunIsValid(t *testing.T) {
 	}
 }
 
-// TestRunFindsWrongSearches spoils what searches find.
+// TestRunFindsWrongSearches has kernel 2 be another program: one that searches from vertex 0, whatever the root, and one whose
+// values are levels.
 func TestRunFindsWrongSearches(t *testing.T) {
-	for name, spoil := range map[string]func(parent []uint32, dist []float32){
-		"a cycle":             func(parent []uint32, _ []float32) { parent[0], parent[1] = 1, 0 },
-		"a parent too large":  func(parent []uint32, _ []float32) { parent[3] = 256 },
-		"a vertex forgotten":  func(parent []uint32, _ []float32) { forget(parent) },
-		"distances too long":  func(_ []uint32, dist []float32) { addTo(dist, 0.5) },
-		"distances too short": func(_ []uint32, dist []float32) { addTo(dist, -1e-3) },
-	} {
-		c := config(t)
-		c.Spoil = func(_ int, parent []uint32, dist []float32) { spoil(parent, dist) }
-		r, err := Run(t.Context(), c)
-		var broken *validate.Violation
-		if !errors.As(err, &broken) || r == nil || r.Valid == nil || *r.Valid {
-			t.Errorf("%s: error %v", name, err)
-		}
-		c.Validate = false
-		if r, err = Run(t.Context(), c); err != nil || r.Valid != nil {
-			t.Errorf("%s, not judged: error %v", name, err)
-		}
+	c := config(t)
+	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
+		return engine.Erase(algorithms.BFS{})
 	}
-}
-
-// forget takes a vertex out of the tree that is not the root.
-func forget(parent []uint32) {
-	for x, p := range parent {
-		if p != validate.Unreached && p != uint32(x) {
-			parent[x] = validate.Unreached
-			return
-		}
+	r, err := Run(t.Context(), c)
+	var broken *validate.Violation
+	if !errors.As(err, &broken) || r == nil || r.Valid == nil || *r.Valid || len(r.BFS.Validate) != 1 {
+		t.Errorf("error %v, report %+v", err, r)
 	}
-}
-
-// addTo changes the distances of every other vertex that is reached and is not the root.
-func addTo(dist []float32, x float32) {
-	for i := range dist {
-		if dist[i] > 0 && i%2 == 0 {
-			dist[i] += x
-		}
+	c.Validate = false
+	if r, err = Run(t.Context(), c); err != nil || r.Valid != nil {
+		t.Errorf("not judged: error %v", err)
+	}
+	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
+		return engine.Erase(algorithms.BFSLevels{})
+	}
+	if _, err = Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "finds no parents") {
+		t.Errorf("levels: error %v", err)
 	}
 }
 

@@ -1,0 +1,68 @@
+package graph500
+
+import (
+	"fmt"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// New makes a program that has a name, as the command line does: the parameter source names its root.
+type New = func(values map[string]string, find func(label uint64) (pregel.VertexID, bool)) (engine.Program, error)
+
+// Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the program that bfs makes, or
+// algorithms.BFS if it is nil. Kernel 3 has trees, and single precision, as the reference checks it.
+func Program(kernel string, bfs New, root pregel.VertexID) (engine.Program, error) {
+	switch {
+	case kernel == "bfs" && bfs != nil:
+		return bfs(map[string]string{"source": "0"}, func(uint64) (pregel.VertexID, bool) { return root, true })
+	case kernel == "bfs":
+		return engine.Erase(algorithms.BFS{Source: root})
+	case kernel == "sssp":
+		return engine.Erase(algorithms.SSSPTree[float32]{Source: root})
+	}
+	return nil, fmt.Errorf("Graph500 has no kernel %.40q", kernel)
+}
+
+// EachKernel calls f with the programs of the kernels that are to run, until one fails.
+func EachKernel(sssp bool, bfs New, f func(kernel string, program engine.Program) error) error {
+	for _, kernel := range []string{"bfs", "sssp"} {
+		if kernel == "sssp" && !sssp {
+			continue
+		}
+		program, err := Program(kernel, bfs, 0)
+		if err == nil {
+			err = f(kernel, program)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Found is how a search's result is read: the parent of an own vertex, None if it was not reached, and its distance,
+// which is nil in BFS.
+type Found struct {
+	Parent func(id pregel.VertexID) pregel.VertexID
+	Dist   func(id pregel.VertexID) float32
+}
+
+// FoundBy reads what a job of a kernel has found.
+func FoundBy(job engine.Bound) (Found, error) {
+	switch j := job.(type) {
+	case interface {
+		Value(id pregel.VertexID) pregel.VertexID
+	}:
+		return Found{Parent: j.Value}, nil
+	case interface {
+		Value(id pregel.VertexID) algorithms.Hop[float32]
+	}:
+		return Found{
+			Parent: func(id pregel.VertexID) pregel.VertexID { return j.Value(id).From },
+			Dist:   func(id pregel.VertexID) float32 { return j.Value(id).Dist },
+		}, nil
+	}
+	return Found{}, fmt.Errorf("%T finds no parents of vertices", job)
+}

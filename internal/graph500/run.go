@@ -1,0 +1,102 @@
+package graph500
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Ranks are the ranks of a run, each with a [Share], as whoever leads the run has them: in this process, or the workers of a
+// cluster. Times are in seconds, the slowest rank's.
+type Ranks interface {
+	// Generate makes the tuples, and Construct the graph, which is kernel 1; it returns the official roots, too.
+	Generate(ctx context.Context) (float64, error)
+	Construct(ctx context.Context) (float64, []Root, error)
+	// Search searches from a root. kernel is bfs or sssp, and name what records call the search.
+	Search(ctx context.Context, kernel string, root Root, name string) (float64, error)
+	// Judge translates and validates what the search before has found, see [Share.Judge].
+	Judge(ctx context.Context, root Root) (Judged, error)
+}
+
+// Root is a vertex to search from, by its input number and its handle.
+type Root struct {
+	Vertex uint64
+	ID     pregel.VertexID
+}
+
+// Judged is what a search amounts to.
+type Judged struct {
+	Translate, Validate float64
+	Nedge               int64
+}
+
+// Lead leads a run and fills in the report: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from
+// every root, each search timed and then judged. The report is complete also when the error is a *validate.Violation: a search
+// was not valid. tell is told what is being done, how much of it, and after each search a few words.
+//
+//	Generate -> Construct -> { Search -> Judge } for each kernel and root
+func (r *Report) Lead(ctx context.Context, ranks Ranks, sssp, validated bool, tell func(stage string, done, total int, note string)) (err error) {
+	if r.Generation, err = ranks.Generate(ctx); err != nil {
+		return err
+	}
+	var roots []Root
+	if r.Construction, roots, err = ranks.Construct(ctx); err != nil {
+		return err
+	}
+	for _, root := range roots {
+		r.Roots = append(r.Roots, root.Vertex)
+	}
+	s := searches{ranks, roots, tell}
+	err = s.all(ctx, "bfs", "BFS", &r.BFS, validated)
+	if err == nil && sssp {
+		err = s.all(ctx, "sssp", "SSSP", &r.SSSP, validated)
+	}
+	if validated && (err == nil || errors.As(err, new(*validate.Violation))) {
+		valid := err == nil
+		r.Valid = &valid
+	}
+	return err
+}
+
+// searches are those of a run's kernels.
+type searches struct {
+	ranks Ranks
+	roots []Root
+	tell  func(stage string, done, total int, note string)
+}
+
+// all searches from every root. The first root is searched once before, untimed, as a warm-up. Nothing goes from one search to
+// another but the model's coefficients.
+func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool) error {
+	for i := -1; i < len(s.roots); i++ {
+		root := s.roots[max(i, 0)]
+		s.tell(title, max(i, 0), len(s.roots), "")
+		name := fmt.Sprintf("%s root %d", kernel, root.Vertex)
+		if i < 0 {
+			name += trace.WarmUp
+		}
+		seconds, err := s.ranks.Search(ctx, kernel, root, name)
+		if err != nil {
+			return err
+		}
+		if i < 0 {
+			continue
+		}
+		j, err := s.ranks.Judge(ctx, root)
+		if err == nil || errors.As(err, new(*validate.Violation)) {
+			k.Time, k.Translate, k.Nedge = append(k.Time, seconds), append(k.Translate, j.Translate), append(k.Nedge, j.Nedge)
+			if validated {
+				k.Validate = append(k.Validate, j.Validate)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s from root %d: %w", title, root.Vertex, err)
+		}
+		s.tell(title, i+1, len(s.roots), fmt.Sprintf("%s %d/%d: %.4g ms, %.0f MTEPS", title, i+1, len(s.roots), seconds*1e3, float64(j.Nedge)/seconds/1e6))
+	}
+	return nil
+}
