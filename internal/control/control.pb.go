@@ -3529,7 +3529,6 @@ type BenchmarkStep struct {
 	//
 	//	*BenchmarkStep_Generate
 	//	*BenchmarkStep_Construct
-	//	*BenchmarkStep_Roots
 	//	*BenchmarkStep_Search
 	//	*BenchmarkStep_Judge
 	Step          isBenchmarkStep_Step `protobuf_oneof:"step"`
@@ -3592,15 +3591,6 @@ func (x *BenchmarkStep) GetConstruct() *Construct {
 	return nil
 }
 
-func (x *BenchmarkStep) GetRoots() *FindRoots {
-	if x != nil {
-		if x, ok := x.Step.(*BenchmarkStep_Roots); ok {
-			return x.Roots
-		}
-	}
-	return nil
-}
-
 func (x *BenchmarkStep) GetSearch() *Search {
 	if x != nil {
 		if x, ok := x.Step.(*BenchmarkStep_Search); ok {
@@ -3631,10 +3621,6 @@ type BenchmarkStep_Construct struct {
 	Construct *Construct `protobuf:"bytes,2,opt,name=construct,proto3,oneof"`
 }
 
-type BenchmarkStep_Roots struct {
-	Roots *FindRoots `protobuf:"bytes,3,opt,name=roots,proto3,oneof"`
-}
-
 type BenchmarkStep_Search struct {
 	Search *Search `protobuf:"bytes,4,opt,name=search,proto3,oneof"`
 }
@@ -3646,8 +3632,6 @@ type BenchmarkStep_Judge struct {
 func (*BenchmarkStep_Generate) isBenchmarkStep_Step() {}
 
 func (*BenchmarkStep_Construct) isBenchmarkStep_Step() {}
-
-func (*BenchmarkStep_Roots) isBenchmarkStep_Step() {}
 
 func (*BenchmarkStep_Search) isBenchmarkStep_Step() {}
 
@@ -3722,7 +3706,7 @@ func (x *Generate) GetColumns() uint32 {
 	return 0
 }
 
-// Construct is kernel 1.
+// Construct is kernel 1, and finds the roots.
 type Construct struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3759,42 +3743,6 @@ func (*Construct) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
-type FindRoots struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindRoots) Reset() {
-	*x = FindRoots{}
-	mi := &file_control_proto_msgTypes[42]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindRoots) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindRoots) ProtoMessage() {}
-
-func (x *FindRoots) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindRoots.ProtoReflect.Descriptor instead.
-func (*FindRoots) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
-}
-
 // Search makes ready to search from a root.
 type Search struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3807,7 +3755,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3819,7 +3767,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3832,7 +3780,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Search) GetKernel() string {
@@ -3866,7 +3814,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3878,7 +3826,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3891,7 +3839,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3920,7 +3868,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3932,7 +3880,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3945,7 +3893,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -4030,7 +3978,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4042,7 +3990,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4055,7 +4003,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4092,7 +4040,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4104,7 +4052,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4117,7 +4065,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4151,7 +4099,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4163,7 +4111,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4176,7 +4124,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4196,7 +4144,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4208,7 +4156,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4221,7 +4169,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4241,7 +4189,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4253,7 +4201,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4266,7 +4214,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4286,7 +4234,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4298,7 +4246,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4259,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4339,7 +4287,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4351,7 +4299,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4364,7 +4312,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4391,7 +4339,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4403,7 +4351,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4416,7 +4364,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4438,7 +4386,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4450,7 +4398,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4463,7 +4411,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4513,7 +4461,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4525,7 +4473,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4538,7 +4486,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4631,7 +4579,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4643,7 +4591,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4656,7 +4604,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4703,7 +4651,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4715,7 +4663,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4728,7 +4676,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4795,7 +4743,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4807,7 +4755,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4820,7 +4768,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4877,7 +4825,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4889,7 +4837,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4902,7 +4850,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4969,7 +4917,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4981,7 +4929,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4994,7 +4942,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Job) GetId() string {
@@ -5203,7 +5151,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5215,7 +5163,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5228,7 +5176,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5254,7 +5202,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5266,7 +5214,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5279,7 +5227,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5299,7 +5247,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5311,7 +5259,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5324,7 +5272,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5350,7 +5298,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5362,7 +5310,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5375,7 +5323,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5396,7 +5344,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5408,7 +5356,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5421,7 +5369,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5463,7 +5411,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5475,7 +5423,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5488,7 +5436,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5604,7 +5552,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5616,7 +5564,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5629,7 +5577,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5677,7 +5625,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5689,7 +5637,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5702,7 +5650,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5778,7 +5726,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5790,7 +5738,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5803,7 +5751,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5830,7 +5778,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5842,7 +5790,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5855,7 +5803,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5881,7 +5829,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5893,7 +5841,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5906,7 +5854,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5928,7 +5876,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5940,7 +5888,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5953,7 +5901,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6007,7 +5955,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6019,7 +5967,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6032,7 +5980,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Graph) GetName() string {
@@ -6148,7 +6096,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6160,7 +6108,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6173,7 +6121,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 type ListGraphsResponse struct {
@@ -6185,7 +6133,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6197,7 +6145,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6210,7 +6158,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6229,7 +6177,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6241,7 +6189,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6254,7 +6202,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6273,7 +6221,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6285,7 +6233,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6298,7 +6246,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6331,7 +6279,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6343,7 +6291,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6356,7 +6304,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Worker) GetName() string {
@@ -6472,7 +6420,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6484,7 +6432,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6497,7 +6445,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 type ListWorkersResponse struct {
@@ -6509,7 +6457,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6521,7 +6469,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6534,7 +6482,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6552,7 +6500,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6564,7 +6512,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6577,7 +6525,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 type StatusResponse struct {
@@ -6600,7 +6548,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6612,7 +6560,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6625,7 +6573,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6993,14 +6941,13 @@ const file_control_proto_rawDesc = "" +
 	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
 	"\bencoding\x18\x03 \x01(\tR\bencoding\x12\x1a\n" +
 	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\xbc\x02\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\x89\x02\n" +
 	"\rBenchmarkStep\x12<\n" +
 	"\bgenerate\x18\x01 \x01(\v2\x1e.superstep.control.v1.GenerateH\x00R\bgenerate\x12?\n" +
-	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x127\n" +
-	"\x05roots\x18\x03 \x01(\v2\x1f.superstep.control.v1.FindRootsH\x00R\x05roots\x126\n" +
+	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x126\n" +
 	"\x06search\x18\x04 \x01(\v2\x1c.superstep.control.v1.SearchH\x00R\x06search\x123\n" +
 	"\x05judge\x18\x05 \x01(\v2\x1b.superstep.control.v1.JudgeH\x00R\x05judgeB\x06\n" +
-	"\x04step\"\xad\x01\n" +
+	"\x04stepJ\x04\b\x03\x10\x04\"\xad\x01\n" +
 	"\bGenerate\x122\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1e.superstep.control.v1.Graph500R\x04spec\x12?\n" +
 	"\n" +
@@ -7008,8 +6955,7 @@ const file_control_proto_rawDesc = "" +
 	"placements\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\"\v\n" +
-	"\tConstruct\"\v\n" +
-	"\tFindRoots\"\x8e\x01\n" +
+	"\tConstruct\"\x8e\x01\n" +
 	"\x06Search\x12\x16\n" +
 	"\x06kernel\x18\x01 \x01(\tR\x06kernel\x120\n" +
 	"\x04root\x18\x02 \x01(\v2\x1c.superstep.control.v1.VertexR\x04root\x12:\n" +
@@ -7311,7 +7257,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7359,51 +7305,50 @@ var file_control_proto_goTypes = []any{
 	(*BenchmarkStep)(nil),         // 43: superstep.control.v1.BenchmarkStep
 	(*Generate)(nil),              // 44: superstep.control.v1.Generate
 	(*Construct)(nil),             // 45: superstep.control.v1.Construct
-	(*FindRoots)(nil),             // 46: superstep.control.v1.FindRoots
-	(*Search)(nil),                // 47: superstep.control.v1.Search
-	(*Judge)(nil),                 // 48: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 49: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 50: superstep.control.v1.Violation
-	(*Measure)(nil),               // 51: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 52: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 53: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 54: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 55: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 56: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 57: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 58: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 59: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 60: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 61: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 62: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 63: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 64: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 65: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 66: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 67: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 68: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 69: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 70: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 71: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 72: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 73: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 74: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 75: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 76: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 77: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 78: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 79: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 80: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 81: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 82: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 83: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 84: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 85: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 86: superstep.control.v1.StatusResponse
-	nil,                           // 87: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 88: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 89: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 90: google.protobuf.Timestamp
+	(*Search)(nil),                // 46: superstep.control.v1.Search
+	(*Judge)(nil),                 // 47: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 48: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 49: superstep.control.v1.Violation
+	(*Measure)(nil),               // 50: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 51: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 52: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 53: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 54: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 55: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 56: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 57: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 58: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 59: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 60: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 61: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 62: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 63: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 64: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 65: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 66: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 67: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 68: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 69: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 70: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 71: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 72: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 73: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 74: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 75: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 76: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 77: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 78: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 79: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 80: superstep.control.v1.DropGraphRequest
+	(*Worker)(nil),                // 81: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 82: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 83: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 84: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 85: superstep.control.v1.StatusResponse
+	nil,                           // 86: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 87: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 88: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 89: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -7412,10 +7357,10 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	58,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	57,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	55,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	54,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	28,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	29,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -7427,26 +7372,26 @@ var file_control_proto_depIdxs = []int32{
 	28,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	34,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
 	36,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	54,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	56,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	57,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	53,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	55,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	56,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	31,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
 	43,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	27,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	51,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	52,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	50,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	51,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
 	24,  // 29: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	29,  // 30: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	35,  // 31: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	37,  // 32: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
 	32,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	49,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	53,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	48,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	52,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
 	25,  // 36: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	26,  // 37: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	25,  // 38: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	33,  // 39: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	87,  // 40: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	86,  // 40: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	30,  // 41: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	25,  // 42: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	33,  // 43: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
@@ -7457,89 +7402,88 @@ var file_control_proto_depIdxs = []int32{
 	39,  // 48: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
 	44,  // 49: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
 	45,  // 50: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	46,  // 51: superstep.control.v1.BenchmarkStep.roots:type_name -> superstep.control.v1.FindRoots
-	47,  // 52: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	48,  // 53: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	61,  // 54: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	25,  // 55: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	33,  // 56: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	30,  // 57: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	33,  // 58: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	50,  // 59: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	60,  // 60: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	25,  // 61: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	25,  // 62: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	90,  // 63: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	88,  // 64: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	26,  // 65: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	30,  // 66: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	61,  // 67: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	60,  // 68: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	63,  // 69: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	63,  // 70: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	50,  // 71: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	59,  // 72: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 73: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	90,  // 74: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	90,  // 75: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	90,  // 76: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	62,  // 77: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	59,  // 78: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	64,  // 79: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	90,  // 80: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	64,  // 81: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	72,  // 82: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	58,  // 83: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 84: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	71,  // 85: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	90,  // 86: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	38,  // 87: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	89,  // 88: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	26,  // 89: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	26,  // 90: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 91: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	25,  // 92: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 93: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	77,  // 94: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 95: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	82,  // 96: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	82,  // 97: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	77,  // 98: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	64,  // 99: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	90,  // 100: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 101: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 102: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	65,  // 103: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	66,  // 104: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	68,  // 105: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	69,  // 106: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	73,  // 107: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	74,  // 108: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	76,  // 109: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	78,  // 110: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	80,  // 111: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	81,  // 112: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	83,  // 113: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	85,  // 114: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 115: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 116: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	64,  // 117: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	67,  // 118: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	64,  // 119: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	70,  // 120: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	64,  // 121: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	75,  // 122: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	77,  // 123: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	79,  // 124: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	77,  // 125: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	77,  // 126: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	84,  // 127: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	86,  // 128: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	115, // [115:129] is the sub-list for method output_type
-	101, // [101:115] is the sub-list for method input_type
-	101, // [101:101] is the sub-list for extension type_name
-	101, // [101:101] is the sub-list for extension extendee
-	0,   // [0:101] is the sub-list for field type_name
+	46,  // 51: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	47,  // 52: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	60,  // 53: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	25,  // 54: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	33,  // 55: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	30,  // 56: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	33,  // 57: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	49,  // 58: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	59,  // 59: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	25,  // 60: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	25,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	89,  // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	87,  // 63: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	26,  // 64: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	30,  // 65: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	60,  // 66: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	59,  // 67: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	62,  // 68: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	62,  // 69: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	49,  // 70: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	58,  // 71: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 72: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	89,  // 73: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	89,  // 74: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	89,  // 75: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	61,  // 76: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	58,  // 77: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	63,  // 78: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	89,  // 79: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	63,  // 80: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	71,  // 81: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	57,  // 82: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 83: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	70,  // 84: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	89,  // 85: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	38,  // 86: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	88,  // 87: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	26,  // 88: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	26,  // 89: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 90: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	25,  // 91: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 92: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	76,  // 93: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 94: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	81,  // 95: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	81,  // 96: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	76,  // 97: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	63,  // 98: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	89,  // 99: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 100: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 101: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	64,  // 102: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	65,  // 103: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	67,  // 104: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	68,  // 105: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	72,  // 106: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	73,  // 107: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	75,  // 108: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	77,  // 109: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	79,  // 110: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	80,  // 111: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	82,  // 112: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	84,  // 113: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 114: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 115: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	63,  // 116: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	66,  // 117: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	63,  // 118: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	69,  // 119: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	63,  // 120: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	74,  // 121: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	76,  // 122: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	78,  // 123: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	76,  // 124: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	76,  // 125: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	83,  // 126: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	85,  // 127: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	114, // [114:128] is the sub-list for method output_type
+	100, // [100:114] is the sub-list for method input_type
+	100, // [100:100] is the sub-list for extension type_name
+	100, // [100:100] is the sub-list for extension extendee
+	0,   // [0:100] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7589,11 +7533,10 @@ func file_control_proto_init() {
 	file_control_proto_msgTypes[39].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
-		(*BenchmarkStep_Roots)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[66].OneofWrappers = []any{
+	file_control_proto_msgTypes[65].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7606,7 +7549,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   86,
+			NumMessages:   85,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
