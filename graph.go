@@ -47,19 +47,31 @@ const (
 )
 
 // Grid is a layout of partitions in rows and columns.
-type Grid = graph.Grid
+type Grid struct{ Rows, Columns int }
+
+// String returns the grid as RxC.
+func (g Grid) String() string { return graph.Grid(g).String() }
+
+// Partitions is the number of partitions.
+func (g Grid) Partitions() int { return g.Rows * g.Columns }
+
+// Flat reports whether one side is 1.
+func (g Grid) Flat() bool { return graph.Grid(g).Flat() }
 
 // Duplicates says what becomes of parallel edges.
-type Duplicates = graph.Duplicates
+type Duplicates uint8
 
 // What becomes of parallel edges.
 const (
-	KeepDuplicates   = graph.KeepDuplicates   // all are kept
-	FirstDuplicate   = graph.FirstDuplicate   // the first of the input is kept
-	LeastDuplicate   = graph.LeastDuplicate   // one is kept, with the least weight
-	SumDuplicates    = graph.SumDuplicates    // one is kept, with the sum of the weights
-	RefuseDuplicates = graph.RefuseDuplicates // the graph is refused
+	KeepDuplicates   = Duplicates(graph.KeepDuplicates)   // all are kept
+	FirstDuplicate   = Duplicates(graph.FirstDuplicate)   // the first of the input is kept
+	LeastDuplicate   = Duplicates(graph.LeastDuplicate)   // one is kept, with the least weight
+	SumDuplicates    = Duplicates(graph.SumDuplicates)    // one is kept, with the sum of the weights
+	RefuseDuplicates = Duplicates(graph.RefuseDuplicates) // the graph is refused
 )
+
+// String returns what the command line calls it: keep, first, min, sum or error.
+func (d Duplicates) String() string { return graph.Duplicates(d).String() }
 
 // LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
 type LoadOptions struct {
@@ -164,7 +176,7 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 		weights = edges.Unweighted
 	}
 	g, err := build.Local(ctx, in, graph.Options{
-		Partitions: o.Partitions, Grid: o.Grid, Duplicates: o.Duplicates, DropLoops: o.DropSelfLoops,
+		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.DropSelfLoops,
 		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
 	})
 	if err != nil {
@@ -275,7 +287,7 @@ func (g *Graph) Partitions() int {
 }
 
 // Grid returns how the partitions are laid out.
-func (g *Graph) Grid() Grid { return g.g.Options.Grid }
+func (g *Graph) Grid() Grid { return Grid(g.g.Options.Grid) }
 
 // Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no vertices: Run and Repartition
 // refuse it, runs that have begun go on, and results can no longer name theirs. A graph that is forgotten frees itself.

@@ -15,18 +15,21 @@ import (
 )
 
 // Delivery says how messages to neighbours reach their receivers.
-type Delivery = delivery.Choice
+type Delivery uint8
 
 // How messages to neighbours reach their receivers.
 const (
-	Auto     = delivery.ChooseAuto     // every superstep as the model predicts to be the fastest
-	Push     = delivery.ChoosePush     // the best push there is
-	Naive    = delivery.ChooseNaive    // pushed along the senders' own edges
-	Mirrored = delivery.ChooseMirrored // sent once to each partition, pushed there
-	Whole    = delivery.ChooseWhole    // pulled, in a grid with both sides above 1 through whole blocks at once
-	Ring     = delivery.ChooseRing     // pulled, in such a grid block after block, for combiners that want any one message
-	Pull     = delivery.ChoosePull     // sent once to each partition, pulled by the receivers
+	Auto     = Delivery(delivery.ChooseAuto)     // every superstep as the model predicts to be the fastest
+	Push     = Delivery(delivery.ChoosePush)     // the best push there is
+	Naive    = Delivery(delivery.ChooseNaive)    // pushed along the senders' own edges
+	Mirrored = Delivery(delivery.ChooseMirrored) // sent once to each partition, pushed there
+	Whole    = Delivery(delivery.ChooseWhole)    // pulled, in a grid with both sides above 1 through whole blocks at once
+	Ring     = Delivery(delivery.ChooseRing)     // pulled, in such a grid block after block, for combiners that want any one message
+	Pull     = Delivery(delivery.ChoosePull)     // sent once to each partition, pulled by the receivers
 )
+
+// String returns the delivery's name: auto, push, naive and so on.
+func (d Delivery) String() string { return delivery.Choice(d).String() }
 
 // Options say how a program is run. The zero value runs it as fast as it goes, on all processors.
 type Options struct {
@@ -54,13 +57,12 @@ type Options struct {
 func (o Options) validate() error { return validThreads("Options", o.Threads) }
 
 // Progress is how far a run is.
-type Progress = bsp.Progress
-
-// SuperstepRecord says what happened in a superstep and why, and PartitionRecord what one partition did in it.
-type (
-	SuperstepRecord = trace.Superstep
-	PartitionRecord = trace.Partition
-)
+type Progress struct {
+	Superstep       int
+	Active, Senders int     // vertices awake, and those that sent to their neighbours
+	Scheme          string  // how messages to neighbours were delivered
+	Seconds         float64 // of the superstep
+}
 
 // Result is what a run left: a value for each vertex, and how it went.
 type Result[V any] struct {
@@ -79,7 +81,7 @@ type Result[V any] struct {
 	Trace []SuperstepRecord
 }
 
-// Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *ProgramError),
+// Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
 // and when the program does not fit the graph.
 func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (_ *Result[V], err error) {
 	defer mem.Recover(&err)
@@ -98,8 +100,13 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		sink.writer = trace.NewWriter(o.Trace)
 	}
 	eo := engine.Options{
-		Team: team, Delivery: o.Delivery, Deterministic: o.Deterministic,
-		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Progress: o.Progress, Log: o.Log,
+		Team: team, Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic,
+		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Log: o.Log,
+	}
+	if o.Progress != nil {
+		eo.Progress = func(p bsp.Progress) {
+			o.Progress(Progress{p.Superstep, p.Active, p.Senders, p.Scheme.String(), p.Seconds})
+		}
 	}
 	switch {
 	case o.Trace != nil:
@@ -136,12 +143,6 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records [
 	}
 	return r
 }
-
-// ErrGrid is in the errors about what cannot be had in a grid of partitions with both sides above 1, and can in others.
-var ErrGrid = pregel.ErrGrid
-
-// ProgramError is a panic in a program: which, at what vertex, in what superstep, and where.
-type ProgramError = bsp.ProgramError
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.
 func (r *Result[V]) All() iter.Seq2[uint64, V] {
@@ -182,7 +183,7 @@ type keeper struct {
 
 func (k *keeper) Record(s *trace.Superstep) error {
 	if k.keep {
-		k.records = append(k.records, *s.Clone())
+		k.records = append(k.records, recordOf(s))
 	}
 	if k.writer != nil {
 		return k.writer.Record(s)

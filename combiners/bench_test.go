@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -37,8 +38,8 @@ func sortedArcs() []arc {
 func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(id pregel.VertexID) M) {
 	pull := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from }), single)
 	push := weightedBy(bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.from, a.to }), single)
-	ids := &pregel.Slots{Stride: 1, Ghost: benchVertices}
-	k, err := c.Kernel(pregel.Binding{Sources: ids, Capacity: benchVertices, Lists: []*pregel.Lists{pull, push}})
+	ids := &kernel.Slots{Stride: 1, Ghost: benchVertices}
+	k, err := c.Kernel(kernel.Binding{Sources: ids, Capacity: benchVertices, Lists: []*kernel.Lists{pull, push}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 		var scratch [64]M
 		out := k.Window(w, &scratch)
 		for i := range out {
-			out[i] = m(ids.ID(uint32(w<<6 + i)))
+			out[i] = m(pregel.VertexID(ids.ID(uint32(w<<6 + i))))
 		}
 		k.Store(w, all[w], out)
 	}
@@ -67,7 +68,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	}
 	run := func(name string, f func() (edges int)) { each("ns/edge", name, f) }
 	var in [64]M
-	pulling := func(p pregel.Pull) func() int {
+	pulling := func(p kernel.Pull) func() int {
 		return func() (edges int) {
 			for w := range words {
 				_, walked := k.Pull(&p, w, ^uint64(0), 0, &in)
@@ -76,11 +77,11 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 			return edges
 		}
 	}
-	run("pull", pulling(pregel.Pull{Lists: pull, Present: all, All: true}))
-	run("pull/half", pulling(pregel.Pull{Lists: pull, Present: half}))
-	run("pull/none", pulling(pregel.Pull{Lists: pull, Present: make([]uint64, words)}))
-	box := &pregel.Inbox[M]{Msg: make([]M, benchVertices), Has: bitmap.NewFrontier(make([]uint64, words))}
-	p := pregel.Push{Lists: push, Present: all, Skip: make([]uint64, words)}
+	run("pull", pulling(kernel.Pull{Lists: pull, Present: all, All: true}))
+	run("pull/half", pulling(kernel.Pull{Lists: pull, Present: half}))
+	run("pull/none", pulling(kernel.Pull{Lists: pull, Present: make([]uint64, words)}))
+	box := &kernel.Inbox[M]{Msg: make([]M, benchVertices), Has: bitmap.NewFrontier(make([]uint64, words))}
+	p := kernel.Push{Lists: push, Present: all, Skip: make([]uint64, words)}
 	pushing := func(f func(w int) int) func() int {
 		return func() (edges int) {
 			box.Has.Clear()
@@ -91,10 +92,10 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 		}
 	}
 	run("push", pushing(func(w int) int { return k.Push(&p, w, box) }))
-	if claimer, ok := k.(pregel.Claimer[M]); ok {
+	if claimer, ok := k.(kernel.Claimer[M]); ok {
 		run("claim", pushing(func(w int) int { return claimer.Claim(&p, w, box) }))
 	}
-	bins := pregel.NewBins[M](benchVertices, 12)
+	bins := kernel.NewBins[M](benchVertices, 12)
 	run("emit", pushing(func(w int) int {
 		if w == 0 {
 			bins.Reset()
@@ -112,7 +113,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	if k.Traits().Bytes == 0 {
 		return // columns hold no values
 	}
-	var column pregel.Packed
+	var column kernel.Packed
 	column.N = benchVertices / 2
 	each("ns/value", "pack", func() int {
 		k.Pack(all, half, &column)
@@ -146,12 +147,12 @@ func BenchmarkKernels(b *testing.B) {
 
 // BenchmarkKernelOfNothing is the time of the loops where no receiver wants a message.
 func BenchmarkKernelOfNothing(b *testing.B) {
-	k, err := combiners.Sum[float64]().Kernel(pregel.Binding{Sources: &pregel.Slots{Stride: 1}, Capacity: benchVertices})
+	k, err := combiners.Sum[float64]().Kernel(kernel.Binding{Sources: &kernel.Slots{Stride: 1}, Capacity: benchVertices})
 	if err != nil {
 		b.Fatal(err)
 	}
 	pull := bcsr(benchVertices, benchArcs, func(a arc) (row, entry uint32) { return a.to, a.from })
-	p := pregel.Pull{Lists: &pull, Present: make([]uint64, benchVertices/64)}
+	p := kernel.Pull{Lists: &pull, Present: make([]uint64, benchVertices/64)}
 	var in [64]float64
 	for b.Loop() {
 		for w := range benchVertices / 64 {

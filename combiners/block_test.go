@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -15,11 +16,11 @@ type block struct {
 	owned  int // slots, all of them vertices
 	slots  int
 	parts  int
-	ids    pregel.Slots
+	ids    kernel.Slots
 	groups []group
 	arcs   []arc // by slot, in the order of the senders' ids
-	pull   pregel.Lists
-	push   pregel.Lists
+	pull   kernel.Lists
+	push   kernel.Lists
 }
 
 // group is the ghosts of one owner: those of its vertices that its list names.
@@ -40,7 +41,7 @@ const own = 192
 func newBlock(rng *rand.Rand, parts, degree int) *block {
 	b := &block{owned: own, parts: parts}
 	first := parts - 1 // the last owner is ours
-	b.ids = pregel.Slots{First: pregel.VertexID(first), Stride: pregel.VertexID(parts), Ghost: own}
+	b.ids = kernel.Slots{First: uint64(first), Stride: uint64(parts), Ghost: own}
 	b.slots = own
 	for q := range parts - 1 {
 		list := make([]uint64, own/64)
@@ -49,16 +50,16 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 		}
 		list[q%len(list)] = ^uint64(0) // a run
 		b.groups = append(b.groups, group{q, list, uint32(b.slots)})
-		ghosts := make([]pregel.VertexID, 0, own)
-		bitmap.Each(list, func(local uint32) { ghosts = append(ghosts, pregel.VertexID(local)*b.ids.Stride+pregel.VertexID(q)) })
+		ghosts := make([]uint64, 0, own)
+		bitmap.Each(list, func(local uint32) { ghosts = append(ghosts, uint64(local)*b.ids.Stride+uint64(q)) })
 		for len(ghosts)%64 != 0 {
-			ghosts = append(ghosts, pregel.None)
+			ghosts = append(ghosts, kernel.None)
 		}
 		b.ids.Ghosts = append(b.ids.Ghosts, ghosts...)
 		b.slots += len(ghosts)
 	}
 	if rng.IntN(4) > 0 {
-		b.ids.FindBases(make([]pregel.VertexID, b.slots/64))
+		b.ids.FindBases(make([]uint64, b.slots/64))
 	}
 	b.join(rng, degree)
 	return b
@@ -68,7 +69,7 @@ func newBlock(rng *rand.Rand, parts, degree int) *block {
 func (b *block) join(rng *rand.Rand, degree int) {
 	for range degree * b.owned {
 		from, to := uint32(rng.IntN(b.slots)), uint32(rng.IntN(1+rng.IntN(b.owned)))
-		if b.ids.ID(from) == pregel.None || from%16 == 3 {
+		if b.ids.ID(from) == kernel.None || from%16 == 3 {
 			continue
 		}
 		b.arcs = append(b.arcs, arc{from, to, float64(rng.IntN(64)) / 16})
@@ -81,14 +82,14 @@ func (b *block) join(rng *rand.Rand, degree int) {
 }
 
 // bcsr makes lists of arcs, which keep their order in each row.
-func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) pregel.Lists {
+func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) kernel.Lists {
 	byRow := make([][]arc, rows)
 	for _, a := range arcs {
 		row, _ := of(a)
 		byRow[row] = append(byRow[row], a)
 	}
 	words := bitmap.Words(rows)
-	l := pregel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
+	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
 	for row, list := range byRow {
 		if row%64 == 0 {
 			l.Rank[row/64] = uint32(len(l.Starts) - 1)
@@ -122,7 +123,7 @@ func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) pregel.Lists {
 }
 
 // weightedBy returns lists with weights of one type.
-func weightedBy(l pregel.Lists, single bool) *pregel.Lists {
+func weightedBy(l kernel.Lists, single bool) *kernel.Lists {
 	if single {
 		l.Weights64 = nil
 	} else {
@@ -138,9 +139,9 @@ type sent[M any] struct {
 }
 
 // send writes messages into kernels, ours and those of the other owners, and brings those of the ghosts over as columns.
-func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k pregel.Kernel[M], binding pregel.Binding, density float64, message func(id pregel.VertexID) M) sent[M] {
+func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel[M], binding kernel.Binding, density float64, message func(id pregel.VertexID) M) sent[M] {
 	s := sent[M]{make([]uint64, b.slots/64), make([]M, b.slots)}
-	write := func(k pregel.Kernel[M], ids *pregel.Slots, present []uint64) []M {
+	write := func(k kernel.Kernel[M], ids *kernel.Slots, present []uint64) []M {
 		all := make([]M, 64*len(present))
 		for w := range present {
 			for i := range 64 {
@@ -152,7 +153,7 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k pregel.Kernel
 			out := k.Window(w, &scratch)
 			for m := present[w]; m != 0; m &= m - 1 {
 				i := bits.TrailingZeros64(m)
-				all[w<<6+i] = message(ids.ID(uint32(w<<6 + i)))
+				all[w<<6+i] = message(pregel.VertexID(ids.ID(uint32(w<<6 + i))))
 				out[i] = all[w<<6+i]
 			}
 			if wrong := k.Store(w, present[w], out); wrong >= 0 {
@@ -164,7 +165,7 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k pregel.Kernel
 	}
 	copy(s.message, write(k, &b.ids, s.present[:b.owned/64]))
 	for _, g := range b.groups {
-		ids := pregel.Slots{First: pregel.VertexID(g.owner), Stride: b.ids.Stride, Ghost: own}
+		ids := kernel.Slots{First: uint64(g.owner), Stride: b.ids.Stride, Ghost: own}
 		binding.Sources, binding.Capacity = &ids, own
 		remote, err := c.Kernel(binding)
 		if err != nil {
@@ -172,7 +173,7 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k pregel.Kernel
 		}
 		present := make([]uint64, own/64)
 		all := write(remote, &ids, present)
-		var column pregel.Packed
+		var column kernel.Packed
 		words := s.present[g.start/64:]
 		at := g.start
 		bitmap.Each(g.list, func(local uint32) {

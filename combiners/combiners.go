@@ -20,6 +20,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -40,22 +41,22 @@ type simple[M any] struct {
 func (c simple[M]) String() string   { return c.name }
 func (c simple[M]) Identity() M      { return c.identity }
 func (c simple[M]) Combine(a, b M) M { return c.combine(a, b) }
-func (c simple[M]) Kernel(b pregel.Binding) (pregel.Kernel[M], error) {
+func (c simple[M]) Kernel(b kernel.Binding) (kernel.Kernel[M], error) {
 	return c.kernel(b, c)
 }
 
 // Weights returns the kind of edge weights a semiring wants.
 func (c simple[M]) Weights() reflect.Kind { return c.weights }
 
-type makeKernel[M any] = func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error)
+type makeKernel[M any] = func(b kernel.Binding, c simple[M]) (kernel.Kernel[M], error)
 
-func define[M any](name string, identity M, combine func(a, b M) M, kernel makeKernel[M]) pregel.Combiner[M] {
-	return simple[M]{name, identity, combine, kernel, reflect.Invalid}
+func define[M any](name string, identity M, combine func(a, b M) M, loops makeKernel[M]) pregel.Combiner[M] {
+	return simple[M]{name, identity, combine, loops, reflect.Invalid}
 }
 
 // semiring defines a combiner that wants weights of type W.
-func semiring[W Weight, M any](name string, identity M, combine func(a, b M) M, kernel makeKernel[M]) pregel.Combiner[M] {
-	return simple[M]{name, identity, combine, kernel, reflect.TypeFor[W]().Kind()}
+func semiring[W Weight, M any](name string, identity M, combine func(a, b M) M, loops makeKernel[M]) pregel.Combiner[M] {
+	return simple[M]{name, identity, combine, loops, reflect.TypeFor[W]().Kind()}
 }
 
 func named[M any](name string) string { return fmt.Sprintf("%s[%s]", name, reflect.TypeFor[M]()) }
@@ -63,9 +64,9 @@ func named[M any](name string) string { return fmt.Sprintf("%s[%s]", name, refle
 // Sum adds. The sum of floats depends on the order of the messages unless the run is deterministic.
 func Sum[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Sum"), 0, func(a, b T) T { return a + b },
-		func(b pregel.Binding, _ simple[T]) (pregel.Kernel[T], error) {
+		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
 			float := isFloat[T]()
-			return &sumKernel[T]{newPlain[T](b, 0, pregel.Traits{Ordered: float}), float && b.Deterministic}, nil
+			return &sumKernel[T]{newPlain[T](b, 0, kernel.Traits{Ordered: float}), float && b.Deterministic}, nil
 		})
 }
 
@@ -73,8 +74,8 @@ func Sum[T pregel.Number]() pregel.Combiner[T] {
 func Min[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
 	return define(named[T]("Min"), greatest, func(a, b T) T { return min(a, b) },
-		func(b pregel.Binding, c simple[T]) (pregel.Kernel[T], error) {
-			return &minKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true, Monotone: true}), least}, nil
+		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
+			return &minKernel[T]{newPlain(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), least}, nil
 		})
 }
 
@@ -82,40 +83,40 @@ func Min[T pregel.Number]() pregel.Combiner[T] {
 func Max[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
 	return define(named[T]("Max"), least, func(a, b T) T { return max(a, b) },
-		func(b pregel.Binding, c simple[T]) (pregel.Kernel[T], error) {
-			return &maxKernel[T]{newPlain(b, c.identity, pregel.Traits{Terminal: true, Monotone: true}), greatest}, nil
+		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
+			return &maxKernel[T]{newPlain(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), greatest}, nil
 		})
 }
 
 // Or is true when any message is.
 func Or() pregel.Combiner[bool] {
 	return define("Or", false, func(a, b bool) bool { return a || b },
-		func(b pregel.Binding, c simple[bool]) (pregel.Kernel[bool], error) {
-			return &orKernel{newPlain(b, false, pregel.Traits{Terminal: true})}, nil
+		func(b kernel.Binding, c simple[bool]) (kernel.Kernel[bool], error) {
+			return &orKernel{newPlain(b, false, kernel.Traits{Terminal: true})}, nil
 		})
 }
 
 // And is true when every message is.
 func And() pregel.Combiner[bool] {
 	return define("And", true, func(a, b bool) bool { return a && b },
-		func(b pregel.Binding, c simple[bool]) (pregel.Kernel[bool], error) {
-			return &andKernel{newPlain(b, true, pregel.Traits{Terminal: true})}, nil
+		func(b kernel.Binding, c simple[bool]) (kernel.Kernel[bool], error) {
+			return &andKernel{newPlain(b, true, kernel.Traits{Terminal: true})}, nil
 		})
 }
 
 // OrBits is the union.
 func OrBits[T Bits]() pregel.Combiner[T] {
 	return define(named[T]("OrBits"), 0, func(a, b T) T { return a | b },
-		func(b pregel.Binding, _ simple[T]) (pregel.Kernel[T], error) {
-			return &orBitsKernel[T]{newPlain[T](b, 0, pregel.Traits{Terminal: true}), ^T(0)}, nil
+		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
+			return &orBitsKernel[T]{newPlain[T](b, 0, kernel.Traits{Terminal: true}), ^T(0)}, nil
 		})
 }
 
 // AndBits is the intersection.
 func AndBits[T Bits]() pregel.Combiner[T] {
 	return define(named[T]("AndBits"), ^T(0), func(a, b T) T { return a & b },
-		func(b pregel.Binding, _ simple[T]) (pregel.Kernel[T], error) {
-			return &andBitsKernel[T]{newPlain(b, ^T(0), pregel.Traits{Terminal: true}), 0}, nil
+		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
+			return &andBitsKernel[T]{newPlain(b, ^T(0), kernel.Traits{Terminal: true}), 0}, nil
 		})
 }
 
@@ -123,8 +124,8 @@ func AndBits[T Bits]() pregel.Combiner[T] {
 func First[M any]() pregel.Combiner[M] {
 	var zero M
 	return define(named[M]("First"), zero, func(a, _ M) M { return a },
-		func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error) {
-			return &firstKernel[M]{newPlain(b, c.identity, pregel.Traits{AnyOne: true, Terminal: true, Ordered: true})}, nil
+		func(b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
+			return &firstKernel[M]{newPlain(b, c.identity, kernel.Traits{AnyOne: true, Terminal: true, Ordered: true})}, nil
 		})
 }
 
@@ -132,8 +133,8 @@ func First[M any]() pregel.Combiner[M] {
 // called for every message: a combiner of this package costs a fifth to a seventh as much.
 func Func[M any](identity M, combine func(a, b M) M) pregel.Combiner[M] {
 	return define(named[M]("Func"), identity, combine,
-		func(b pregel.Binding, c simple[M]) (pregel.Kernel[M], error) {
-			return &funcKernel[M]{newPlain(b, c.identity, pregel.Traits{Ordered: true}), c.combine}, nil
+		func(b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
+			return &funcKernel[M]{newPlain(b, c.identity, kernel.Traits{Ordered: true}), c.combine}, nil
 		})
 }
 
@@ -141,8 +142,8 @@ func Func[M any](identity M, combine func(a, b M) M) pregel.Combiner[M] {
 func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
-		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
-			return &minPlusKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
+		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
+			return &minPlusKernel[W]{newPlain(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 
@@ -150,8 +151,8 @@ func MinPlus[W Weight]() pregel.Combiner[W] {
 func MaxMin[W Weight]() pregel.Combiner[W] {
 	least, _ := limits[W]()
 	return semiring[W](named[W]("MaxMin"), least, func(a, b W) W { return max(a, b) },
-		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
-			return &maxMinKernel[W]{newPlain(b, c.identity, pregel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
+		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
+			return &maxMinKernel[W]{newPlain(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 
@@ -159,8 +160,8 @@ func MaxMin[W Weight]() pregel.Combiner[W] {
 // are added.
 func SumTimes[W Weight]() pregel.Combiner[W] {
 	return semiring[W](named[W]("SumTimes"), 0, func(a, b W) W { return a + b },
-		func(b pregel.Binding, c simple[W]) (pregel.Kernel[W], error) {
-			k := &sumTimesKernel[W]{newPlain[W](b, 0, pregel.Traits{Weighted: true, Ordered: true})}
+		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
+			k := &sumTimesKernel[W]{newPlain[W](b, 0, kernel.Traits{Weighted: true, Ordered: true})}
 			return k, checkWeights[W](b, c.name)
 		})
 }

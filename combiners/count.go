@@ -3,24 +3,25 @@ package combiners
 import (
 	"math/bits"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // Count counts messages: a vertex that gets n of them sees n, whatever they say. Only presence is sent.
 func Count[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Count"), 0, func(a, b T) T { return a + b },
-		func(pregel.Binding, simple[T]) (pregel.Kernel[T], error) { return &countKernel[T]{}, nil })
+		func(kernel.Binding, simple[T]) (kernel.Kernel[T], error) { return &countKernel[T]{}, nil })
 }
 
 type countKernel[T pregel.Number] struct{ presence[T] }
 
-func (k *countKernel[T]) Traits() pregel.Traits { return pregel.Traits{Raw: true, Each: true} }
+func (k *countKernel[T]) Traits() kernel.Traits { return kernel.Traits{Raw: true, Each: true} }
 
 // Lift makes a message to one vertex count as one.
-func (k *countKernel[T]) Lift(pregel.VertexID, T) (T, bool) { return 1, true }
+func (k *countKernel[T]) Lift(uint64, T) (T, bool) { return 1, true }
 
 // Pull counts the in-neighbours that sent.
-func (k *countKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *countKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, walked := p.Bits[w], 0
 	for need &= rows; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -44,7 +45,7 @@ func (k *countKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64
 	return found, walked
 }
 
-func (k *countKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *countKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	edges := 0
 	has, in := into.Has.Words, into.Msg
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
@@ -66,17 +67,17 @@ func (k *countKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int 
 	return edges
 }
 
-func (k *countKernel[T]) Emit(p *pregel.Push, w int, bins *pregel.Bins[T]) int {
+func (k *countKernel[T]) Emit(p *kernel.Push, w int, bins *kernel.Bins[T]) int {
 	edges := 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		lo, hi := p.Row(uint32(w<<6 + bits.TrailingZeros64(senders)))
 		edges += int(hi - lo)
-		scatter(p.Adj[lo:hi], p.Skip, 1, bins)
+		kernel.Scatter(p.Adj[lo:hi], p.Skip, 1, bins)
 	}
 	return edges
 }
 
-func (k *countKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *countKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	for j, d := range to {
 		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
 			into.Has.Words[w] |= 1 << (d & 63)
@@ -95,5 +96,5 @@ func (presence[M]) Window(_ int, scratch *[64]M) *[64]M     { return scratch }
 func (presence[M]) Store(int, uint64, *[64]M) int           { return -1 }
 func (presence[M]) Reset()                                  {}
 func (presence[M]) Swap()                                   {}
-func (presence[M]) Pack(_, _ []uint64, to *pregel.Packed)   { to.Raw = to.Raw[:0] }
-func (presence[M]) Unpack(*pregel.Packed, []uint64, uint32) {}
+func (presence[M]) Pack(_, _ []uint64, to *kernel.Packed)   { to.Raw = to.Raw[:0] }
+func (presence[M]) Unpack(*kernel.Packed, []uint64, uint32) {}

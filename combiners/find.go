@@ -3,7 +3,7 @@ package combiners
 import (
 	"math/bits"
 
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // dense is how many rows of a word are worth looking at all 64, without asking which.
@@ -15,7 +15,7 @@ const dense = 20
 // The lists begin with the neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for
 // the whole word before any list is opened: most walks end there. Then the second ones are, without a branch that depends
 // on the answer: a processor waits for several at a time. The rest is walked list by list.
-func find(p *pregel.Pull, w int, need uint64, slots *[64]uint32) (hit uint64, walked int) {
+func find(p *kernel.Pull, w int, need uint64, slots *[64]uint32) (hit uint64, walked int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	present := p.Present

@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // findTwin walks every list from its beginning.
-func findTwin(p *pregel.Pull, w int, need uint64) (hit uint64, walked int, slots [64]uint32) {
+func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots [64]uint32) {
 	for i := range 64 {
 		if need>>i&1 == 0 {
 			continue
@@ -29,8 +29,8 @@ func findTwin(p *pregel.Pull, w int, need uint64) (hit uint64, walked int, slots
 }
 
 // wordsOf makes lists of a few words, in which length says how long each row is.
-func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length func(w int) int) *pregel.Lists {
-	l := &pregel.Lists{Rank: []uint32{0}, Starts: []uint32{0}}
+func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length func(w int) int) *kernel.Lists {
+	l := &kernel.Lists{Rank: []uint32{0}, Starts: []uint32{0}}
 	for w := range words {
 		l.Bits = append(l.Bits, rows(w))
 		same, first := uint32(0), true
@@ -86,7 +86,7 @@ func TestFind(t *testing.T) {
 						}
 					}
 					for _, same := range [][]uint32{l.Same, nil} {
-						p := &pregel.Pull{Lists: &pregel.Lists{Bits: l.Bits, Rank: l.Rank, Starts: l.Starts, Adj: l.Adj, Heads: l.Heads, Same: same}, Present: present}
+						p := &kernel.Pull{Lists: &kernel.Lists{Bits: l.Bits, Rank: l.Rank, Starts: l.Starts, Adj: l.Adj, Heads: l.Heads, Same: same}, Present: present}
 						for w := range words {
 							wanted := need(w)
 							wantHit, wantWalked, wantSlots := findTwin(p, w, wanted)

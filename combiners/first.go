@@ -4,11 +4,11 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
-func (k *firstKernel[T]) Claim(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *firstKernel[T]) Claim(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	edges := 0
 	has, skip := into.Has.Words, p.Skip
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
@@ -17,7 +17,7 @@ func (k *firstKernel[T]) Claim(p *pregel.Push, w int, into *pregel.Inbox[T]) int
 		edges += int(hi - lo)
 		for _, d := range p.Adj[lo:hi] {
 			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
-				into.Msg[d] = k.read[s]
+				into.Msg[d] = k.Read[s]
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package combiners
 import (
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -11,19 +12,18 @@ import (
 
 // plain is what the kernels share whose column holds the messages as they are.
 type plain[M any] struct {
-	column[M]
+	kernel.Column[M]
 	identity M
-	traits   pregel.Traits
+	traits   kernel.Traits
 	best     []M // the best message each slot has had, in a monotone program; else nil
 }
 
-func newPlain[M any](b pregel.Binding, identity M, traits pregel.Traits) plain[M] {
-	c := newColumn[M](b)
-	traits.Bytes, traits.Raw = c.bytes(), c.raw
-	k := plain[M]{column: c, identity: identity, traits: traits}
+func newPlain[M any](b kernel.Binding, identity M, traits kernel.Traits) plain[M] {
+	c := kernel.NewColumn[M](b)
+	traits.Bytes, traits.Raw = c.Bytes(), c.Raw
+	k := plain[M]{Column: c, identity: identity, traits: traits}
 	if b.Monotone && traits.Monotone {
-		arena, _ := b.Alloc.(*mem.Arena)
-		k.best = mem.Make[M](arena, b.Capacity)
+		k.best = mem.Make[M](b.Arena, b.Capacity)
 	}
 	return k
 }
@@ -45,10 +45,10 @@ func heard(list []uint32, present []uint64) bool {
 	return false
 }
 
-func (k *plain[M]) Traits() pregel.Traits { return k.traits }
+func (k *plain[M]) Traits() kernel.Traits { return k.traits }
 
-func (k *plain[M]) Emit(p *pregel.Push, w int, bins *pregel.Bins[M]) int {
-	return emit(p, w, k.read, bins)
+func (k *plain[M]) Emit(p *kernel.Push, w int, bins *kernel.Bins[M]) int {
+	return kernel.Emit(p, w, k.Read, bins)
 }
 
 type (
@@ -85,7 +85,7 @@ type (
 type Weight interface{ float32 | float64 }
 
 // weightsOf returns the weights of lists that a kernel was bound to, so they are of its type.
-func weightsOf[W Weight](l *pregel.Lists) []W {
+func weightsOf[W Weight](l *kernel.Lists) []W {
 	if w, ok := any(l.Weights32).([]W); ok {
 		return w
 	}
@@ -94,7 +94,7 @@ func weightsOf[W Weight](l *pregel.Lists) []W {
 }
 
 // checkWeights reports whether lists have weights of type W.
-func checkWeights[W Weight](b pregel.Binding, name string) error {
+func checkWeights[W Weight](b kernel.Binding, name string) error {
 	for _, l := range b.Lists {
 		if len(l.Adj) == 0 || len(weightsOf[W](l)) == len(l.Adj) {
 			continue

@@ -7,17 +7,17 @@ package combiners
 import (
 	"math/bits"
 
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // Pull folds the messages of in-neighbours, by "acc += x".
-func (k *sumKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -44,10 +44,10 @@ func (k *sumKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *sumKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *sumKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -80,12 +80,12 @@ func (k *sumKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *sumKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *sumKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -109,7 +109,7 @@ func (k *sumKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
 }
 
 // Fold folds pairs of receiver and message, by "acc += x".
-func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -127,13 +127,13 @@ func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "if x < acc { acc = x; STOP }".
-func (k *minKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -175,10 +175,10 @@ func (k *minKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *minKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *minKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -216,13 +216,13 @@ func (k *minKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *minKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *minKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	best := k.best
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -254,7 +254,7 @@ func (k *minKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
 }
 
 // Fold folds pairs of receiver and message, by "if x < acc { acc = x; STOP }".
-func (k *minKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *minKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -280,13 +280,13 @@ func (k *minKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "if x > acc { acc = x; STOP }".
-func (k *maxKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *maxKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -328,10 +328,10 @@ func (k *maxKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *maxKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *maxKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -369,13 +369,13 @@ func (k *maxKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[6
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *maxKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *maxKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	best := k.best
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -407,7 +407,7 @@ func (k *maxKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
 }
 
 // Fold folds pairs of receiver and message, by "if x > acc { acc = x; STOP }".
-func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -433,13 +433,13 @@ func (k *maxKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc = acc || x".
-func (k *orKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *orKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -470,10 +470,10 @@ func (k *orKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]bool)
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *orKernel) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *orKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -499,12 +499,12 @@ func (k *orKernel) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]bo
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *orKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[bool]) int {
+func (k *orKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -528,7 +528,7 @@ func (k *orKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[bool]) int {
 }
 
 // Fold folds pairs of receiver and message, by "acc = acc || x".
-func (k *orKernel) Fold(to []uint32, msg []bool, into *pregel.Inbox[bool]) {
+func (k *orKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -546,13 +546,13 @@ func (k *orKernel) Fold(to []uint32, msg []bool, into *pregel.Inbox[bool]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc = acc && x".
-func (k *andKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *andKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -583,10 +583,10 @@ func (k *andKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]bool
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *andKernel) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
+func (k *andKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bool) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -612,12 +612,12 @@ func (k *andKernel) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]b
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *andKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[bool]) int {
+func (k *andKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[bool]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -641,7 +641,7 @@ func (k *andKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[bool]) int {
 }
 
 // Fold folds pairs of receiver and message, by "acc = acc && x".
-func (k *andKernel) Fold(to []uint32, msg []bool, into *pregel.Inbox[bool]) {
+func (k *andKernel) Fold(to []uint32, msg []bool, into *kernel.Inbox[bool]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -659,13 +659,13 @@ func (k *andKernel) Fold(to []uint32, msg []bool, into *pregel.Inbox[bool]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc |= x".
-func (k *orBitsKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *orBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -696,10 +696,10 @@ func (k *orBitsKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[6
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *orBitsKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *orBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -725,12 +725,12 @@ func (k *orBitsKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in 
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *orBitsKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *orBitsKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -754,7 +754,7 @@ func (k *orBitsKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int
 }
 
 // Fold folds pairs of receiver and message, by "acc |= x".
-func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -772,13 +772,13 @@ func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc &= x".
-func (k *andBitsKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *andBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -809,10 +809,10 @@ func (k *andBitsKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *andBitsKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *andBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -838,12 +838,12 @@ func (k *andBitsKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *andBitsKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *andBitsKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -867,7 +867,7 @@ func (k *andBitsKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) in
 }
 
 // Fold folds pairs of receiver and message, by "acc &= x".
-func (k *andBitsKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *andBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -885,13 +885,13 @@ func (k *andBitsKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc = x".
-func (k *firstKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *firstKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -920,10 +920,10 @@ func (k *firstKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *firstKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *firstKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -947,12 +947,12 @@ func (k *firstKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *firstKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *firstKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -972,7 +972,7 @@ func (k *firstKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int 
 }
 
 // Fold folds pairs of receiver and message, by "acc = x".
-func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -986,13 +986,13 @@ func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc = k.combine(acc, x)".
-func (k *funcKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -1019,10 +1019,10 @@ func (k *funcKernel[T]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *funcKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+func (k *funcKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
@@ -1044,12 +1044,12 @@ func (k *funcKernel[T]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *funcKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
+func (k *funcKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -1073,7 +1073,7 @@ func (k *funcKernel[T]) Push(p *pregel.Push, w int, into *pregel.Inbox[T]) int {
 }
 
 // Fold folds pairs of receiver and message, by "acc = k.combine(acc, x)".
-func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
+func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -1091,13 +1091,13 @@ func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *pregel.Inbox[T]) {
 }
 
 // Pull folds the messages of in-neighbours, by "if x < acc { acc = x }".
-func (k *minPlusKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	all := weightsOf[W](p.Lists)
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -1137,10 +1137,10 @@ func (k *minPlusKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *minPlusKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	all := weightsOf[W](p.Lists)
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
@@ -1176,7 +1176,7 @@ func (k *minPlusKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in
 }
 
 // Emit appends the messages of the senders of word w, each changed by the weight of its edge.
-func (k *minPlusKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int {
+func (k *minPlusKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
 	best := k.best
@@ -1185,7 +1185,7 @@ func (k *minPlusKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
 		lo, hi := p.Starts[r], p.Starts[r+1]
 		weights := all[lo:hi]
-		sent := k.read[w<<6+int(i)]
+		sent := k.Read[w<<6+int(i)]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -1205,14 +1205,14 @@ func (k *minPlusKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *minPlusKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int {
+func (k *minPlusKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	best := k.best
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		weights := all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
@@ -1245,7 +1245,7 @@ func (k *minPlusKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) in
 }
 
 // Fold folds pairs of receiver and message, by "if x < acc { acc = x }".
-func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
+func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -1271,13 +1271,13 @@ func (k *minPlusKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
 }
 
 // Pull folds the messages of in-neighbours, by "if x > acc { acc = x }".
-func (k *maxMinKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *maxMinKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	all := weightsOf[W](p.Lists)
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -1317,10 +1317,10 @@ func (k *maxMinKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[6
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *maxMinKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	all := weightsOf[W](p.Lists)
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
@@ -1356,7 +1356,7 @@ func (k *maxMinKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in 
 }
 
 // Emit appends the messages of the senders of word w, each changed by the weight of its edge.
-func (k *maxMinKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int {
+func (k *maxMinKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
 	best := k.best
@@ -1365,7 +1365,7 @@ func (k *maxMinKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int 
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
 		lo, hi := p.Starts[r], p.Starts[r+1]
 		weights := all[lo:hi]
-		sent := k.read[w<<6+int(i)]
+		sent := k.Read[w<<6+int(i)]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -1385,14 +1385,14 @@ func (k *maxMinKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int 
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *maxMinKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int {
+func (k *maxMinKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	best := k.best
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		weights := all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
@@ -1425,7 +1425,7 @@ func (k *maxMinKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int
 }
 
 // Fold folds pairs of receiver and message, by "if x > acc { acc = x }".
-func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
+func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {
@@ -1451,13 +1451,13 @@ func (k *maxMinKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
 }
 
 // Pull folds the messages of in-neighbours, by "acc += x".
-func (k *sumTimesKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *sumTimesKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	all := weightsOf[W](p.Lists)
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -1486,10 +1486,10 @@ func (k *sumTimesKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *
 }
 
 // pullAll is Pull when every in-neighbour sent.
-func (k *sumTimesKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
-	read, walked := k.read, 0
+	read, walked := k.Read, 0
 	all := weightsOf[W](p.Lists)
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
@@ -1513,7 +1513,7 @@ func (k *sumTimesKernel[W]) pullAll(p *pregel.Pull, w int, need, found uint64, i
 }
 
 // Emit appends the messages of the senders of word w, each changed by the weight of its edge.
-func (k *sumTimesKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) int {
+func (k *sumTimesKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
@@ -1521,7 +1521,7 @@ func (k *sumTimesKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) in
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
 		lo, hi := p.Starts[r], p.Starts[r+1]
 		weights := all[lo:hi]
-		sent := k.read[w<<6+int(i)]
+		sent := k.Read[w<<6+int(i)]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			x := sent
@@ -1538,13 +1538,13 @@ func (k *sumTimesKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[W]) in
 }
 
 // Push folds the messages of the senders of word w into the inbox.
-func (k *sumTimesKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) int {
+func (k *sumTimesKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		sent := k.read[s]
+		sent := k.Read[s]
 		weights := all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
@@ -1569,7 +1569,7 @@ func (k *sumTimesKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[W]) i
 }
 
 // Fold folds pairs of receiver and message, by "acc += x".
-func (k *sumTimesKernel[W]) Fold(to []uint32, msg []W, into *pregel.Inbox[W]) {
+func (k *sumTimesKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 	has, in := into.Has.Words, into.Msg
 	msg = msg[:len(to)]
 	for j, d := range to {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -27,10 +28,10 @@ type bench[M any] struct {
 	*testing.T
 	rng        *rand.Rand
 	b          *block
-	k          pregel.Kernel[M]
+	k          kernel.Kernel[M]
 	sent       sent[M]
 	messages   [][]M // to each receiver
-	pull, push *pregel.Lists
+	pull, push *kernel.Lists
 	skip       []uint64
 }
 
@@ -52,7 +53,7 @@ func (x trial[M]) run(t *testing.T) {
 				for i := range y.skip {
 					y.skip[i] = rng.Uint64() & rng.Uint64() & rng.Uint64()
 				}
-				binding := pregel.Binding{Sources: &b.ids, Capacity: b.slots, Lists: []*pregel.Lists{y.pull, y.push}, Deterministic: deterministic}
+				binding := kernel.Binding{Sources: &b.ids, Capacity: b.slots, Lists: []*kernel.Lists{y.pull, y.push}, Deterministic: deterministic}
 				var err error
 				if y.k, err = x.c.Kernel(binding); err != nil {
 					t.Fatal(err)
@@ -74,7 +75,7 @@ func (x trial[M]) run(t *testing.T) {
 func (x *bench[M]) traits() {
 	x.Helper()
 	traits := x.k.Traits()
-	if w, ok := x.c.(pregel.Weighing); traits.Weighted != (ok && w.Weights() != reflect.Invalid) || traits.AnyOne && x.c.String() != "Sender" && x.c.String()[:5] != "First" {
+	if w, ok := x.c.(kernel.Weighing); traits.Weighted != (ok && w.Weights() != reflect.Invalid) || traits.AnyOne && x.c.String() != "Sender" && x.c.String()[:5] != "First" {
 		x.Fatalf("%+v", traits)
 	}
 }
@@ -121,7 +122,7 @@ func (x *bench[M]) pulls(w int) {
 	if x.k.Traits().AnyOne {
 		need &^= found // the engine asks for no more where one is enough
 	}
-	p := pregel.Pull{Lists: x.pull, Present: x.sent.present}
+	p := kernel.Pull{Lists: x.pull, Present: x.sent.present}
 	all := true
 	for _, a := range x.b.arcs {
 		all = all && bitmap.Get(x.sent.present, a.from)
@@ -157,8 +158,8 @@ func (x *bench[M]) pulls(w int) {
 }
 
 // inbox returns an inbox with some messages, which it returns too.
-func (x *bench[M]) inbox() (*pregel.Inbox[M], map[uint32]M) {
-	box := &pregel.Inbox[M]{Msg: make([]M, x.b.owned), Has: bitmap.NewFrontier(make([]uint64, x.b.owned/64))}
+func (x *bench[M]) inbox() (*kernel.Inbox[M], map[uint32]M) {
+	box := &kernel.Inbox[M]{Msg: make([]M, x.b.owned), Has: bitmap.NewFrontier(make([]uint64, x.b.owned/64))}
 	before := map[uint32]M{}
 	for to := range uint32(x.b.owned) {
 		if x.rng.IntN(8) == 0 {
@@ -170,7 +171,7 @@ func (x *bench[M]) inbox() (*pregel.Inbox[M], map[uint32]M) {
 	return box, before
 }
 
-func (x *bench[M]) checkInbox(where string, box *pregel.Inbox[M], before map[uint32]M) {
+func (x *bench[M]) checkInbox(where string, box *kernel.Inbox[M], before map[uint32]M) {
 	x.Helper()
 	for to := range uint32(x.b.owned) {
 		var messages []M
@@ -204,7 +205,7 @@ func (x *bench[M]) pushes(deterministic bool) {
 			x.Fatalf("push: %d edges walked, want %d", walked, edges)
 		}
 	}
-	p := pregel.Push{Lists: x.push, Present: x.sent.present, Skip: x.skip}
+	p := kernel.Push{Lists: x.push, Present: x.sent.present, Skip: x.skip}
 	if !deterministic || !x.k.Traits().Ordered {
 		box, before := x.inbox()
 		each(func(w int) int { return x.k.Push(&p, w, box) })
@@ -221,13 +222,13 @@ func (x *bench[M]) pushes(deterministic bool) {
 		})
 		x.checkInbox("push by ranges", box, before)
 	}
-	if claimer, ok := x.k.(pregel.Claimer[M]); ok && !deterministic {
+	if claimer, ok := x.k.(kernel.Claimer[M]); ok && !deterministic {
 		box, before := x.inbox()
 		each(func(w int) int { return claimer.Claim(&p, w, box) })
 		x.checkInbox("push by claims", box, before)
 	}
 	box, before := x.inbox()
-	bins := pregel.NewBins[M](x.b.owned, 6)
+	bins := kernel.NewBins[M](x.b.owned, 6)
 	each(func(w int) int { return x.k.Emit(&p, w, bins) })
 	for i, to := range bins.To {
 		x.k.Fold(to, bins.Msg[i], box)

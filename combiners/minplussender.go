@@ -3,6 +3,7 @@ package combiners
 import (
 	"math/bits"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -18,11 +19,10 @@ type Arrival[W Weight] struct {
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
-		func(b pregel.Binding, c simple[Arrival[W]]) (pregel.Kernel[Arrival[W]], error) {
-			k := &minPlusSenderKernel[W]{distances: newColumn[W](b), ids: b.Sources}
+		func(b kernel.Binding, c simple[Arrival[W]]) (kernel.Kernel[Arrival[W]], error) {
+			k := &minPlusSenderKernel[W]{Column: kernel.NewColumn[W](b), ids: b.Sources}
 			if b.Monotone {
-				arena, _ := b.Alloc.(*mem.Arena)
-				k.best = mem.Make[W](arena, b.Capacity)
+				k.best = mem.Make[W](b.Arena, b.Capacity)
 			}
 			return k, checkWeights[W](b, c.name)
 		})
@@ -36,16 +36,13 @@ func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
 }
 
 type minPlusSenderKernel[W Weight] struct {
-	distances[W]
-	ids  *pregel.Slots
-	best []W // the least distance each slot has had, in a monotone program; else nil
+	kernel.Column[W] // of distances
+	ids              *kernel.Slots
+	best             []W // the least distance each slot has had, in a monotone program; else nil
 }
 
-// distances is the column; its name keeps Window and Store of column[W] from clashing with the kernel's.
-type distances[W Weight] = column[W]
-
-func (k *minPlusSenderKernel[W]) Traits() pregel.Traits {
-	return pregel.Traits{Bytes: k.bytes(), Weighted: true, Raw: true, Monotone: true}
+func (k *minPlusSenderKernel[W]) Traits() kernel.Traits {
+	return kernel.Traits{Bytes: k.Bytes(), Weighted: true, Raw: true, Monotone: true}
 }
 
 // Reset forgets what messages came.
@@ -62,8 +59,8 @@ func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arr
 
 // Store keeps the distances, and checks that each vertex sent its own id with them.
 func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) int {
-	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
-	write := (*[64]W)(k.write[w<<6:])
+	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride), pregel.VertexID(k.ids.Stride)
+	write := (*[64]W)(k.Write[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent) & 63
 		if out[i].From != first+pregel.VertexID(i)*stride {
@@ -75,8 +72,8 @@ func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) 
 }
 
 // Lift checks that a message to one vertex names its sender.
-func (k *minPlusSenderKernel[W]) Lift(from pregel.VertexID, m Arrival[W]) (Arrival[W], bool) {
-	return m, m.From == from
+func (k *minPlusSenderKernel[W]) Lift(from uint64, m Arrival[W]) (Arrival[W], bool) {
+	return m, uint64(m.From) == from
 }
 
 // better notes a distance, and reports whether no better one has come: of equals the sender's id decides.
@@ -89,9 +86,9 @@ func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 }
 
 // Pull keeps the least sum of distance and weight, and the slot it came from.
-func (k *minPlusSenderKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
 	rows, base := p.Bits[w], p.Rank[w]
-	read, present, walked := k.read, p.Present, 0
+	read, present, walked := k.Read, p.Present, 0
 	all := weightsOf[W](p.Lists)
 	for need &= rows; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -112,7 +109,7 @@ func (k *minPlusSenderKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64,
 		if from < 0 || k.best != nil && !k.better(uint32(w<<6)+uint32(i), best) {
 			continue
 		}
-		arrival := Arrival[W]{best, k.ids.ID(list[from])}
+		arrival := Arrival[W]{best, pregel.VertexID(k.ids.ID(list[from]))}
 		if found>>i&1 != 0 {
 			arrival = nearer(in[i], arrival)
 		}
@@ -122,14 +119,14 @@ func (k *minPlusSenderKernel[W]) Pull(p *pregel.Pull, w int, need, found uint64,
 	return found, walked
 }
 
-func (k *minPlusSenderKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[Arrival[W]]) int {
+func (k *minPlusSenderKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[Arrival[W]]) int {
 	edges := 0
 	has, in, skip, best := into.Has.Words, into.Msg, p.Skip, k.best
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		id, dist, weights := k.ids.ID(s), k.read[s], all[lo:hi]
+		id, dist, weights := pregel.VertexID(k.ids.ID(s)), k.Read[s], all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			a := Arrival[W]{dist + weights[j], id}
@@ -152,13 +149,13 @@ func (k *minPlusSenderKernel[W]) Push(p *pregel.Push, w int, into *pregel.Inbox[
 	return edges
 }
 
-func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[Arrival[W]]) int {
+func (k *minPlusSenderKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[Arrival[W]]) int {
 	edges, best := 0, k.best
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Row(s)
-		id, dist, weights := k.ids.ID(s), k.read[s], all[lo:hi]
+		id, dist, weights := pregel.VertexID(k.ids.ID(s)), k.Read[s], all[lo:hi]
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
 			if best != nil && dist+weights[j] > best[d] || p.Skip[d>>6]>>(d&63)&1 != 0 {
@@ -172,7 +169,7 @@ func (k *minPlusSenderKernel[W]) Emit(p *pregel.Push, w int, bins *pregel.Bins[A
 	return edges
 }
 
-func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *pregel.Inbox[Arrival[W]]) {
+func (k *minPlusSenderKernel[W]) Fold(to []uint32, msg []Arrival[W], into *kernel.Inbox[Arrival[W]]) {
 	for j, d := range to {
 		if k.best != nil && !k.better(d, msg[j].Dist) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -12,27 +13,29 @@ import (
 // the receiver knows the sender by its slot.
 func Sender() pregel.Combiner[pregel.VertexID] {
 	return define("Sender", pregel.None, func(a, b pregel.VertexID) pregel.VertexID { return min(a, b) },
-		func(b pregel.Binding, _ simple[pregel.VertexID]) (pregel.Kernel[pregel.VertexID], error) {
+		func(b kernel.Binding, _ simple[pregel.VertexID]) (kernel.Kernel[pregel.VertexID], error) {
 			return &senderKernel{ids: b.Sources, least: b.Deterministic}, nil
 		})
 }
 
 type senderKernel struct {
 	presence[pregel.VertexID]
-	ids   *pregel.Slots
+	ids   *kernel.Slots
 	least bool // not any sender, but the one of the least id
 }
 
-func (k *senderKernel) Traits() pregel.Traits {
-	return pregel.Traits{Self: true, AnyOne: !k.least, Terminal: true, Raw: true}
+func (k *senderKernel) Traits() kernel.Traits {
+	return kernel.Traits{Self: true, AnyOne: !k.least, Terminal: true, Raw: true}
 }
 
 // Lift checks that a message to one vertex names its sender.
-func (k *senderKernel) Lift(from, m pregel.VertexID) (pregel.VertexID, bool) { return m, m == from }
+func (k *senderKernel) Lift(from uint64, m pregel.VertexID) (pregel.VertexID, bool) {
+	return m, uint64(m) == from
+}
 
 // Store checks that each vertex sent its own id.
 func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
-	first, stride := k.ids.First+pregel.VertexID(w<<6)*k.ids.Stride, k.ids.Stride
+	first, stride := pregel.VertexID(k.ids.First+uint64(w<<6)*k.ids.Stride), pregel.VertexID(k.ids.Stride)
 	wrong := pregel.VertexID(0)
 	if sent == ^uint64(0) {
 		id := first
@@ -58,7 +61,7 @@ func (k *senderKernel) Store(w int, sent uint64, out *[64]pregel.VertexID) int {
 }
 
 // Pull finds for each vertex the first in-neighbour that sent.
-func (k *senderKernel) Pull(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+func (k *senderKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
 	if k.least && need&found != 0 {
 		return k.pullLeast(p, w, need, found, in)
 	}
@@ -86,16 +89,16 @@ func (k *senderKernel) name(hit uint64, slots *[64]uint32, in *[64]pregel.Vertex
 	for m := hit; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		s := slots[i]
-		if w := int(s >> 6); w < len(bases) && bases[w] != pregel.None {
-			in[i] = bases[w] + pregel.VertexID(s&63)*stride
+		if w := int(s >> 6); w < len(bases) && bases[w] != kernel.None {
+			in[i] = pregel.VertexID(bases[w] + uint64(s&63)*stride)
 			continue
 		}
-		in[i] = k.ids.ID(s)
+		in[i] = pregel.VertexID(k.ids.ID(s))
 	}
 }
 
 // pullLeast is Pull where some have a sender already, of another list or of a message to single vertices.
-func (k *senderKernel) pullLeast(p *pregel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
+func (k *senderKernel) pullLeast(p *kernel.Pull, w int, need, found uint64, in *[64]pregel.VertexID) (uint64, int) {
 	before := *in
 	hit, walked := k.Pull(p, w, need, 0, in)
 	for m := found; m != 0; m &= m - 1 {
@@ -107,25 +110,25 @@ func (k *senderKernel) pullLeast(p *pregel.Pull, w int, need, found uint64, in *
 	return found | hit, walked
 }
 
-func (k *senderKernel) Emit(p *pregel.Push, w int, bins *pregel.Bins[pregel.VertexID]) int {
+func (k *senderKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[pregel.VertexID]) int {
 	edges := 0
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Row(s)
 		edges += int(hi - lo)
-		scatter(p.Adj[lo:hi], p.Skip, k.ids.ID(s), bins)
+		kernel.Scatter(p.Adj[lo:hi], p.Skip, pregel.VertexID(k.ids.ID(s)), bins)
 	}
 	return edges
 }
 
 // Push tells the receivers that have no message yet.
-func (k *senderKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[pregel.VertexID]) int {
+func (k *senderKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[pregel.VertexID]) int {
 	edges := 0
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Sender(s)
-		id := k.ids.ID(s)
+		id := pregel.VertexID(k.ids.ID(s))
 		edges += int(hi - lo)
 		for _, d := range p.Adj[lo:hi] {
 			v, bit := d>>6, uint64(1)<<(d&63)
@@ -144,13 +147,13 @@ func (k *senderKernel) Push(p *pregel.Push, w int, into *pregel.Inbox[pregel.Ver
 }
 
 // Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
-func (k *senderKernel) Claim(p *pregel.Push, w int, into *pregel.Inbox[pregel.VertexID]) int {
+func (k *senderKernel) Claim(p *kernel.Push, w int, into *kernel.Inbox[pregel.VertexID]) int {
 	edges := 0
 	has, skip := into.Has.Words, p.Skip
 	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
 		s := uint32(w<<6 + bits.TrailingZeros64(senders))
 		lo, hi := p.Row(s)
-		id := k.ids.ID(s)
+		id := pregel.VertexID(k.ids.ID(s))
 		edges += int(hi - lo)
 		for _, d := range p.Adj[lo:hi] {
 			if (skip[d>>6]|atomic.LoadUint64(&has[d>>6]))>>(d&63)&1 == 0 && into.Has.AddShared(d) {
@@ -162,7 +165,7 @@ func (k *senderKernel) Claim(p *pregel.Push, w int, into *pregel.Inbox[pregel.Ve
 }
 
 // Fold keeps the least id.
-func (k *senderKernel) Fold(to []uint32, msg []pregel.VertexID, into *pregel.Inbox[pregel.VertexID]) {
+func (k *senderKernel) Fold(to []uint32, msg []pregel.VertexID, into *kernel.Inbox[pregel.VertexID]) {
 	for j, d := range to {
 		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
 			into.Has.Words[w] |= 1 << (d & 63)

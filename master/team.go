@@ -8,9 +8,9 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // team is the partitions of a run as a driver has them: those that the workers have.
@@ -19,7 +19,7 @@ type team struct {
 	driver  *bsp.Driver
 	search  string          // what records say they are of
 	reports []*bsp.Report   // by partition
-	cells   [][]pregel.Cell // as well
+	cells   [][]kernel.Cell // as well
 }
 
 // gatherTeam makes the team of a job whose workers have prepared it, and what drives them.

@@ -3,6 +3,8 @@ package pregel
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // Block is a run of 64 vertices held as columns, the boundary between programs and the engine: the engine fills the
@@ -34,16 +36,12 @@ type Block[V, M any] struct {
 	First, Stride         VertexID
 	OutDegrees, InDegrees *[64]uint32 // by the program's Direction; they may be the graph's own: only to be read
 
-	// Base is the local index of vertex 0 in its partition.
-	Base uint32
 	// Worker is the goroutine's view of the superstep.
 	Worker *Worker
-	// Outbox takes the messages of Send.
-	Outbox *Outbox[M]
-	// Combine reduces two messages of one vertex to all its neighbours; nil where each must arrive by itself.
-	Combine func(a, b M) M
 
-	cursor Vertex[V, M]
+	base    uint32 // the local index of vertex 0 in its partition
+	outbox  *kernel.Outbox[M]
+	combine func(a, b M) M // reduces two messages of a vertex to all its neighbours; nil where each must arrive by itself
 }
 
 // ID returns the id of vertex i.
@@ -72,113 +70,14 @@ func Take[T any](to, from *[64]T, which uint64) {
 	}
 }
 
-// Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
-func (b *Block[V, M]) Sweep(p Program[V, M], identity M) {
-	v, sent, received := b.begin(), b.Sent, b.Received
-	for run := b.Run; run != 0; run &= run - 1 {
-		i := v.move(run)
-		if received>>i&1 != 0 {
-			p.Compute(v, b.In[i])
-		} else {
-			p.Compute(v, identity)
-		}
-		if v.sent {
-			sent |= 1 << i
-			b.Out[i] = v.message
-		}
-	}
-	b.end(sent)
-}
-
-// SweepSelf is Sweep for a program whose only message is the sender's own id, of which presence says everything: Out is
-// not written. It returns the first vertex that sent anything else, or -1.
-func (b *Block[V, M]) SweepSelf(p Program[V, M], identity M) (wrong int) {
-	v, sent, received := b.begin(), b.Sent, b.Received
-	message := any(&v.message).(*VertexID)
-	wrong = -1
-	for run := b.Run; run != 0; run &= run - 1 {
-		i := v.move(run)
-		if received>>i&1 != 0 {
-			p.Compute(v, b.In[i])
-		} else {
-			p.Compute(v, identity)
-		}
-		if v.sent {
-			sent |= 1 << i
-			if *message != v.id && wrong < 0 {
-				wrong = int(i)
-			}
-		}
-	}
-	b.end(sent)
-	return wrong
-}
-
-// SweepInit calls Init of p for every vertex of Run, in rising order.
-func (b *Block[V, M]) SweepInit(p Initializing[V, M]) {
-	v, sent := b.begin(), b.Sent
-	for run := b.Run; run != 0; run &= run - 1 {
-		i := v.move(run)
-		p.Init(v)
-		if v.sent {
-			sent |= 1 << i
-			b.Out[i] = v.message
-		}
-	}
-	b.end(sent)
-}
-
-// SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
-func (b *Block[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) {
-	v, sent := b.begin(), b.Sent
-	for run := b.Run; run != 0; run &= run - 1 {
-		i := v.move(run)
-		p.Compute(v, messages(int(i)))
-		if v.sent {
-			sent |= 1 << i
-			b.Out[i] = v.message
-		}
-	}
-	b.end(sent)
-}
-
-// begin sets the cursor up for a sweep. What the program does to it, end takes over.
-func (b *Block[V, M]) begin() *Vertex[V, M] {
-	v := &b.cursor
-	v.b, v.values, v.halt, v.finish = b, b.Values, 0, 0
-	return v
-}
-
-func (b *Block[V, M]) end(sent uint64) {
-	v := &b.cursor
-	b.Sent, b.Halt, b.Finish = sent, b.Halt|v.halt, b.Finish|v.finish
-	v.b = nil
-}
-
-// move takes the cursor to the lowest vertex of run.
-func (v *Vertex[V, M]) move(run uint64) uint32 {
-	i := uint32(bits.TrailingZeros64(run)) & 63
-	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, false
-	return i
-}
-
-// Current returns the vertex that a Sweep which panicked was at, and forgets it; None after any other panic.
-func (b *Block[V, M]) Current() VertexID {
-	if b.cursor.b == nil {
-		return None
-	}
-	b.cursor.b = nil
-	return b.cursor.id
-}
-
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
 // messages combined, or, in a list program and under combiners.Count, the second by itself.
 func (v *Vertex[V, M]) sendAgain(m M) {
-	if v.b.Combine != nil {
-		v.message = v.b.Combine(v.message, m)
+	if v.b.combine != nil {
+		v.message = v.b.combine(v.message, m)
 		return
 	}
-	if why := v.b.Worker.NoEdges; why != nil {
+	if why := v.b.Worker.state.NoEdges; why != nil {
 		panic(fmt.Errorf("SendToAllNeighbors twice in a superstep, without a combiner for the two: %w", why))
 	}
 	for e := range v.Edges() {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 func TestCellsTravel(t *testing.T) {
@@ -28,23 +30,24 @@ func TestCellsTravel(t *testing.T) {
 func travels[T any](t *testing.T, a Aggregator[T], x T) {
 	t.Helper()
 	for _, exact := range []bool{false, true} {
-		from, to, sum := a.NewCell(exact), a.NewCell(exact), a.NewCell(exact)
-		from.(*cell[T]).value = x
-		if c := from.(*cell[T]); c.parts != nil {
-			c.value = a.identity()
-			c.parts.add(c.float.from(x))
+		made := a.aggregate()
+		from, to, sum := made.New(exact).(*kernel.TypedCell[T]), made.New(exact), made.New(exact)
+		if exact && a.float != nil {
+			from.Add(x)
+		} else {
+			from.Value = x
 		}
 		data, err := from.Encode(func(v any) ([]byte, error) { return json.Marshal(v) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := to.Decode(data, json.Unmarshal); err != nil {
-			t.Fatalf("%s, exact %v: %v", a.Name(), exact, err)
+			t.Fatalf("%s, exact %v: %v", a.name, exact, err)
 		}
 		sum.Merge(to)
 		sum.Settle()
 		if exact && a.float != nil && !reflect.DeepEqual(sum.Any(), any(x)) || !exact && !reflect.DeepEqual(to.Any(), any(x)) {
-			t.Errorf("%s, exact %v: %v became %v", a.Name(), exact, x, sum.Any())
+			t.Errorf("%s, exact %v: %v became %v", a.name, exact, x, sum.Any())
 		}
 	}
 }
@@ -53,7 +56,7 @@ func FuzzCellDecode(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8})
 	a := SumOf[float64]("sum")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = a.NewCell(false).Decode(data, json.Unmarshal)
-		_ = a.NewCell(true).Decode(data, json.Unmarshal)
+		_ = a.aggregate().New(false).Decode(data, json.Unmarshal)
+		_ = a.aggregate().New(true).Decode(data, json.Unmarshal)
 	})
 }

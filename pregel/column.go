@@ -1,18 +1,13 @@
 package pregel
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
 
 // Column is a property column of any type, as Columns lists them.
-type Column interface {
-	// Name is the column's name.
-	Name() string
-	// Number is the handle's process-wide number.
-	Number() int
-	// OfEdges reports whether it is a column of edges rather than of vertices.
-	OfEdges() bool
-	// New makes the storage of n zero values.
-	New(n int) any
-}
+type Column interface{ column() kernel.PropertyColumn }
 
 var columns atomic.Int32
 
@@ -35,30 +30,22 @@ type At interface {
 }
 
 // Of returns the property of v.
-func (c VertexColumn[T]) Of(v At) T { return c.column(v)[v.local()] }
+func (c VertexColumn[T]) Of(v At) T { return c.of(v)[v.local()] }
 
 // Set replaces the property of v.
-func (c VertexColumn[T]) Set(v At, x T) { c.column(v)[v.local()] = x }
+func (c VertexColumn[T]) Set(v At, x T) { c.of(v)[v.local()] = x }
 
-func (c VertexColumn[T]) column(v At) []T {
-	col, ok := lookup[T](v.worker().Columns, c.number)
+func (c VertexColumn[T]) of(v At) []T {
+	col, ok := lookup[T](v.worker().state.Columns, c.number)
 	if !ok {
 		panic("vertex column " + c.name + " is not listed by the program's Columns method")
 	}
 	return col
 }
 
-// Name is the column's name.
-func (c VertexColumn[T]) Name() string { return c.name }
-
-// Number is the handle's process-wide number.
-func (c VertexColumn[T]) Number() int { return c.number }
-
-// OfEdges reports whether it is a column of edges.
-func (c VertexColumn[T]) OfEdges() bool { return false }
-
-// New makes the storage of n zero values.
-func (c VertexColumn[T]) New(n int) any { return make([]T, n) }
+func (c VertexColumn[T]) column() kernel.PropertyColumn {
+	return kernel.PropertyColumn{Name: c.name, Number: c.number, OfEdges: false, New: newColumn[T]}
+}
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
 // Make one per property, as a package variable, and list it in the program's Columns.
@@ -73,12 +60,12 @@ func NewEdgeColumn[T any](name string) EdgeColumn[T] {
 }
 
 // Of returns the property of e, an edge of the vertex that runs.
-func (c EdgeColumn[T]) Of(e Edge) T { return c.column(e)[e.at] }
+func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[e.at] }
 
 // Set replaces the property of e, an edge of the vertex that runs.
-func (c EdgeColumn[T]) Set(e Edge, x T) { c.column(e)[e.at] = x }
+func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.at] = x }
 
-func (c EdgeColumn[T]) column(e Edge) []T {
+func (c EdgeColumn[T]) of(e Edge) []T {
 	col, ok := lookup[T](e.lists.Columns, c.number)
 	if !ok {
 		panic("edge column " + c.name + " is not listed by the program's Columns method")
@@ -86,17 +73,11 @@ func (c EdgeColumn[T]) column(e Edge) []T {
 	return col
 }
 
-// Name is the column's name.
-func (c EdgeColumn[T]) Name() string { return c.name }
+func (c EdgeColumn[T]) column() kernel.PropertyColumn {
+	return kernel.PropertyColumn{Name: c.name, Number: c.number, OfEdges: true, New: newColumn[T]}
+}
 
-// Number is the handle's process-wide number.
-func (c EdgeColumn[T]) Number() int { return c.number }
-
-// OfEdges reports whether it is a column of edges.
-func (c EdgeColumn[T]) OfEdges() bool { return true }
-
-// New makes the storage of n zero values.
-func (c EdgeColumn[T]) New(n int) any { return make([]T, n) }
+func newColumn[T any](n int) any { return make([]T, n) }
 
 func lookup[T any](columns []any, number int) ([]T, bool) {
 	if number >= len(columns) {

@@ -1,6 +1,6 @@
 package pregel
 
-import "math/bits"
+import "github.com/superstep-go/superstep/internal/kernel"
 
 // Edge is one edge of a vertex.
 type Edge struct {
@@ -10,98 +10,14 @@ type Edge struct {
 	Weight float64
 
 	at    uint32
-	lists *EdgeLists
+	lists *kernel.EdgeLists
 }
 
-// Lists holds adjacency lists as BCSR (Nakao20, 3.1): only rows that are not empty have a start. The row of vertex (or
-// slot) i exists if bit i of Bits is set, and is then number Rank[i/64] + popcount of the bits below i in its word.
-//
-//	Bits    1 0 1 1 ...       one bit for each vertex
-//	Rank    0       ...       rows before each word
-//	Starts  0 2 5 6 ...       where row r begins in Adj; one more at the end
-//	Adj     4 5 | 0 3 9 | 1   neighbours' slots, in the rising order of their ids
-type Lists struct {
-	Bits   []uint64
-	Rank   []uint32
-	Starts []uint32
-	Adj    []uint32
-	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends there.
-	Heads []uint32
-	// Same, if there is any, tells of each word how long all of its rows are, or 0 where they differ. In degree order it is
-	// so for nearly all words, and spares a look at Starts.
-	Same []uint32
-	// Weights32 or Weights64 is as long as Adj when the graph has weights.
-	Weights32 []float32
-	Weights64 []float64
-}
-
-// Row returns where the list of vertex (or slot) i begins and ends in Adj.
-func (l *Lists) Row(i uint32) (lo, hi uint32) {
-	w := i >> 6
-	if int(w) >= len(l.Bits) || l.Bits[w]>>(i&63)&1 == 0 {
-		return 0, 0
-	}
-	r := l.Rank[w] + uint32(bits.OnesCount64(l.Bits[w]&(1<<(i&63)-1)))
-	return l.Starts[r], l.Starts[r+1]
-}
-
-// Words returns where the lists of the 64 vertices of word w begin and end in Adj.
-func (l *Lists) Words(w int) (lo, hi uint32) { return l.Starts[l.Rank[w]], l.Starts[l.Rank[w+1]] }
-
-// Slots maps the 32-bit slots of a partition to vertices: first the owned, then, from Ghost on, those of others.
-type Slots struct {
-	First, Stride VertexID // slot s < Ghost is vertex First + s*Stride
-	Ghost         uint32
-	Ghosts        []VertexID // slot s >= Ghost is Ghosts[s-Ghost]; None where a slot is padding
-	// Bases, if there are any, are short cuts: where Bases[w] is not None, slot 64*w+i is Bases[w] + i*Stride. It is so for
-	// what is owned, and for ghosts of high degree: all of these that an owner has are neighbours of someone here.
-	Bases []VertexID
-}
-
-// FindBases makes the Bases of so many words of slots, in place.
-func (s *Slots) FindBases(bases []VertexID) {
-	for w := range bases {
-		base, first := None, uint32(w)<<6
-		if id := s.ID(first); id != None && s.run(first, id) {
-			base = id
-		}
-		bases[w] = base
-	}
-	s.Bases = bases
-}
-
-// run reports whether the 64 slots from first on are id, id+Stride and so on.
-func (s *Slots) run(first uint32, id VertexID) bool {
-	for i := range uint32(64) {
-		if s.ID(first+i) != id+VertexID(i)*s.Stride {
-			return false
-		}
-	}
-	return true
-}
-
-// ID returns the vertex of a slot.
-func (s *Slots) ID(slot uint32) VertexID {
-	if slot < s.Ghost {
-		return s.First + VertexID(slot)*s.Stride
-	}
-	return s.Ghosts[slot-s.Ghost]
-}
-
-// EdgeLists is what Vertex.Edges runs over: the lists of the owned vertices, and the vertices their slots stand for.
-type EdgeLists struct {
-	Lists
-	Slots
-	// Offset is added to an edge's place to find it in an EdgeColumn.
-	Offset uint32
-	// Columns are the partition's property columns.
-	Columns []any
-}
-
-func (l *EdgeLists) each(local uint32, yield func(Edge) bool) bool {
+// eachEdge calls yield for every edge of a list, until it returns false.
+func eachEdge(l *kernel.EdgeLists, local uint32, yield func(Edge) bool) bool {
 	lo, hi := l.Row(local)
 	for j := lo; j < hi; j++ {
-		e := Edge{To: l.ID(l.Adj[j]), Weight: 1, at: j + l.Offset, lists: l}
+		e := Edge{To: VertexID(l.ID(l.Adj[j])), Weight: 1, at: j + l.Offset, lists: l}
 		switch {
 		case l.Weights64 != nil:
 			e.Weight = l.Weights64[j]

@@ -19,28 +19,3 @@ type listed[V, M any] struct{ program ListProgram[V, M] }
 
 // Compute is never called: the engine unwraps the program.
 func (listed[V, M]) Compute(*Vertex[V, M], M) { panic("pregel: a list program must be unwrapped") }
-
-// Unlist returns the program inside p when p was made by [List].
-func Unlist[V, M any](p Program[V, M]) (ListProgram[V, M], bool) {
-	l, ok := p.(listed[V, M])
-	return l.program, ok
-}
-
-// The optional methods of a program, by the names the package comment lists them under.
-type (
-	Validating               interface{ Validate() error }
-	Monotonic                interface{ Monotone() }
-	NonNegative              interface{ NonNegative() }
-	Combining[M any]         interface{ Combiner() Combiner[M] }
-	Initializing[V, M any]   interface{ Init(v *Vertex[V, M]) }
-	Starting[V any]          interface{ Initial() V }
-	Sourced                  interface{ Sources() []VertexID }
-	Directed                 interface{ Direction() Direction }
-	Aggregating              interface{ Aggregators() []Aggregate }
-	Columnar                 interface{ Columns() []Column }
-	Coordinating             interface{ Coordinate(c *Coordinator) }
-	Before                   interface{ BeforeSuperstep(w *Worker) }
-	After                    interface{ AfterSuperstep(w *Worker) }
-	BlockComputing[V, M any] interface{ ComputeBlock(b *Block[V, M]) }
-	Writing[V any]           interface{ Output(dst []byte, v V) []byte }
-)

@@ -22,7 +22,7 @@ type Vertex[V, M any] struct {
 func (v *Vertex[V, M]) ID() VertexID { return v.id }
 
 // Label returns the id the vertex has in the input.
-func (v *Vertex[V, M]) Label() uint64 { return v.b.Worker.Label(v.ID()) }
+func (v *Vertex[V, M]) Label() uint64 { return v.b.Worker.label(v.id) }
 
 // Value returns the vertex's value.
 func (v *Vertex[V, M]) Value() V { return v.values[v.i&63] }
@@ -75,7 +75,7 @@ func (v *Vertex[V, M]) Send(to VertexID, m M) {
 	if uint64(to) >= b.Worker.NumVertices {
 		panic(fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(b.Worker.NumVertices)-1))
 	}
-	b.Outbox.add(to, v.ID(), m)
+	b.outbox.Add(uint64(to), uint64(v.id), m)
 }
 
 // VoteToHalt puts the vertex to sleep until a message wakes it.
@@ -89,49 +89,25 @@ func (v *Vertex[V, M]) Finish() { v.finish |= v.bit }
 // Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
 // 1 no partition has them all: the job fails.
 func (v *Vertex[V, M]) Edges() iter.Seq[Edge] {
-	if why := v.b.Worker.NoEdges; why != nil {
+	if why := v.b.Worker.state.NoEdges; why != nil {
 		panic(fmt.Errorf("Edges: %w", why))
 	}
-	local, lists := v.b.Base+v.i, v.b.Worker.Edges
+	local, lists := v.b.base+v.i, v.b.Worker.state.Edges
 	return func(yield func(Edge) bool) {
 		for _, l := range lists {
-			if !l.each(local, yield) {
+			if !eachEdge(l, local, yield) {
 				return
 			}
 		}
 	}
 }
 
-// AddEdge asks for an edge from one vertex to another in the next superstep. Topology mutation is not supported yet: the job fails.
-func (v *Vertex[V, M]) AddEdge(from, to VertexID, weight float64) {
-	mutation(fmt.Sprintf("AddEdge(%d, %d, %g)", from, to, weight))
-}
-
-// RemoveEdge asks for every edge from one vertex to another to be removed. Topology mutation is not supported yet: the job fails.
-func (v *Vertex[V, M]) RemoveEdge(from, to VertexID) {
-	mutation(fmt.Sprintf("RemoveEdge(%d, %d)", from, to))
-}
-
-// AddVertex asks for a vertex of the input id given. Topology mutation is not supported yet: the job fails.
-func (v *Vertex[V, M]) AddVertex(label uint64, value V) {
-	mutation(fmt.Sprintf("AddVertex(%d)", label))
-}
-
-// RemoveVertex asks for a vertex and its out-edges to be removed. Topology mutation is not supported yet: the job fails.
-func (v *Vertex[V, M]) RemoveVertex(id VertexID) {
-	mutation(fmt.Sprintf("RemoveVertex(%d)", id))
-}
-
 // Logf writes a line to the job's log, with the vertex and the superstep in front.
 func (v *Vertex[V, M]) Logf(format string, args ...any) {
-	if w := v.b.Worker; w.Log != nil {
-		w.Log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), w.Superstep) + fmt.Sprintf(format, args...))
+	if w := v.b.Worker; w.state.Log != nil {
+		w.state.Log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), w.Superstep) + fmt.Sprintf(format, args...))
 	}
 }
 
 func (v *Vertex[V, M]) worker() *Worker { return v.b.Worker }
-func (v *Vertex[V, M]) local() uint32   { return v.b.Base + v.i }
-
-func mutation(call string) {
-	panic(call + ": topology mutation is not supported: the graph cannot change while a program runs")
-}
+func (v *Vertex[V, M]) local() uint32   { return v.b.base + v.i }

@@ -1,9 +1,10 @@
 package pregel
 
-import "errors"
+import (
+	"fmt"
 
-// ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above 1, and can in others.
-var ErrGrid = errors.New("not in this grid")
+	"github.com/superstep-go/superstep/internal/kernel"
+)
 
 // Worker is what one goroutine of a partition sees of a superstep. Programs meet it in BeforeSuperstep and
 // AfterSuperstep, and through [Vertex] everywhere else; the engine fills it.
@@ -12,22 +13,22 @@ type Worker struct {
 	Superstep, Phase      int
 	NumVertices, NumEdges uint64
 
-	// Label returns the input id of a vertex.
-	Label func(VertexID) uint64
-	// Log writes one line, or is nil.
-	Log func(line string)
-	// Edges are the lists that Vertex.Edges runs over; NoEdges says, if there are none, why and what to use.
-	Edges   []*EdgeLists
-	NoEdges error
-	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine.
-	// Both are indexed by the aggregators' process-wide numbers.
-	Totals, Cells []Cell
-	// Columns are the partition's property columns, indexed by their process-wide numbers.
-	Columns []any
+	label func(VertexID) uint64
+	state kernel.State
 }
 
-func (w *Worker) worker() *Worker { return w }
-func (w *Worker) totals() []Cell  { return w.Totals }
+// Label returns the input id of a vertex.
+func (w *Worker) Label(id VertexID) uint64 { return w.label(id) }
+
+// Logf writes a line to the job's log, with the partition and the superstep in front.
+func (w *Worker) Logf(format string, args ...any) {
+	if w.state.Log != nil {
+		w.state.Log(fmt.Sprintf("partition %d, superstep %d: ", w.Partition, w.Superstep) + fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *Worker) worker() *Worker       { return w }
+func (w *Worker) totals() []kernel.Cell { return w.state.Totals }
 
 // Scope is a place where an aggregator can be added to: a *Vertex or a *Worker.
 type Scope interface{ worker() *Worker }
@@ -41,11 +42,11 @@ type Coordinator struct {
 	// messages the last superstep sent, before combining.
 	NumVertices, NumEdges, Active, Messages uint64
 
-	// Totals are the aggregators' values, by their process-wide numbers.
-	Totals []Cell
 	// Halted and Phase are what Coordinate decided.
 	Halted bool
 	Phase  int
+
+	cells []kernel.Cell // the aggregators' totals
 }
 
 // Halt ends the run before the vertices of this superstep run.
@@ -54,4 +55,4 @@ func (c *Coordinator) Halt() { c.Halted = true }
 // SetPhase sets what Vertex.Phase returns from this superstep on: a number from 0 to math.MaxUint32. Any other fails the job.
 func (c *Coordinator) SetPhase(phase int) { c.Phase = phase }
 
-func (c *Coordinator) totals() []Cell { return c.Totals }
+func (c *Coordinator) totals() []kernel.Cell { return c.cells }

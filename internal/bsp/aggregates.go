@@ -4,35 +4,35 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Aggregates are the aggregators of a program, and how they are summed.
 type Aggregates struct {
-	All   []pregel.Aggregate
+	All   []kernel.Aggregate
 	Exact bool // sums of floats do not depend on their order
 }
 
 // Cells makes cells for the aggregators, by their numbers.
-func (a Aggregates) Cells() []pregel.Cell {
-	var cells []pregel.Cell
+func (a Aggregates) Cells() []kernel.Cell {
+	var cells []kernel.Cell
 	for _, one := range a.All {
-		for len(cells) <= one.Number() {
+		for len(cells) <= one.Number {
 			cells = append(cells, nil)
 		}
-		cells[one.Number()] = one.NewCell(a.Exact)
+		cells[one.Number] = one.New(a.Exact)
 	}
 	return cells
 }
 
 // Encode appends what cells hold, for another process, in the order of the program's Aggregators: of each its length, 4
 // bytes, and what it encodes to.
-func (a Aggregates) Encode(out []byte, cells []pregel.Cell) ([]byte, error) {
+func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 	for _, one := range a.All {
-		data, err := cells[one.Number()].Encode(pack.Value)
+		data, err := cells[one.Number].Encode(pack.Value)
 		if err != nil {
-			return nil, fmt.Errorf("aggregator %s: %w", one.Name(), err)
+			return nil, fmt.Errorf("aggregator %s: %w", one.Name, err)
 		}
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(data)))
 		out = append(out, data...)
@@ -41,17 +41,17 @@ func (a Aggregates) Encode(out []byte, cells []pregel.Cell) ([]byte, error) {
 }
 
 // Decode gives cells what those of another process hold.
-func (a Aggregates) Decode(data []byte, into []pregel.Cell) error {
+func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	for _, one := range a.All {
 		if len(data) < 4 {
-			return fmt.Errorf("aggregator %s: nothing came", one.Name())
+			return fmt.Errorf("aggregator %s: nothing came", one.Name)
 		}
 		n := int(binary.LittleEndian.Uint32(data))
 		if data = data[4:]; n > len(data) {
-			return fmt.Errorf("aggregator %s: %d bytes of %d came", one.Name(), len(data), n)
+			return fmt.Errorf("aggregator %s: %d bytes of %d came", one.Name, len(data), n)
 		}
-		if err := into[one.Number()].Decode(data[:n], pack.IntoValue); err != nil {
-			return fmt.Errorf("aggregator %s: %w", one.Name(), err)
+		if err := into[one.Number].Decode(data[:n], pack.IntoValue); err != nil {
+			return fmt.Errorf("aggregator %s: %w", one.Name, err)
 		}
 		data = data[n:]
 	}
@@ -62,8 +62,8 @@ func (a Aggregates) Decode(data []byte, into []pregel.Cell) error {
 }
 
 // Reset makes cells as new.
-func (a Aggregates) Reset(cells []pregel.Cell) {
+func (a Aggregates) Reset(cells []kernel.Cell) {
 	for _, one := range a.All {
-		cells[one.Number()].Reset()
+		cells[one.Number].Reset()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -18,13 +19,20 @@ var wired = []pregel.Aggregate{
 	pregel.NewAggregator("mixed", nil, func(a, b mixed) mixed { return b }),
 }
 
+var wires = func() (all []kernel.Aggregate) {
+	for _, a := range wired {
+		all = append(all, new(pregel.Engine[int, int]).Aggregate(a))
+	}
+	return all
+}()
+
 // TestAggregatesTravel takes cells of several types, one after another, from one process to another.
 func TestAggregatesTravel(t *testing.T) {
 	for _, exact := range []bool{false, true} {
-		a := Aggregates{wired, exact}
+		a := Aggregates{wires, exact}
 		from, to := a.Cells(), a.Cells()
 		for round := range 3 {
-			c := &pregel.Coordinator{Totals: from}
+			c := new(pregel.Engine[int, int]).Coordinator(0, 0, from)
 			wired[0].(pregel.Aggregator[int]).Replace(c, -3-round)
 			wired[1].(pregel.Aggregator[float64]).Replace(c, 0.1)
 			wired[2].(pregel.Aggregator[[]float64]).Replace(c, []float64{math.Inf(1), float64(round)})
@@ -33,15 +41,15 @@ func TestAggregatesTravel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := to[wired[2].Number()].Any()
+			list := to[wires[2].Number].Any()
 			before, _ := list.([]float64)
 			kept := append([]float64(nil), before...)
 			if err := a.Decode(data, to); err != nil {
 				t.Fatal(err)
 			}
-			for _, a := range wired {
-				if x, y := from[a.Number()].Any(), to[a.Number()].Any(); !reflect.DeepEqual(x, y) {
-					t.Errorf("%s: %v became %v", a.Name(), x, y)
+			for _, a := range wires {
+				if x, y := from[a.Number].Any(), to[a.Number].Any(); !reflect.DeepEqual(x, y) {
+					t.Errorf("%s: %v became %v", a.Name, x, y)
 				}
 			}
 			if !reflect.DeepEqual(before, kept) && len(kept) > 0 {
@@ -54,7 +62,7 @@ func TestAggregatesTravel(t *testing.T) {
 // FuzzDecodeCells brings aggregates of any content: they are refused, or can be encoded again.
 func FuzzDecodeCells(f *testing.F) {
 	for _, exact := range []bool{false, true} {
-		a := Aggregates{wired, exact}
+		a := Aggregates{wires, exact}
 		data, err := a.Encode(nil, a.Cells())
 		if err != nil {
 			f.Fatal(err)
@@ -63,7 +71,7 @@ func FuzzDecodeCells(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, exact := range []bool{false, true} {
-			a := Aggregates{wired, exact}
+			a := Aggregates{wires, exact}
 			cells := a.Cells()
 			if a.Decode(data, cells) != nil {
 				continue

@@ -2,9 +2,9 @@ package bsp
 
 import (
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Facts are what a driver must know of a process's partitions before the first superstep.
@@ -27,7 +27,7 @@ type Command struct {
 	Finished bool
 	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
 	SenderEdges int
-	Totals      []pregel.Cell
+	Totals      []kernel.Cell
 }
 
 // Report is what a partition tells of its superstep: what is recorded of it, and what only the driver wants.
@@ -36,7 +36,7 @@ type Report struct {
 	Err error
 	// Account is with the other partitions, or nil of the only one.
 	Account *transport.Account
-	Cells   []pregel.Cell // this superstep's aggregates, to be reset by who merges them
+	Cells   []kernel.Cell // this superstep's aggregates, to be reset by who merges them
 }
 
 // Begin forgets what belongs to one superstep alone.

@@ -6,34 +6,38 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts nothing.
 type coordinator struct {
-	program    pregel.Coordinating // or nil
+	program    coordinating // or nil
 	aggregates Aggregates
-	totals     []pregel.Cell
+	totals     []kernel.Cell
 	policy     delivery.Policy
 	limit      int
 	vertices   uint64
 	edges      uint64
 
 	command Command
-	master  pregel.Coordinator
+	master  *pregel.Coordinator
 	sum     trace.Partition // over all partitions
 	load    delivery.Load
 	sized   bool // messages are of different sizes: load has the mean of those that were sent
 	outcome Outcome
 }
 
+// coordinating is a program with a Coordinate.
+type coordinating interface{ Coordinate(c *pregel.Coordinator) }
+
 // begin decides on superstep 0.
 func (c *coordinator) begin() (*Command, *Outcome) {
 	c.command = Command{Totals: c.totals}
 	c.outcome = Outcome{}
 	c.policy.Begin()
-	c.master = pregel.Coordinator{NumVertices: c.vertices, NumEdges: c.edges, Active: c.vertices, Totals: c.totals}
+	c.master.Halted, c.master.Phase = false, 0
 	c.aggregates.Reset(c.totals)
 	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.vertices == 0 {
@@ -167,13 +171,13 @@ func (c *coordinator) choose() delivery.Scheme {
 // aggregate makes the totals that the next superstep reads of what the vertices added.
 func (c *coordinator) aggregate(reports []*Report) {
 	for _, a := range c.aggregates.All {
-		total := c.totals[a.Number()]
-		if !a.Persists() {
+		total := c.totals[a.Number]
+		if !a.Persistent {
 			total.Reset()
 		}
 		for _, p := range reports {
-			total.Merge(p.Cells[a.Number()])
-			p.Cells[a.Number()].Reset()
+			total.Merge(p.Cells[a.Number])
+			p.Cells[a.Number].Reset()
 		}
 		total.Settle()
 	}
@@ -184,7 +188,7 @@ func (c *coordinator) consult() {
 	if c.program == nil {
 		return
 	}
-	m := &c.master
+	m := c.master
 	m.Superstep = c.command.Superstep
 	m.Active, m.Messages = uint64(c.sum.Active), uint64(c.sum.SenderEdges+c.sum.Sends)
 	c.program.Coordinate(m)

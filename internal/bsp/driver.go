@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
@@ -29,8 +30,8 @@ type Program struct {
 	Combiner   string // as errors name it
 	List       bool   // it gets every message, and has no combiner
 	Sized      bool   // messages are of different sizes
-	Coordinate pregel.Coordinating
-	Aggregates []pregel.Aggregate
+	Coordinate coordinating
+	Aggregates []kernel.Aggregate
 }
 
 // Options say how a run is led.
@@ -97,9 +98,12 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 		load.Ghosts += f.Load.Ghosts
 	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
+	totals := aggregates.Cells()
+	var door pregel.Engine[struct{}, struct{}]
 	d := &Driver{name: p.Name, options: o, c: coordinator{
-		program: p.Coordinate, aggregates: aggregates, totals: aggregates.Cells(), policy: delivery.Policy{Force: force, Rates: first.Rates},
-		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, load: load, sized: p.Sized,
+		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
+		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges,
+		master: door.Coordinator(first.Vertices, first.Edges, totals), load: load, sized: p.Sized,
 	}}
 	if o.Trace != nil {
 		d.keeper = newKeeper(o.Trace, o.Job)

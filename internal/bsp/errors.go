@@ -8,39 +8,11 @@ import (
 
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
-// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function.
-type ProgramError struct {
-	Program string
-	// Superstep is the one that ran, or -1 if none did yet.
-	Superstep int
-	// Vertex is the input id of the vertex that ran, if Known.
-	Vertex uint64
-	Known  bool
-	Method string // that panicked, if it runs in no superstep
-	Value  any    // what it panicked with
-	Stack  string // where
-}
-
-func (e *ProgramError) Error() string {
-	switch {
-	case e.Method != "" && e.Known:
-		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
-	case e.Known:
-		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
-	case e.Superstep < 0:
-		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
-	default:
-		return fmt.Sprintf("program %s, superstep %d: %v", e.Program, e.Superstep, e.Value)
-	}
-}
-
-// Unwrap returns the error the program panicked with, if it was one.
-func (e *ProgramError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+// ProgramError is a panic in a user's program.
+type ProgramError = pregel.ProgramError
 
 // NewProgramError makes the error of a panic. It must be called by the deferred function that recovers.
 func NewProgramError(program string, value any, superstep int) *ProgramError {

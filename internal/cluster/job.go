@@ -10,12 +10,12 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -28,7 +28,7 @@ type job struct {
 	team    *parallel.Team
 	session *mesh.Session
 	share   engine.Bound
-	totals  []pregel.Cell
+	totals  []kernel.Cell
 	end     context.CancelFunc // of the run
 	past    int                // supersteps of this run and those before it
 }

@@ -39,11 +39,7 @@ type Program struct {
 
 // NewProgram names a program. Its parameters are its fields with a param tag.
 func NewProgram[V, M any](name string, p pregel.Program[V, M]) Program {
-	var inner any = p
-	if list, ok := pregel.Unlist(p); ok {
-		inner = list
-	}
-	return Program{Name: name, Parameters: engine.Parameters(inner), KeepWeights: true, New: func(values map[string]string, find Find) (engine.Program, error) {
+	return Program{Name: name, Parameters: engine.Parameters(engine.Inner(p)), KeepWeights: true, New: func(values map[string]string, find Find) (engine.Program, error) {
 		fresh, err := engine.Fresh(p, values, find)
 		if err != nil {
 			return nil, err

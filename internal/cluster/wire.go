@@ -6,13 +6,13 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // The engine's commands and reports, and what travels of them.
 
 // commandOf is what the master commands; its totals are put into cells.
-func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []pregel.Cell) (*bsp.Command, error) {
+func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.Ring) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}

@@ -3,13 +3,13 @@
 //
 // How the structures of Ueno13 appear here:
 //
-//	HM   the kernel's column of messages to all neighbours, by owned slot      combiners.column
+//	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.Column   
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
 //	NBp  owned vertices with an edge into partition p                          graph.Partition.In.Peers[p]
 //	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
-//	SMp  the values of HM at the ones of SBp                                   pregel.Kernel.Pack
+//	SMp  the values of HM at the ones of SBp                                   kernel.Kernel.Pack
 //	RB   presence by ghost slot: the frontier's words of p's group             Decode
-//	RM   values, written to the ghost slots they belong to                     pregel.Kernel.Unpack
+//	RM   values, written to the ghost slots they belong to                     kernel.Kernel.Unpack
 //	RO   where a value lies in RM: not needed once values are at their slots; see docs/design/resolving-messages.md
 package delivery
 

@@ -8,12 +8,12 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/internal/wire"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Exchange is a partition's part in the exchanges of a run. Its methods are called by one goroutine.
@@ -34,7 +34,7 @@ type Exchange[M any] struct {
 	words    []uint64 // a fold column's presence
 	to       []uint32
 	messages []M
-	packed   pregel.Packed // a column that came
+	packed   kernel.Packed // a column that came
 	keys     []uint64
 	ordered  []sent[M]
 	passed   []*passed // tokens of this superstep, the first passing of them
@@ -53,7 +53,7 @@ type Exchange[M any] struct {
 type peer[M any] struct {
 	frame     transport.Frame
 	presence  Presence
-	packed    pregel.Packed
+	packed    kernel.Packed
 	positions []uint32
 	messages  []M
 	combined  []M
@@ -126,7 +126,7 @@ func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 // Expand sends the frontier's messages to every partition of the line that has ghosts of their senders on its senders'
 // side, and writes what comes to the ghost slots of this one, s: presence into the frontier, values into the kernel's column.
 // It reports whether every column that came was full.
-func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel[M], f *bitmap.Frontier, superstep int, back bool) (bool, error) {
+func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, back bool) (bool, error) {
 	if len(s.Line) == 0 {
 		return true, nil
 	}
@@ -162,7 +162,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k pregel.Kernel
 			f.Mark(w)
 		}
 		if in.Count > 0 {
-			x.packed = pregel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
+			x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
 			k.Unpack(&x.packed, f.Words[lo:hi], group.Start)
 		}
 		full = full && in.Count == int(group.Count)
@@ -185,7 +185,7 @@ func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
 
 // Fold sends the partial results for ghosts in an inbox over destination slots to their owners, takes them out of the
 // inbox, and folds in what comes for the owned. s is the receivers' side.
-func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
+func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, back bool) error {
 	kind, _ := x.folding(back)
 	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, back) }, func(in *transport.Frame) error {
 		return x.foldIn(s, k, inbox, in)
@@ -193,7 +193,7 @@ func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k pregel.Kernel[M
 }
 
 // FoldOut is the first half of Fold, for who has something to do before the second, FoldIn. Not for serial exchanges.
-func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *pregel.Inbox[M], superstep int, back bool) error {
+func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *kernel.Inbox[M], superstep int, back bool) error {
 	for _, q := range s.Line {
 		if err := x.foldOut(s, q, inbox, superstep, back); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *pregel.Inbox[M], superstep i
 }
 
 // FoldIn is the second half of Fold.
-func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], superstep int, back bool) error {
+func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, back bool) error {
 	kind, _ := x.folding(back)
 	for range s.Line {
 		if err := x.taken(ctx, kind, s.Line, superstep, func(in *transport.Frame) error { return x.foldIn(s, k, inbox, in) }); err != nil {
@@ -213,7 +213,7 @@ func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k pregel.Kernel
 	return nil
 }
 
-func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *pregel.Inbox[M], superstep int, back bool) error {
+func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *kernel.Inbox[M], superstep int, back bool) error {
 	kind, peers := x.folding(back)
 	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
@@ -227,7 +227,7 @@ func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *pregel.Inbox[M], supe
 	return x.send(&to.frame, superstep)
 }
 
-func (x *Exchange[M]) foldIn(s *graph.Side, k pregel.Kernel[M], inbox *pregel.Inbox[M], in *transport.Frame) error {
+func (x *Exchange[M]) foldIn(s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], in *transport.Frame) error {
 	messages, err := x.messagesOf(in)
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (x *Exchange[M]) messagesOf(in *transport.Frame) ([]M, error) {
 
 // checkValues reports whether a column to a kernel has as many values as it says: as raw bytes or as a slice, as the kernel
 // keeps them.
-func (x *Exchange[M]) checkValues(in *transport.Frame, traits pregel.Traits) error {
+func (x *Exchange[M]) checkValues(in *transport.Frame, traits kernel.Traits) error {
 	if traits.Raw {
 		return checkRaw(in, traits.Bytes)
 	}

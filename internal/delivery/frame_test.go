@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -54,7 +55,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{5, 0, 0, 0}, []byte{1, 2, 3, 4})
 	f.Add(uint8(Pairs), 1, 1, 0, []byte{9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}, []byte{1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, encoding uint8, count, from, superstep int, presence, raw []byte) {
-		k, err := combiners.Sum[uint32]().Kernel(pregel.Binding{Sources: layout.Slots, Capacity: p.Slots})
+		k, err := combiners.Sum[uint32]().Kernel(kernel.Binding{Sources: layout.Slots, Capacity: p.Slots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func FuzzFrames(f *testing.F) {
 		forged := transport.Frame{From: from, To: 0, Superstep: superstep, Encoding: encoding, Count: count, Presence: presence, Raw: raw}
 		x.Connect(&forger{forged}, gate)
 		frontier := bitmap.NewFrontier(make([]uint64, p.Slots/64))
-		inbox := &pregel.Inbox[uint32]{Msg: make([]uint32, p.Slots), Has: bitmap.NewFrontier(make([]uint64, p.Slots/64))}
+		inbox := &kernel.Inbox[uint32]{Msg: make([]uint32, p.Slots), Has: bitmap.NewFrontier(make([]uint64, p.Slots/64))}
 		got := 0
 		sink := func(to []uint32, msg []uint32) {
 			if len(to) != len(msg) {
@@ -77,7 +78,7 @@ func FuzzFrames(f *testing.F) {
 			}
 			got += len(to)
 		}
-		outbox := []*pregel.Outbox[uint32]{pregel.NewOutbox[uint32](2, false)}
+		outbox := []*kernel.Outbox[uint32]{kernel.NewOutbox[uint32](2, false)}
 		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, false)
 		err2 := x.FoldOut(receivers, inbox, 0, false)
 		if err2 == nil {

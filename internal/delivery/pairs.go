@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/wire"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 func trailing(word uint64) int { return bits.TrailingZeros64(word) }
@@ -20,7 +20,7 @@ type Sink[M any] func(to []uint32, msg []M)
 
 // Uncombined sends pushed messages one by one, as Ueno13's naive delivery does: bins hold pairs of destination slot and
 // message. Those for owned slots go to the sink as they are. s is the receivers' side, and slots the vertices there.
-func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *pregel.Slots, bins []*pregel.Bins[M], sink Sink[M], superstep int, back bool) error {
+func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *kernel.Slots, bins []*kernel.Bins[M], sink Sink[M], superstep int, back bool) error {
 	p := x.part
 	kind, peers := x.folding(back)
 	for q := range peers {
@@ -93,7 +93,7 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 // Send exchanges the messages to single vertices that the outboxes hold, and gives those for owned vertices to the sink.
 // They go along the processor column to the row of the receiver's owner, and then along that row, combined before
 // either if combine is not nil.
-func (x *Exchange[M]) Send(ctx context.Context, outboxes []*pregel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
+func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
 	p := x.part
 	g, column := p.Grid, p.Grid.Column(p.Index)
 	x.buffers(&x.sends)
@@ -180,7 +180,7 @@ type sent[M any] struct {
 
 // join says from whom to which vertex of a partition a message goes.
 type join struct {
-	from pregel.VertexID
+	from uint64
 	to   uint32
 	_    uint32
 }
@@ -190,7 +190,7 @@ const joinBytes = 16
 
 // SendInOrder is Send for outboxes that keep senders: nothing is combined on the way, and every vertex's messages reach
 // the sink in the order of their senders, whatever partitions these are in. Only in flat grids.
-func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*pregel.Outbox[M], sink Sink[M], superstep int) error {
+func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
 	x.ordered = x.ordered[:0]
 	for q := range x.buffers(&x.sends) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -63,9 +64,9 @@ type kindOf[M any] struct {
 	make     func(h uint64) M
 }
 
-func (k kindOf[M]) kernel(p *graph.Partition) pregel.Kernel[M] {
+func (k kindOf[M]) kernel(p *graph.Partition) kernel.Kernel[M] {
 	l := p.Layout(pregel.Out)
-	kernel, err := k.combiner.Kernel(pregel.Binding{Sources: l.Slots, Capacity: l.Count})
+	kernel, err := k.combiner.Kernel(kernel.Binding{Sources: l.Slots, Capacity: l.Count})
 	if err != nil {
 		panic(err)
 	}
@@ -73,9 +74,9 @@ func (k kindOf[M]) kernel(p *graph.Partition) pregel.Kernel[M] {
 }
 
 // box returns an inbox of a message for each of the slots.
-func (k kindOf[M]) box(p *graph.Partition, slots []uint32) *pregel.Inbox[M] {
+func (k kindOf[M]) box(p *graph.Partition, slots []uint32) *kernel.Inbox[M] {
 	n := p.Layout(pregel.Out).Count
-	box := &pregel.Inbox[M]{Msg: make([]M, n), Has: bitmap.NewFrontier(make([]uint64, n/64))}
+	box := &kernel.Inbox[M]{Msg: make([]M, n), Has: bitmap.NewFrontier(make([]uint64, n/64))}
 	for _, s := range slots {
 		box.Has.Add(s)
 		box.Msg[s] = k.make(uint64(s))
@@ -108,15 +109,15 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 	ctx := context.Background()
 	block := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Pull }
 	pushed := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Push }
-	outboxes := func(rng *rand.Rand, p *graph.Partition, senders bool) []*pregel.Outbox[M] {
-		o := pregel.NewOutbox[M](p.Of, senders)
+	outboxes := func(rng *rand.Rand, p *graph.Partition, senders bool) []*kernel.Outbox[M] {
+		o := kernel.NewOutbox[M](p.Of, senders)
 		for to := range o.To {
 			for _, local := range some(rng, g.Parts[to].Owned, 3) {
 				o.To[to], o.Msg[to] = append(o.To[to], local), append(o.Msg[to], k.make(rng.Uint64()))
-				o.From[to] = append(o.From[to], p.Global(local%uint32(p.Owned)))
+				o.From[to] = append(o.From[to], uint64(p.Global(local%uint32(p.Owned))))
 			}
 		}
-		return []*pregel.Outbox[M]{o}
+		return []*kernel.Outbox[M]{o}
 	}
 	// gather calls f with a sink.
 	gather := func(p *graph.Partition, f func(Sink[M]) error) (arrived, error) {
@@ -129,8 +130,8 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		})
 		return a, err
 	}
-	nothing := func(p *graph.Partition, senders bool) []*pregel.Outbox[M] {
-		return []*pregel.Outbox[M]{pregel.NewOutbox[M](p.Of, senders)}
+	nothing := func(p *graph.Partition, senders bool) []*kernel.Outbox[M] {
+		return []*kernel.Outbox[M]{kernel.NewOutbox[M](p.Of, senders)}
 	}
 	all := []traffic[M]{
 		{
@@ -175,7 +176,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			list: func(from int) int { return pushed(g.Parts[0]).Receivers.Peers[from].Count() },
 			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
 				l := p.Layout(pregel.Out)
-				bins := pregel.NewBins[M](l.Count, 6)
+				bins := kernel.NewBins[M](l.Count, 6)
 				group := pushed(p).Receivers.Groups[0]
 				for _, i := range some(rng, int(group.Count), 2) {
 					for range 1 + rng.IntN(2) {
@@ -183,7 +184,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 						bins.To[at], bins.Msg[at] = append(bins.To[at], group.Start+i), append(bins.Msg[at], k.make(uint64(i)))
 					}
 				}
-				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots, []*pregel.Bins[M]{bins}, func([]uint32, []M) {}, 3, false)
+				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots, []*kernel.Bins[M]{bins}, func([]uint32, []M) {}, 3, false)
 			},
 			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink[M]) error {

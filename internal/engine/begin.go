@@ -46,7 +46,7 @@ func (r *runner[V, M]) reset() {
 			t.bins.Reset() // of a run that was stopped
 		}
 		t.outbox.Reset()
-		for _, c := range t.worker.Cells {
+		for _, c := range t.State().Cells {
 			if c != nil {
 				c.Reset()
 			}
@@ -58,9 +58,9 @@ func (r *runner[V, M]) reset() {
 func (r *runner[V, M]) clearColumns() {
 	for _, c := range r.job.methods.columns {
 		n := r.part.Owned
-		if c.OfEdges() {
+		if c.OfEdges {
 			n = r.outEdges
 		}
-		r.columns[c.Number()] = c.New(n)
+		r.columns[c.Number] = c.New(n)
 	}
 }

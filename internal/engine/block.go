@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // In a grid that is not flat a pull goes through blocks with ghosts on both sides, so that its messages cannot be computed
@@ -27,7 +27,7 @@ func noEdges(g graph.Grid) error {
 type grids struct {
 	told    []uint64         // owned vertices of which the processor row knows that they are finished
 	fresh   *bitmap.Frontier // and those of which it does not yet
-	pulling *pregel.Pull     // what is pulled into the inbox
+	pulling *kernel.Pull     // what is pulled into the inbox
 
 	hasIn   []uint64 // owned vertices with in-edges, which may want a message
 	borders []int    // of the parts in which own vertices go round, in words
@@ -116,7 +116,7 @@ func (r *runner[V, M]) pullBlockTask(worker int) {
 }
 
 // pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.
-func (r *runner[V, M]) pullInto(p *pregel.Pull, w int, need uint64) int {
+func (r *runner[V, M]) pullInto(p *kernel.Pull, w int, need uint64) int {
 	has := r.inbox.Has.Words[w]
 	if r.traits.AnyOne {
 		need &^= has

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // The same algorithms by hand, over the same lists: what the layer of vertex programs costs is the ratio of the times.
@@ -14,7 +14,7 @@ import (
 // handBFS is a direction-optimizing search (Beamer 2012) with all that the engine's has: degree order, the first
 // neighbours apart, bitmaps, hubs' words first; but no programs, no messages, no counts, no model.
 type handBFS struct {
-	l      *pregel.Lists
+	l      *kernel.Lists
 	n      int
 	team   *parallel.Team
 	parent []uint32

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// compute calls the program for the vertices run of word w, of which received have their message in t.block.In, and
+// compute calls the program for the vertices run of word w, of which received have their message in t.Block.In, and
 // drains what they did.
 func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
-	b := &t.block
+	b := &t.Block
 	r.window(t, w, run)
 	b.Received = received
 	m := r.job.methods
@@ -18,11 +18,11 @@ func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 	case m.block != nil:
 		m.block.ComputeBlock(b)
 	case r.traits.Self:
-		if i := b.SweepSelf(m.program, r.job.identity); i >= 0 {
+		if i := t.SweepSelf(m.program, r.job.identity); i >= 0 {
 			panic(wrongSender{b.ID(i)})
 		}
 	default:
-		b.Sweep(m.program, r.job.identity)
+		t.Sweep(m.program, r.job.identity)
 	}
 	t.running = false
 	t.count.receivers += bits.OnesCount64(received & run)
@@ -31,7 +31,7 @@ func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 
 // window points a thread's block at word w.
 func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
-	b := &t.block
+	b := &t.Block
 	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = run, r.active[w]&run, 0, 0, 0, 0
 	if r.command.Superstep == 0 {
 		b.Awake = run // sources too: no message woke them
@@ -39,15 +39,15 @@ func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	b.Values = (*[64]V)(r.values[w<<6:])
 	b.OutDegrees = (*[64]uint32)(r.outDegrees[w<<6:])
 	b.InDegrees = (*[64]uint32)(r.inDegrees[w<<6:])
-	b.Base = uint32(w << 6)
-	b.First = r.part.Global(b.Base)
+	base := uint32(w << 6)
+	t.Place(base, r.part.Global(base))
 	b.Out = r.kernel.Window(w, &t.out)
 }
 
 // drain takes what the program did to the vertices of word w over into the partition's columns; stored says that the
 // kernel need not see the messages.
 func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
-	b, c := &t.block, &t.count
+	b, c := &t.Block, &t.count
 	c.computed += bits.OnesCount64(b.Run)
 	sent := b.Sent & b.Run
 	r.write.Words[w] = sent
@@ -115,10 +115,10 @@ func (r *runner[V, M]) startWord(t *thread[V, M], w int, run uint64) {
 	r.window(t, w, run)
 	t.running = true
 	if m.init != nil {
-		t.block.SweepInit(m.init)
+		t.SweepInit(m.init)
 	} else {
 		t.offsets, t.messages = [65]int{}, t.messages[:0]
-		t.block.SweepLists(m.list, t.list)
+		t.SweepLists(m.list, t.list)
 	}
 	t.running = false
 	r.drain(t, w, false)
@@ -172,7 +172,7 @@ func (r *runner[V, M]) inboxTask(worker int) {
 			if run == 0 {
 				continue
 			}
-			t.block.In = (*[64]M)(r.inbox.Msg[w<<6:])
+			t.Block.In = (*[64]M)(r.inbox.Msg[w<<6:])
 			r.compute(t, w, run, received)
 			if r.write.Words[w] != 0 {
 				ran |= summary & -summary

@@ -12,11 +12,7 @@ import (
 // CheckProgram reports, in lines joined by errors.Join, what is wrong with a program before any value is known: its
 // methods, and the declarations of its parameters.
 func CheckProgram[V, M any](p pregel.Program[V, M]) error {
-	var inner any = p
-	if list, ok := pregel.Unlist(p); ok {
-		inner = list
-	}
-	v := reflect.ValueOf(inner)
+	v := reflect.ValueOf(Inner(p))
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return errors.New("the program is nil")
 	}

@@ -125,7 +125,7 @@ func (r *runner[V, M]) pullTask(worker int) {
 
 func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 	in := &t.in
-	t.block.In = in
+	t.Block.In = in
 	walked, inbox := 0, r.command.Sends
 	for w := lo; w < hi; w++ {
 		open := ^r.finished[w]

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -71,7 +72,7 @@ type erased[V, M any] struct {
 func (e *erased[V, M]) Name() string { return programName(e.program) }
 
 func (e *erased[V, M]) Weights() edges.Weights {
-	w, ok := e.methods.combiner.(pregel.Weighing)
+	w, ok := e.methods.combiner.(kernel.Weighing)
 	if !ok {
 		return edges.Unweighted
 	}
@@ -112,8 +113,8 @@ func (e *erased[V, M]) Restart(job Bound) error {
 
 func (e *erased[V, M]) Codec() (transport.Codec, error) {
 	for _, a := range e.methods.aggregates {
-		if err := pack.Carried(a.Type()); err != nil {
-			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", e.Name(), a.Name(), a.Type(), err)
+		if err := pack.Carried(a.Type); err != nil {
+			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", e.Name(), a.Name, a.Type, err)
 		}
 	}
 	if mem.PointerFree[M]() {

@@ -27,7 +27,7 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 	if wrong, ok := v.(wrongSender); ok {
 		at = wrong.vertex
 	} else if t.running {
-		at = t.block.Current()
+		at = t.Current()
 		t.running = false
 	}
 	e := bsp.NewProgramError(r.job.name, v, r.command.Superstep)

@@ -91,10 +91,7 @@ func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job
 }
 
 func programName[V, M any](p pregel.Program[V, M]) string {
-	if l, ok := pregel.Unlist(p); ok {
-		return Name(l)
-	}
-	return Name(p)
+	return Name(Inner(p))
 }
 
 func (j *Job[V, M]) makeRunners() error {

@@ -82,9 +82,9 @@ func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
 			continue
 		}
 		r.window(t, w, run)
-		t.block.Received = received
+		t.Block.Received = received
 		t.running = true
-		t.block.SweepLists(r.job.methods.list, t.list)
+		t.SweepLists(r.job.methods.list, t.list)
 		t.running = false
 		t.count.receivers += bits.OnesCount64(received)
 		r.drain(t, w, false)
@@ -104,7 +104,7 @@ func (r *runner[V, M]) gatherWord(t *thread[V, M], w int, open uint64, pull bool
 		if pull {
 			for k := range r.pull {
 				lo, hi := r.pull[k].Row(local)
-				t.messages = r.gather.Gather(&r.pull[k], lo, hi, t.messages)
+				t.messages = r.gather.gather(&r.pull[k], lo, hi, t.messages)
 				t.count.walked += int(hi - lo)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // samples is how many chunks of a partition's lists the model's coefficients are measured on: about 100,000 edges, from
@@ -35,7 +35,7 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	for i := range some {
 		some[i] = 0x5555555555555555
 	}
-	p := pregel.Pull{Lists: &a.Lists, Present: none}
+	p := kernel.Pull{Lists: &a.Lists, Present: none}
 	in := &r.threads[0].in
 	pull := func() (rows, edges int) {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {
@@ -72,7 +72,7 @@ func (r *runner[V, M]) measurePush() float64 {
 	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
 	bitmap.Fill(all, r.layout.Count)
-	p := pregel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
+	p := kernel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
 	push := func() (rows, edges int) {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {

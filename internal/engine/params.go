@@ -162,11 +162,7 @@ func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.Ve
 
 // Fresh returns a copy of a program with its parameters filled in, and validated.
 func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func(uint64) (pregel.VertexID, bool)) (pregel.Program[V, M], error) {
-	var inner any = p
-	list, isList := pregel.Unlist(p)
-	if isList {
-		inner = list
-	}
+	inner := Inner(p)
 	v := reflect.ValueOf(inner)
 	pointer := v.Kind() == reflect.Pointer
 	if pointer {
@@ -182,19 +178,19 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 	if !pointer {
 		copied = copied.Elem()
 	}
-	if p, ok := copied.Interface().(pregel.Validating); ok {
+	if p, ok := copied.Interface().(Validating); ok {
 		if err := validated(p, Name(inner)); err != nil {
 			return nil, err
 		}
 	}
-	if isList {
-		return pregel.List(copied.Interface().(pregel.ListProgram[V, M])), nil
+	if list, ok := copied.Interface().(pregel.ListProgram[V, M]); ok {
+		return pregel.List(list), nil
 	}
 	return copied.Interface().(pregel.Program[V, M]), nil
 }
 
 // validated asks a program whether its parameters make sense.
-func validated(p pregel.Validating, name string) (err error) {
+func validated(p Validating, name string) (err error) {
 	defer bsp.Recover(&err, name, &bsp.NoSuperstep)
 	return p.Validate()
 }

@@ -15,7 +15,27 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
+)
+
+// The optional methods of a program, which the package comment of pregel lists.
+type (
+	Validating               interface{ Validate() error }
+	Monotonic                interface{ Monotone() }
+	NonNegative              interface{ NonNegative() }
+	Combining[M any]         interface{ Combiner() pregel.Combiner[M] }
+	Initializing[V, M any]   interface{ Init(v *pregel.Vertex[V, M]) }
+	Starting[V any]          interface{ Initial() V }
+	Sourced                  interface{ Sources() []pregel.VertexID }
+	Directed                 interface{ Direction() pregel.Direction }
+	Aggregating              interface{ Aggregators() []pregel.Aggregate }
+	Columnar                 interface{ Columns() []pregel.Column }
+	Coordinating             interface{ Coordinate(c *pregel.Coordinator) }
+	Before                   interface{ BeforeSuperstep(w *pregel.Worker) }
+	After                    interface{ AfterSuperstep(w *pregel.Worker) }
+	BlockComputing[V, M any] interface{ ComputeBlock(b *pregel.Block[V, M]) }
+	Writing[V any]           interface{ Output(dst []byte, v V) []byte }
 )
 
 // methods is a program's optional behaviour, found once.
@@ -23,20 +43,20 @@ type methods[V, M any] struct {
 	program     pregel.Program[V, M]
 	list        pregel.ListProgram[V, M]
 	combiner    pregel.Combiner[M]
-	init        pregel.Initializing[V, M]
-	block       pregel.BlockComputing[V, M]
-	initial     pregel.Starting[V]
-	sources     pregel.Sourced
-	coordinate  pregel.Coordinating
-	before      pregel.Before
-	after       pregel.After
-	output      pregel.Writing[V]
-	validating  pregel.Validating
+	init        Initializing[V, M]
+	block       BlockComputing[V, M]
+	initial     Starting[V]
+	sources     Sourced
+	coordinate  Coordinating
+	before      Before
+	after       After
+	output      Writing[V]
+	validating  Validating
 	monotone    bool
 	nonNegative bool
 	direction   pregel.Direction
-	aggregates  []pregel.Aggregate
-	columns     []pregel.Column
+	aggregates  []kernel.Aggregate
+	columns     []kernel.PropertyColumn
 }
 
 // inspect finds a program's methods, and refuses those that have a known name and another signature.
@@ -44,7 +64,8 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 	defer bsp.Recover(&err, programName(p), &bsp.NoSuperstep)
 	m := &methods[V, M]{program: p}
 	var value any = p
-	if list, ok := pregel.Unlist(p); ok {
+	var door pregel.Engine[V, M]
+	if list, ok := door.Unlist(p); ok {
 		m.list, value = list, list
 	}
 	if value == nil {
@@ -60,12 +81,12 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 	find(value, "BeforeSuperstep", &m.before, &errs)
 	find(value, "AfterSuperstep", &m.after, &errs)
 	find(value, "Output", &m.output, &errs)
-	var combining pregel.Combining[M]
-	var directed pregel.Directed
-	var aggregating pregel.Aggregating
-	var columnar pregel.Columnar
-	var monotonic pregel.Monotonic
-	var nonNegative pregel.NonNegative
+	var combining Combining[M]
+	var directed Directed
+	var aggregating Aggregating
+	var columnar Columnar
+	var monotonic Monotonic
+	var nonNegative NonNegative
 	find(value, "Combiner", &combining, &errs)
 	find(value, "Direction", &directed, &errs)
 	find(value, "Aggregators", &aggregating, &errs)
@@ -98,22 +119,33 @@ func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
 		}
 	}
 	if aggregating != nil {
-		m.aggregates = aggregating.Aggregators()
-		for i, a := range m.aggregates {
-			if slices.ContainsFunc(m.aggregates[:i], func(b pregel.Aggregate) bool { return a.Name() == b.Name() }) {
-				return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name())
+		for _, given := range aggregating.Aggregators() {
+			a := door.Aggregate(given)
+			if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
+				return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 			}
+			m.aggregates = append(m.aggregates, a)
 		}
 	}
 	if columnar != nil {
-		m.columns = columnar.Columns()
-		for i, c := range m.columns {
-			if slices.ContainsFunc(m.columns[:i], func(b pregel.Column) bool { return c.Name() == b.Name() && c.OfEdges() == b.OfEdges() }) {
-				return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name())
+		for _, given := range columnar.Columns() {
+			c := door.Column(given)
+			if slices.ContainsFunc(m.columns, func(b kernel.PropertyColumn) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
+				return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
 			}
+			m.columns = append(m.columns, c)
 		}
 	}
 	return m, nil
+}
+
+// Inner returns a program, or the list program in it.
+func Inner[V, M any](p pregel.Program[V, M]) any {
+	var door pregel.Engine[V, M]
+	if list, ok := door.Unlist(p); ok {
+		return list
+	}
+	return p
 }
 
 // validate refuses parameters that make no sense.

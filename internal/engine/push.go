@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 const (
@@ -61,7 +61,7 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.B
 	if len(b.Senders.Line) > 0 {
 		edges = c.SenderEdges / r.part.Of
 	}
-	r.pushing, r.through = pregel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}, b
+	r.pushing, r.through = kernel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}, b
 	phase := r.timed(&r.report.Times.Traverse)
 	if r.uncombined() {
 		err = r.emit(a.Chunks)
@@ -132,7 +132,7 @@ func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
 }
 
 // pushWords pushes the messages of all senders present to the receivers in range.
-func (r *runner[V, M]) pushWords(t *thread[V, M], p *pregel.Push) {
+func (r *runner[V, M]) pushWords(t *thread[V, M], p *kernel.Push) {
 	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.kernel.Push(p, w, &r.inbox) })
 }
 
@@ -246,7 +246,7 @@ func (r *runner[V, M]) emit(chunks []uint32) error {
 }
 
 // binsOf returns a worker's bins, made at their first use.
-func (r *runner[V, M]) binsOf(t *thread[V, M]) *pregel.Bins[M] {
+func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
 	if t.bins == nil {
 		var m M
 		shift := uint(max(bits.Len(uint(binBytes/(int(unsafe.Sizeof(m))+1)))-1, 12))
@@ -254,12 +254,12 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *pregel.Bins[M] {
 		for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
 			shift--
 		}
-		t.bins = pregel.NewBins[M](r.layout.Count, shift)
+		t.bins = kernel.NewBins[M](r.layout.Count, shift)
 	}
 	return t.bins
 }
 
-func (r *runner[V, M]) allBins() []*pregel.Bins[M] {
+func (r *runner[V, M]) allBins() []*kernel.Bins[M] {
 	r.emitted = r.emitted[:0]
 	for _, t := range r.threads {
 		if t.bins != nil {

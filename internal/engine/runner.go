@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -25,9 +25,9 @@ type runner[V, M any] struct {
 	part     *graph.Partition
 	team     *parallel.Team
 	exchange *delivery.Exchange[M]
-	kernel   pregel.Kernel[M]
-	gather   *combiners.ListKernel[M] // the kernel of a list program
-	traits   pregel.Traits
+	kernel   kernel.Kernel[M]
+	gather   *listKernel[M] // the kernel of a list program
+	traits   kernel.Traits
 
 	values   []V
 	active   []uint64
@@ -35,12 +35,12 @@ type runner[V, M any] struct {
 	// HB: read marks the senders whose messages this superstep delivers, write those of the vertices that run now.
 	// Both are by source slot; expand fills the ghosts' words.
 	read, write *bitmap.Frontier
-	inbox       pregel.Inbox[M] // made when first needed
+	inbox       kernel.Inbox[M] // made when first needed
 	lists       listInbox[M]
 	grids       grids
 
 	layout     graph.Layout // of the program's direction
-	pull       []pregel.Pull
+	pull       []kernel.Pull
 	outDegrees []uint32
 	inDegrees  []uint32
 	outEqual   []uint32 // see equalDegrees
@@ -49,18 +49,18 @@ type runner[V, M any] struct {
 
 	sent     *sentMessages[M] // nil unless the run checks that messages do not change
 	threads  []*thread[V, M]
-	outboxes []*pregel.Outbox[M] // the threads'
+	outboxes []*kernel.Outbox[M] // the threads'
 	tasks    tasks
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
-	pushing  pregel.Push
+	pushing  kernel.Push
 	through  *graph.Block     // that is pushed through
 	borders  []uint32         // of the ranges of receivers
 	bins     parallel.Counter // bins being folded
-	emitted  []*pregel.Bins[M]
+	emitted  []*kernel.Bins[M]
 	sinking  delivery.Sink[M]
 	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
-	claimer  pregel.Claimer[M]
+	claimer  kernel.Claimer[M]
 	// serialEdges and round, which tests lower, say from how many edges on threads share a superstep's work, and how many
 	// pairs a worker emits before the bins are folded.
 	serialEdges, round int
@@ -83,12 +83,11 @@ type tasks struct {
 
 // thread is what one worker of a partition's team needs to itself.
 type thread[V, M any] struct {
-	block    pregel.Block[V, M]
-	worker   pregel.Worker
-	outbox   *pregel.Outbox[M]
-	bins     *pregel.Bins[M]
+	pregel.Engine[V, M]
+	outbox   *kernel.Outbox[M]
+	bins     *kernel.Bins[M]
 	in, out  [64]M
-	push     pregel.Push // the worker's range of a push
+	push     kernel.Push // the worker's range of a push
 	pending  int         // pairs in bins
 	messages []M         // of a list program: those to the vertices of a word, from offsets
 	offsets  [65]int
@@ -150,7 +149,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 		r.inEqual, r.inEdges = equalDegrees(r.inDegrees)
 	}
 	for _, c := range j.methods.columns {
-		r.columns = append(r.columns, make([]any, max(0, c.Number()+1-len(r.columns)))...)
+		r.columns = append(r.columns, make([]any, max(0, c.Number+1-len(r.columns)))...)
 	}
 	for range team.Size() {
 		t := r.newThread()
@@ -161,16 +160,16 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 
 // bind makes the combiner's kernel for the partition.
 func (r *runner[V, M]) bind() error {
-	b := pregel.Binding{
+	b := kernel.Binding{
 		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
-		Monotone: r.job.methods.monotone, Alloc: r.job.arena,
+		Monotone: r.job.methods.monotone, Arena: r.job.arena,
 	}
 	for _, ways := range r.layout.Blocks {
-		r.pull = append(r.pull, pregel.Pull{Lists: &ways.Pull.ByReceiver.Lists})
+		r.pull = append(r.pull, kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists})
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
 	if r.job.methods.list != nil {
-		r.gather = combiners.NewListKernel[M](b)
+		r.gather = newListKernel[M](b)
 		r.kernel = r.gather
 	} else {
 		k, err := r.job.methods.combiner.Kernel(b)
@@ -183,7 +182,7 @@ func (r *runner[V, M]) bind() error {
 	if b.Monotone && !r.traits.Monotone {
 		return fmt.Errorf("a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not %v", r.job.methods.combiner)
 	}
-	if claimer, ok := r.kernel.(pregel.Claimer[M]); ok && !b.Deterministic {
+	if claimer, ok := r.kernel.(kernel.Claimer[M]); ok && !b.Deterministic {
 		r.claimer = claimer
 	}
 	return nil
@@ -191,29 +190,28 @@ func (r *runner[V, M]) bind() error {
 
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
-	t := &thread[V, M]{outbox: pregel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
-	t.worker = pregel.Worker{
-		Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs,
-		Label: j.graph.Label, Log: j.options.Log, Columns: r.columns,
-	}
+	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
+	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs}
+	s := kernel.State{Log: j.options.Log, Columns: r.columns, Cells: j.Aggregates().Cells()}
 	offset := uint32(0)
 	for _, ways := range r.layout.Blocks {
 		a := ways.Push.BySender
 		if !p.Grid.Flat() {
-			t.worker.NoEdges = noEdges(p.Grid)
+			s.NoEdges = noEdges(p.Grid)
 			break
 		}
-		t.worker.Edges = append(t.worker.Edges, &pregel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Columns: r.columns})
+		s.Edges = append(s.Edges, &kernel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Columns: r.columns})
 		offset += uint32(len(a.Adj))
 	}
-	t.worker.Cells = j.Aggregates().Cells()
-	t.block.Worker, t.block.Outbox, t.list = &t.worker, t.outbox, t.listOf
-	t.block.In = &t.in
-	t.block.Stride = pregel.VertexID(p.Of)
+	var combine func(a, b M) M
 	if j.methods.combiner != nil && !r.traits.Each {
-		t.block.Combine = j.methods.combiner.Combine
+		combine = j.methods.combiner.Combine
 	}
-	if lifter, ok := r.kernel.(pregel.Lifter[M]); ok {
+	t.Bind(w, j.graph.Label, s, t.outbox, combine)
+	t.list = t.listOf
+	t.Block.In = &t.in
+	t.Block.Stride = pregel.VertexID(p.Of)
+	if lifter, ok := r.kernel.(kernel.Lifter[M]); ok {
 		t.outbox.Lift = lifter.Lift
 	}
 	return t
@@ -236,17 +234,17 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) (report *b
 	start := time.Now()
 	for _, t := range r.threads {
 		t.count = counts{}
-		t.worker.Superstep, t.worker.Phase, t.worker.Totals = c.Superstep, c.Phase, c.Totals
+		t.Worker.Superstep, t.Worker.Phase, t.State().Totals = c.Superstep, c.Phase, c.Totals
 	}
 	m := r.job.methods
 	if m.before != nil {
-		m.before.BeforeSuperstep(&r.threads[0].worker)
+		m.before.BeforeSuperstep(&r.threads[0].Worker)
 	}
 	if err = r.deliverAndCompute(ctx, c); err != nil {
 		return nil
 	}
 	if m.after != nil {
-		m.after.AfterSuperstep(&r.threads[0].worker)
+		m.after.AfterSuperstep(&r.threads[0].Worker)
 	}
 	if r.sent != nil {
 		if err = r.sent.check(c.Superstep, r.job.graph.Label); err != nil {
@@ -286,9 +284,9 @@ func (r *runner[V, M]) settle() {
 		p.Sends += t.outbox.Count
 	}
 	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
-	cells := r.threads[0].worker.Cells
+	cells := r.threads[0].State().Cells
 	for _, t := range r.threads[1:] {
-		for i, c := range t.worker.Cells {
+		for i, c := range t.State().Cells {
 			if c != nil {
 				cells[i].Merge(c)
 				c.Reset()

@@ -147,25 +147,6 @@ func TestNumVerticesAndNumEdgesAreTrueFromSuperstep0(t *testing.T) {
 	}
 }
 
-func TestMutationRequestsFailTheJobLoudly(t *testing.T) {
-	w := on(t, "0>1")
-	for text, request := range map[string]func(v talker){
-		"AddEdge(1, 0, 2.5)": func(v talker) { v.AddEdge(1, 0, 2.5) },
-		"RemoveEdge(0, 1)":   func(v talker) { v.RemoveEdge(0, 1) },
-		"AddVertex(77)":      func(v talker) { v.AddVertex(77, "x") },
-		"RemoveVertex(1)":    func(v talker) { v.RemoveVertex(1) },
-	} {
-		p := script{func(v talker, _ int64) {
-			if v.Superstep() == 2 {
-				request(v)
-			}
-		}}
-		for _, parts := range []int{1, 3} {
-			wantError(t, w, pregel.Program[string, int64](p), parts, "superstep 2: "+text+": topology mutation is not supported")
-		}
-	}
-}
-
 var (
 	visits = pregel.NewVertexColumn[int64]("visits")
 	tag    = pregel.NewEdgeColumn[string]("tag")

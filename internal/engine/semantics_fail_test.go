@@ -158,27 +158,21 @@ func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 	}
 }
 
-// blocks panics in ComputeBlock, by itself or in the Compute it calls.
-type blocks struct {
-	failing
-	sweep bool
-}
+// blocks panics in ComputeBlock.
+type blocks struct{ script }
 
-func (p blocks) ComputeBlock(b *pregel.Block[string, int64]) {
-	if b.Worker.Superstep == 2 && !p.sweep {
+func (blocks) ComputeBlock(b *pregel.Block[string, int64]) {
+	if b.Worker.Superstep == 2 {
 		panic("ComputeBlock failed")
 	}
-	b.Sweep(p, 0)
 }
 
-func TestAPanicInComputeBlockNamesTheVertexIfCompute(t *testing.T) {
+func TestAPanicInComputeBlockNamesTheSuperstep(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
-	for _, sweep := range []bool{false, true} {
-		for _, parts := range []int{1, 3} {
-			err := wantError(t, w, pregel.Program[string, int64](blocks{failing{in: "Compute of 3", superstep: 2}, sweep}), parts, "program blocks", "superstep 2", "failed")
-			if e := new(bsp.ProgramError); !errors.As(err, &e) || e.Known != sweep || sweep && e.Vertex != 3 || e.Superstep != 2 {
-				t.Fatalf("%d partitions: %+v", parts, e)
-			}
+	for _, parts := range []int{1, 3} {
+		err := wantError(t, w, pregel.Program[string, int64](blocks{}), parts, "program blocks", "superstep 2", "failed")
+		if e := new(bsp.ProgramError); !errors.As(err, &e) || e.Known || e.Superstep != 2 {
+			t.Fatalf("%d partitions: %+v", parts, e)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -22,9 +24,14 @@ type toy[V, M any] struct {
 	limit     int
 	direction pregel.Direction
 
-	worker  pregel.Worker
+	cells   []kernel.Cell
+	totals  []kernel.Cell
+	master  *pregel.Coordinator
+	label   func(pregel.VertexID) uint64
+	outbox  *kernel.Outbox[M]
+	door    pregel.Engine[V, M]
 	out, in []uint32
-	lists   pregel.EdgeLists
+	lists   kernel.EdgeLists
 	values  []V
 	inbox   [][]M
 	active  []bool
@@ -40,11 +47,8 @@ type arc struct {
 
 // newToy makes a toy of a shape whose vertex i has the handle ids[i].
 func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] {
-	t := &toy[V, M]{n: s.n, program: p, inner: p, cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
-	if l, ok := pregel.Unlist(p); ok {
-		t.inner = l
-	}
-	if d, ok := t.inner.(pregel.Directed); ok && s.directed {
+	t := &toy[V, M]{n: s.n, program: p, inner: engine.Inner(p), cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
+	if d, ok := t.inner.(engine.Directed); ok && s.directed {
 		t.direction = d.Direction()
 	}
 	for i, e := range s.tuples {
@@ -69,18 +73,14 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 	t.index()
 	t.values, t.inbox = make([]V, s.n), make([][]M, s.n)
 	t.active, t.done = make([]bool, s.n), make([]bool, s.n)
-	t.worker = pregel.Worker{
-		Partitions: 1, NumVertices: uint64(s.n), NumEdges: t.stored, Edges: []*pregel.EdgeLists{&t.lists},
-		Label: func(id pregel.VertexID) uint64 { return uint64(slices.Index(ids, uint32(id))) },
-	}
-	if a, ok := t.inner.(pregel.Aggregating); ok {
-		for _, a := range a.Aggregators() {
-			for len(t.worker.Cells) <= a.Number() {
-				t.worker.Cells, t.worker.Totals = append(t.worker.Cells, nil), append(t.worker.Totals, nil)
-			}
-			t.worker.Cells[a.Number()], t.worker.Totals[a.Number()] = a.NewCell(false), a.NewCell(false)
+	for _, a := range t.aggregators() {
+		for len(t.cells) <= a.Number {
+			t.cells, t.totals = append(t.cells, nil), append(t.totals, nil)
 		}
+		t.cells[a.Number], t.totals[a.Number] = a.New(false), a.New(false)
 	}
+	t.label = func(id pregel.VertexID) uint64 { return uint64(slices.Index(ids, uint32(id))) }
+	t.master = t.door.Coordinator(uint64(s.n), t.stored, t.totals)
 	return t
 }
 
@@ -89,7 +89,7 @@ func (t *toy[V, M]) index() {
 	slices.SortStableFunc(t.arcs, func(a, b arc) int { return cmp.Compare(a.from, b.from) })
 	t.out, t.in = make([]uint32, t.n), make([]uint32, t.n)
 	words := (t.n + 63) / 64
-	l := pregel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
+	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
 	rest := t.arcs
 	for v := range t.n {
 		l.Bits[v/64] |= 1 << (v % 64)
@@ -104,11 +104,11 @@ func (t *toy[V, M]) index() {
 	for w := range l.Rank {
 		l.Rank[w] = uint32(64 * w)
 	}
-	t.lists = pregel.EdgeLists{Lists: l, Slots: pregel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
+	t.lists = kernel.EdgeLists{Lists: l, Slots: kernel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
 }
 
 func (t *toy[V, M]) combiner() pregel.Combiner[M] {
-	if c, ok := t.inner.(pregel.Combining[M]); ok {
+	if c, ok := t.inner.(engine.Combining[M]); ok {
 		return c.Combiner()
 	}
 	return nil
@@ -116,22 +116,28 @@ func (t *toy[V, M]) combiner() pregel.Combiner[M] {
 
 // run runs the program to its end.
 func (t *toy[V, M]) run() {
-	start, _ := t.inner.(pregel.Starting[V])
+	var combine func(a, b M) M
+	if c := t.combiner(); c != nil && !t.apart {
+		combine = c.Combine
+	}
+	t.outbox = kernel.NewOutbox[M](1, false)
+	t.door.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n), NumEdges: t.stored}, t.label,
+		kernel.State{Edges: []*kernel.EdgeLists{&t.lists}, Cells: t.cells, Totals: t.totals}, t.outbox, combine)
+	start, _ := t.inner.(engine.Starting[V])
 	for v := range t.n {
 		t.active[v] = start == nil
 		if start != nil {
 			t.values[v] = start.Initial()
 		}
 	}
-	var master pregel.Coordinator
 	for s := 0; ; s++ {
-		t.worker.Superstep = s
-		t.coordinate(&master, s)
-		if master.Halted {
+		t.door.Worker.Superstep = s
+		t.coordinate(s)
+		if t.master.Halted {
 			t.outcome.Converged = true
 			return
 		}
-		t.worker.Phase = master.Phase
+		t.door.Worker.Phase = t.master.Phase
 		inbox := t.inbox
 		t.inbox = make([][]M, t.n)
 		ran := 0
@@ -164,30 +170,33 @@ func (t *toy[V, M]) awaits() bool {
 }
 
 func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {
-	sources, ok := t.inner.(pregel.Sourced)
+	sources, ok := t.inner.(engine.Sourced)
 	if superstep == 0 && ok {
 		return slices.Contains(sources.Sources(), pregel.VertexID(v))
 	}
 	return !t.done[v] && (t.active[v] || len(messages) > 0)
 }
 
-func (t *toy[V, M]) coordinate(c *pregel.Coordinator, superstep int) {
-	p, ok := t.inner.(pregel.Coordinating)
-	if !ok {
-		return
+func (t *toy[V, M]) coordinate(superstep int) {
+	if p, ok := t.inner.(engine.Coordinating); ok {
+		t.master.Superstep = superstep
+		p.Coordinate(t.master)
 	}
-	c.Superstep, c.NumVertices, c.NumEdges, c.Totals = superstep, uint64(t.n), t.stored, t.worker.Totals
-	p.Coordinate(c)
+}
+
+func (t *toy[V, M]) aggregators() (all []kernel.Aggregate) {
+	if p, ok := t.inner.(engine.Aggregating); ok {
+		for _, a := range p.Aggregators() {
+			all = append(all, t.door.Aggregate(a))
+		}
+	}
+	return all
 }
 
 func (t *toy[V, M]) aggregate() {
-	a, ok := t.inner.(pregel.Aggregating)
-	if !ok {
-		return
-	}
-	for _, a := range a.Aggregators() {
-		cell, total := t.worker.Cells[a.Number()], t.worker.Totals[a.Number()]
-		if !a.Persists() {
+	for _, a := range t.aggregators() {
+		cell, total := t.cells[a.Number], t.totals[a.Number]
+		if !a.Persistent {
 			total.Reset()
 		}
 		total.Merge(cell)
@@ -198,28 +207,27 @@ func (t *toy[V, M]) aggregate() {
 // compute runs one vertex, in a block of its own.
 func (t *toy[V, M]) compute(v int, messages []M) {
 	values, in, out := [64]V{t.values[v]}, [64]M{}, [64]M{}
-	b := pregel.Block[V, M]{
-		Run: 1, Values: &values, In: &in, Out: &out, First: pregel.VertexID(v), Stride: 1, Base: uint32(v),
-		OutDegrees: &[64]uint32{t.out[v]}, InDegrees: &[64]uint32{t.in[v]}, Worker: &t.worker, Outbox: pregel.NewOutbox[M](1, false),
-	}
-	if t.active[v] || t.worker.Superstep == 0 {
+	b := &t.door.Block
+	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = 1, 0, 0, 0, 0, 0
+	b.Values, b.In, b.Out, b.Stride = &values, &in, &out, 1
+	b.OutDegrees, b.InDegrees = &[64]uint32{t.out[v]}, &[64]uint32{t.in[v]}
+	t.door.Place(uint32(v), pregel.VertexID(v))
+	t.outbox.Reset()
+	if t.active[v] || t.door.Worker.Superstep == 0 {
 		b.Awake = 1
 	}
 	if len(messages) > 0 {
 		b.Received = 1
 	}
 	c := t.combiner()
-	init, hasInit := t.inner.(pregel.Initializing[V, M])
-	list, isList := pregel.Unlist(t.program)
-	if !isList && !t.apart {
-		b.Combine = c.Combine
-	}
+	init, hasInit := t.inner.(engine.Initializing[V, M])
+	list, isList := t.door.Unlist(t.program)
 	var before M
 	switch {
 	case isList:
-		b.SweepLists(list, func(int) []M { return messages })
-	case hasInit && t.worker.Superstep == 0:
-		b.SweepInit(init)
+		t.door.SweepLists(list, func(int) []M { return messages })
+	case hasInit && t.door.Worker.Superstep == 0:
+		t.door.SweepInit(init)
 	default:
 		for i, m := range messages {
 			if in[0] = m; i > 0 {
@@ -227,7 +235,7 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 			}
 			before = in[0]
 		}
-		b.Sweep(t.program, c.Identity())
+		t.door.Sweep(t.program, c.Identity())
 	}
 	t.values[v] = values[0]
 	if b.Sent != 0 {
@@ -235,8 +243,8 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 			t.deliver(t.lists.Adj[k], t.cross(out[0], t.lists.Weights64[k]))
 		}
 	}
-	for i, to := range b.Outbox.To[0] {
-		t.deliver(to, t.lift(b.Outbox.Msg[0][i]))
+	for i, to := range t.outbox.To[0] {
+		t.deliver(to, t.lift(t.outbox.Msg[0][i]))
 	}
 	t.active[v] = b.Halt|b.Finish == 0
 	t.done[v] = t.done[v] || b.Finish != 0

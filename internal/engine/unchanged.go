@@ -37,12 +37,12 @@ func (r *runner[V, M]) watchMessages(ctx context.Context) {
 	}
 	r.sent = new(sentMessages[M])
 	outbox, lift := r.outboxes[0], r.outboxes[0].Lift
-	outbox.Lift = func(from pregel.VertexID, m M) (M, bool) {
+	outbox.Lift = func(from uint64, m M) (M, bool) {
 		ok := true
 		if lift != nil {
 			m, ok = lift(from, m)
 		}
-		r.sent.add(r.command.Superstep, from, m)
+		r.sent.add(r.command.Superstep, pregel.VertexID(from), m)
 		return m, ok
 	}
 }

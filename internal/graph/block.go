@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -66,7 +67,7 @@ func (g Group) Words() (lo, hi int) {
 
 // Adjacency is a block's lists: from the slots of one side to those of the other.
 type Adjacency struct {
-	pregel.Lists
+	kernel.Lists
 	// Chunks are the borders, in words, of runs of rows with about as many edges each. The first Owned runs are of owned
 	// vertices, the others of ghosts.
 	Chunks []uint32
@@ -88,7 +89,7 @@ type Layout struct {
 	// Blocks are those along the arcs or against them; or both, one after the other.
 	Blocks []Blocks
 	// Slots are the vertices that slots stand for: Count of them, a multiple of 64.
-	Slots *pregel.Slots
+	Slots *kernel.Slots
 	Count int
 }
 
@@ -149,7 +150,7 @@ func (a *Adjacency) heads(arena *mem.Arena) {
 }
 
 // weightsOf makes the weights of l's edges, of the kind that another has.
-func weightsOf(arena *mem.Arena, l, like *pregel.Lists) {
+func weightsOf(arena *mem.Arena, l, like *kernel.Lists) {
 	switch {
 	case like.Weights32 != nil:
 		l.Weights32 = mem.Make[float32](arena, len(l.Adj))

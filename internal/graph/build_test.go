@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -243,7 +244,7 @@ func compareColumn(l graph.Layout, q *graph.Partition, p int, s, other *graph.Si
 		return fmt.Errorf("column %d->%d: %d sent, group %+v", q.Index, p, len(list), group)
 	}
 	for i, id := range list {
-		if got := l.Slots.ID(group.Start + uint32(i)); got != id {
+		if got := l.Slots.ID(group.Start + uint32(i)); got != uint64(id) {
 			return fmt.Errorf("column %d->%d: place %d is %d here, %d there", q.Index, p, i, got, id)
 		}
 	}
@@ -291,7 +292,7 @@ func compareViews(p *graph.Partition, b *graph.Block, slots int) error {
 }
 
 // weightAt returns the weight of an entry of lists, or 0 if they have none.
-func weightAt(l *pregel.Lists, j uint32) float64 {
+func weightAt(l *kernel.Lists, j uint32) float64 {
 	switch {
 	case l.Weights32 != nil:
 		return float64(l.Weights32[j])

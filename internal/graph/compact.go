@@ -1,8 +1,8 @@
 package graph
 
 import (
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // compact closes the gaps that dropped duplicates left between buckets.
@@ -57,9 +57,9 @@ func (s *Scatter) lists(counts [][]uint32) {
 }
 
 // bcsr makes lists of rows of the lengths given.
-func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) pregel.Lists {
+func bcsr(arena *mem.Arena, counts []uint32, adj []uint32) kernel.Lists {
 	words := (len(counts) + 63) / 64
-	l := pregel.Lists{
+	l := kernel.Lists{
 		Adj: adj, Bits: mem.Make[uint64](arena, words), Rank: mem.Make[uint32](arena, words+1),
 		Same: mem.Make[uint32](arena, words),
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // cutter makes the blocks of a grid that is not flat. It takes lists of neighbours' ids by receiver, as they lie with the
@@ -23,7 +23,7 @@ import (
 type cutter struct {
 	a     *Assembly
 	parts []*Partition // what is made, nil elsewhere; of reversed arcs not the graph's own
-	lists []*pregel.Lists
+	lists []*kernel.Lists
 	tmp   *mem.Arena
 	// exchange reaches the partitions of other processes, if there are any.
 	exchange Exchange
@@ -147,7 +147,7 @@ func (c *cutter) rows(p *Partition) *Block {
 // deal copies the pieces of an owner's lists to the blocks of its row: rows of one owner lie next to each other there.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	l := c.lists[p.Index]
-	to := make([]*pregel.Lists, p.Grid.Columns)
+	to := make([]*kernel.Lists, p.Grid.Columns)
 	next := make([]uint32, p.Grid.Columns)
 	for j := range to {
 		q := p.Grid.At(p.Grid.Row(p.Index), j)
@@ -198,7 +198,7 @@ func (a *Assembly) cut(ctx context.Context, exchange Exchange) error {
 	for p := range a.g.here() {
 		p.begin(a.o.Grid)
 	}
-	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *pregel.Lists { return &p.In.Lists })
+	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.In.Lists })
 	if err != nil {
 		return err
 	}
@@ -209,8 +209,8 @@ func (a *Assembly) cut(ctx context.Context, exchange Exchange) error {
 }
 
 // cutLists returns the blocks of lists by receiver, which are freed.
-func (a *Assembly) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *pregel.Lists) ([]*Block, error) {
-	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*pregel.Lists, len(a.g.Parts))}
+func (a *Assembly) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
+	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
 	for p := range a.g.here() {
 		c.lists[p.Index] = lists(p)
 	}
@@ -316,7 +316,7 @@ func (a *Assembly) cutReversed(ctx context.Context, g *Graph, exchange Exchange)
 		}
 		a.g.Parts[p.Index] = back
 	}
-	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *pregel.Lists { return &p.Out.Lists })
+	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.Out.Lists })
 	if err != nil {
 		return err
 	}

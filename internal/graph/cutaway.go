@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/wire"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // What owners and blocks of a processor row send each other that are in different processes: first how long the pieces of
@@ -175,7 +175,7 @@ func (c *cutter) eachPiece(ctx context.Context, q *Partition, f func(p int, k *p
 }
 
 // place writes a message's arcs into a block's lists, from start on, where there is room for so many.
-func (c *cutter) place(m Message, to *pregel.Lists, start, room uint32) (uint32, error) {
+func (c *cutter) place(m Message, to *kernel.Lists, start, room uint32) (uint32, error) {
 	size := 4
 	switch {
 	case to.Weights32 != nil:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -168,7 +169,7 @@ type Partition struct {
 	Inputs, TupleDegrees []uint32
 
 	graph  *Graph
-	slots  pregel.Slots
+	slots  kernel.Slots
 	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
 	// The blocks of messages that go along the arcs, and against them; in a grid that is not flat those against are
 	// turned's, which Graph.Turn makes, and the slots are a continuation of these.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // link turns neighbours' ids into slots, and exchanges between partitions the lists that columns run over.
@@ -35,7 +35,7 @@ func (p *Partition) begin(g Grid) {
 	p.Column, p.Row = p.Grid.column(p.Index), p.Grid.row(p.Index)
 	padded := (p.Owned + 63) &^ 63
 	p.Slots = padded
-	p.slots = pregel.Slots{First: pregel.VertexID(p.Index), Stride: pregel.VertexID(p.Of), Ghost: uint32(padded)}
+	p.slots = kernel.Slots{First: uint64(p.Index), Stride: uint64(p.Of), Ghost: uint32(padded)}
 }
 
 // linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
@@ -123,21 +123,21 @@ func (p *Partition) side(line []int, seen [][]uint64, away *mem.Arena) *Side {
 
 // name says which vertices the slots of new ghosts stand for. It runs after the sides have their slots, and before share.
 func (p *Partition) name(sides ...*Side) {
-	ghosts := mem.Make[pregel.VertexID](p.graph.arena, p.Slots-int(p.slots.Ghost))
+	ghosts := mem.Make[uint64](p.graph.arena, p.Slots-int(p.slots.Ghost))
 	for i := copy(ghosts, p.slots.Ghosts); i < len(ghosts); i++ {
-		ghosts[i] = pregel.None
+		ghosts[i] = kernel.None
 	}
 	for _, s := range sides {
 		for q, list := range s.Peers {
 			at := s.Groups[q].Start - p.slots.Ghost
 			bitmap.Each(list.Bits, func(local uint32) {
-				ghosts[at] = pregel.VertexID(local)*p.slots.Stride + pregel.VertexID(q)
+				ghosts[at] = uint64(local)*p.slots.Stride + uint64(q)
 				at++
 			})
 		}
 	}
 	p.slots.Ghosts = ghosts
-	p.slots.FindBases(mem.Make[pregel.VertexID](p.graph.arena, p.Slots/64))
+	p.slots.FindBases(mem.Make[uint64](p.graph.arena, p.Slots/64))
 }
 
 // relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots, and before share.

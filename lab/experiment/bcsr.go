@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -122,18 +123,18 @@ func (b *bench) starts(ctx context.Context, s *source, t *Table, grid graph.Grid
 func rowVertices(p *graph.Partition) int { return p.Owned * p.Grid.Columns }
 
 // lists makes both forms of a block's lists over the vertices of its processor row, in the order of columns.
-func lists(p *graph.Partition) (*csr, *pregel.Lists) {
+func lists(p *graph.Partition) (*csr, *kernel.Lists) {
 	layout := p.Layout(pregel.Out)
 	from := &layout.Blocks[0].Pull.ByReceiver.Lists
 	n := rowVertices(p)
 	slot := make([]uint32, n) // of the vertex, plus one; 0 has none
 	bitmap.Each(from.Bits, func(s uint32) {
-		id := layout.Slots.ID(s)
+		id := pregel.VertexID(layout.Slots.ID(s))
 		at := p.Grid.Column(p.Grid.Owner(id))*p.Owned + int(uint64(id)/uint64(p.Of))
 		slot[at] = s + 1
 	})
 	c := &csr{starts: make([]uint32, 1, n+1)}
-	l := &pregel.Lists{Bits: make([]uint64, bitmap.Words(n)), Starts: []uint32{0}}
+	l := &kernel.Lists{Bits: make([]uint64, bitmap.Words(n)), Starts: []uint32{0}}
 	for v, s := range slot {
 		if s > 0 {
 			lo, hi := from.Row(s - 1)
@@ -154,7 +155,7 @@ func lists(p *graph.Partition) (*csr, *pregel.Lists) {
 }
 
 // present are the vertices with a list.
-func present(l *pregel.Lists) (all []uint32) {
+func present(l *kernel.Lists) (all []uint32) {
 	bitmap.Each(l.Bits, func(v uint32) { all = append(all, v) })
 	return all
 }
@@ -178,7 +179,7 @@ func (c *csr) pass() uint64 {
 	return sum
 }
 
-func pass(l *pregel.Lists) uint64 {
+func pass(l *kernel.Lists) uint64 {
 	sum, r := uint64(0), 0
 	for w, word := range l.Bits {
 		for ; word != 0; word &= word - 1 {
@@ -199,7 +200,7 @@ func (c *csr) lookup(vertices []uint32) uint64 {
 	return sum
 }
 
-func lookup(l *pregel.Lists, vertices []uint32) uint64 {
+func lookup(l *kernel.Lists, vertices []uint32) uint64 {
 	sum := uint64(0)
 	for _, v := range vertices {
 		lo, hi := l.Row(v)

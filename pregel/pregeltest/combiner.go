@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -68,11 +69,11 @@ func checkAlgebra[M any](c pregel.Combiner[M], values []M) error {
 
 // sendsAsGiven reports whether messages arrive as they were sent.
 func sendsAsGiven[M any](c pregel.Combiner[M]) (bool, error) {
-	k, err := c.Kernel(pregel.Binding{Sources: &pregel.Slots{Stride: 1, Ghost: 64}, Capacity: 64})
+	k, err := c.Kernel(kernel.Binding{Sources: &kernel.Slots{Stride: 1, Ghost: 64}, Capacity: 64})
 	if err != nil {
 		return false, err
 	}
-	_, lifts := k.(pregel.Lifter[M])
+	_, lifts := k.(kernel.Lifter[M])
 	return !lifts && !k.Traits().Weighted, nil
 }
 

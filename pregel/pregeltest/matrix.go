@@ -20,7 +20,7 @@ import (
 // Values are equal if reflect.DeepEqual says so, and then the numbers of supersteps and messages must be too. A program
 // whose values may differ, such as one that adds floats or keeps any one message, brings a function that tells which are
 // as good as each other: see [Within]. Of deterministic runs all values must be equal even so. What cannot be had in a grid
-// ([superstep.ErrGrid]) is left out there.
+// ([pregel.ErrGrid]) is left out there.
 //
 // The test fails, too, when a slice, a map or what else a message points to is changed after it was sent, by its sender, a
 // receiver or the combiner: the messages are looked at when they are sent, and again when they have been read.
@@ -32,17 +32,10 @@ func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], 
 	}
 	for _, w := range ways() {
 		if err := m.run(w); err != nil {
-			t.Fatalf("pregeltest.Matrix: %T: %v", inner(p), err)
+			t.Fatalf("pregeltest.Matrix: %T: %v", engine.Inner(p), err)
 		}
 	}
 	return m.first
-}
-
-func inner[V, M any](p pregel.Program[V, M]) any {
-	if l, ok := pregel.Unlist(p); ok {
-		return l
-	}
-	return p
 }
 
 // Within returns a function that takes floats for equal that differ by no more than a tolerance, of their size if that is
@@ -134,7 +127,7 @@ func (m *matrix[V, M]) run(w way) error {
 		m.parted = parted // results name vertices by it: it is left to the garbage collector
 	}
 	res, err := superstep.Run(engine.CheckMessages(ctx), m.parted, m.p, w.o)
-	if errors.Is(err, superstep.ErrGrid) {
+	if errors.Is(err, pregel.ErrGrid) {
 		return nil
 	}
 	if err != nil {

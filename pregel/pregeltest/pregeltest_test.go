@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -258,13 +259,13 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 // wrongLoops says one thing and does another.
 type wrongLoops struct{ pregel.Combiner[int] }
 
-func (wrongLoops) Kernel(b pregel.Binding) (pregel.Kernel[int], error) {
+func (wrongLoops) Kernel(b kernel.Binding) (kernel.Kernel[int], error) {
 	return combiners.Max[int]().Kernel(b)
 }
 
 // noLoops has no kernel.
 type noLoops struct{ pregel.Combiner[int] }
 
-func (noLoops) Kernel(pregel.Binding) (pregel.Kernel[int], error) {
+func (noLoops) Kernel(kernel.Binding) (kernel.Kernel[int], error) {
 	return nil, fmt.Errorf("of no kernel: %d", 1)
 }

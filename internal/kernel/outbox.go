@@ -1,4 +1,4 @@
-package pregel
+package kernel
 
 // Outbox takes the messages that the vertices of one goroutine send to single vertices, by the owner of the receiver.
 type Outbox[M any] struct {
@@ -7,11 +7,11 @@ type Outbox[M any] struct {
 	// To, Msg and From hold, for each owner, the receivers' local indices, the messages, and, if KeepSenders, the senders.
 	To   [][]uint32
 	Msg  [][]M
-	From [][]VertexID
+	From [][]uint64
 	// KeepSenders is set in deterministic runs, where messages are combined in the order of their senders.
 	KeepSenders bool
 	// Lift, if not nil, says what a message becomes, and whether its sender may send it.
-	Lift func(from VertexID, m M) (M, bool)
+	Lift func(from uint64, m M) (M, bool)
 	// Count is the number of messages.
 	Count int
 }
@@ -20,20 +20,21 @@ type Outbox[M any] struct {
 func NewOutbox[M any](partitions int, keepSenders bool) *Outbox[M] {
 	return &Outbox[M]{
 		Partitions: uint64(partitions), KeepSenders: keepSenders,
-		To: make([][]uint32, partitions), Msg: make([][]M, partitions), From: make([][]VertexID, partitions),
+		To: make([][]uint32, partitions), Msg: make([][]M, partitions), From: make([][]uint64, partitions),
 	}
 }
 
-func (o *Outbox[M]) add(to, from VertexID, m M) {
+// Add takes a message from one vertex to another.
+func (o *Outbox[M]) Add(to, from uint64, m M) {
 	if o.Lift != nil {
 		var ok bool
 		if m, ok = o.Lift(from, m); !ok {
 			panic("Send: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()")
 		}
 	}
-	owner, local := uint64(0), uint64(to)
+	owner, local := uint64(0), to
 	if o.Partitions > 1 {
-		owner, local = uint64(to)%o.Partitions, uint64(to)/o.Partitions
+		owner, local = to%o.Partitions, to/o.Partitions
 	}
 	o.To[owner] = append(o.To[owner], uint32(local))
 	o.Msg[owner] = append(o.Msg[owner], m)

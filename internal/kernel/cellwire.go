@@ -1,4 +1,4 @@
-package pregel
+package kernel
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 )
 
 // Encode returns the cell's value as bytes, for the coordinator in another process.
-func (c *cell[T]) Encode(pack func(value any) ([]byte, error)) ([]byte, error) {
+func (c *TypedCell[T]) Encode(pack func(value any) ([]byte, error)) ([]byte, error) {
 	var exact []float64
 	if c.parts != nil {
 		exact = append([]float64{c.parts.special}, c.parts.parts...)
@@ -18,14 +18,14 @@ func (c *cell[T]) Encode(pack func(value any) ([]byte, error)) ([]byte, error) {
 		return nil, err
 	}
 	if c.size() >= 0 {
-		return binary.Append(data, binary.LittleEndian, c.value)
+		return binary.Append(data, binary.LittleEndian, c.Value)
 	}
-	packed, err := pack(&c.value)
+	packed, err := pack(&c.Value)
 	return append(data, packed...), err
 }
 
 // Decode sets the cell to what Encode wrote.
-func (c *cell[T]) Decode(data []byte, unpack func(data []byte, value any) error) error {
+func (c *TypedCell[T]) Decode(data []byte, unpack func(data []byte, value any) error) error {
 	if len(data) < 4 {
 		return fmt.Errorf("an aggregate of %d bytes", len(data))
 	}
@@ -45,22 +45,22 @@ func (c *cell[T]) Decode(data []byte, unpack func(data []byte, value any) error)
 		if size != len(data) {
 			return fmt.Errorf("an aggregate of %d bytes, expected %d", len(data), size)
 		}
-		_, err := binary.Decode(data, binary.LittleEndian, &c.value)
+		_, err := binary.Decode(data, binary.LittleEndian, &c.Value)
 		return err
 	}
 	var value T // not what the last one lies in, which others may read
 	if err := unpack(data, &value); err != nil {
 		return err
 	}
-	c.value = value
+	c.Value = value
 	return nil
 }
 
 // size is how many bytes every value of the type takes, or -1 if that depends on the value.
-func (c *cell[T]) size() int {
+func (c *TypedCell[T]) size() int {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Slice, reflect.Pointer:
 		return -1
 	}
-	return binary.Size(c.value)
+	return binary.Size(c.Value)
 }

@@ -1,4 +1,4 @@
-package pregel
+package kernel
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package combiners
+package kernel
 
 import (
 	"math/bits"
@@ -6,38 +6,39 @@ import (
 
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/wire"
-	"github.com/superstep-go/superstep/pregel"
 )
 
-// column is HM: messages to all neighbours by source slot, one array read while the other is written.
-type column[S any] struct {
-	read, write []S
-	raw         bool
+// Column is HM: messages to all neighbours by source slot, one array read while the other is written.
+type Column[S any] struct {
+	Read, Write []S
+	Raw         bool // no pointers
 }
 
-func newColumn[S any](b pregel.Binding) column[S] {
-	arena, _ := b.Alloc.(*mem.Arena)
-	return column[S]{
-		read:  mem.Make[S](arena, b.Capacity),
-		write: mem.Make[S](arena, b.Capacity),
-		raw:   mem.PointerFree[S](),
+// NewColumn makes the column of a kernel.
+func NewColumn[S any](b Binding) Column[S] {
+	return Column[S]{
+		Read:  mem.Make[S](b.Arena, b.Capacity),
+		Write: mem.Make[S](b.Arena, b.Capacity),
+		Raw:   mem.PointerFree[S](),
 	}
 }
 
 // Window returns word w of the column itself: what a program writes there is sent.
-func (c *column[S]) Window(w int, _ *[64]S) *[64]S { return (*[64]S)(c.write[w<<6:]) }
+func (c *Column[S]) Window(w int, _ *[64]S) *[64]S { return (*[64]S)(c.Write[w<<6:]) }
 
 // Store has nothing to do: the messages are where they belong.
-func (c *column[S]) Store(int, uint64, *[64]S) int { return -1 }
+func (c *Column[S]) Store(int, uint64, *[64]S) int { return -1 }
 
-func (c *column[S]) Swap() { c.read, c.write = c.write, c.read }
+// Swap makes what was stored what is read.
+func (c *Column[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
 
-func (c *column[S]) bytes() int { return int(unsafe.Sizeof(*new(S))) }
+// Bytes is the size of a value.
+func (c *Column[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
 // Pack appends the values at the ones of present&list.
-func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
+func (c *Column[S]) Pack(present, list []uint64, to *Packed) {
 	var out []S
-	if c.raw {
+	if c.Raw {
 		out = wire.Slice[S](to.Raw[:0])
 	} else if ref, ok := to.Ref.([]S); ok {
 		out = ref[:0]
@@ -47,10 +48,10 @@ func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
 	}
 	for w, word := range list {
 		for word &= present[w]; word != 0; word &= word - 1 {
-			out = append(out, c.read[w<<6+bits.TrailingZeros64(word)])
+			out = append(out, c.Read[w<<6+bits.TrailingZeros64(word)])
 		}
 	}
-	if c.raw {
+	if c.Raw {
 		to.Raw = wire.Bytes(out)
 	} else {
 		to.Ref = out
@@ -58,17 +59,17 @@ func (c *column[S]) Pack(present, list []uint64, to *pregel.Packed) {
 }
 
 // Unpack writes values to the slots from first on at the ones of present.
-func (c *column[S]) Unpack(from *pregel.Packed, present []uint64, first uint32) {
+func (c *Column[S]) Unpack(from *Packed, present []uint64, first uint32) {
 	var values []S
 	switch {
-	case c.bytes() == 0:
+	case c.Bytes() == 0:
 		return // presence says everything
-	case c.raw:
+	case c.Raw:
 		values = wire.Slice[S](from.Raw)[:from.N]
 	default:
 		values = from.Ref.([]S)
 	}
-	slots := c.read[first:]
+	slots := c.Read[first:]
 	k := 0
 	for w, word := range present {
 		if word == ^uint64(0) {
@@ -82,21 +83,21 @@ func (c *column[S]) Unpack(from *pregel.Packed, present []uint64, first uint32) 
 	}
 }
 
-// emit appends the messages of the senders of word w, edge by edge.
-func emit[M any](p *pregel.Push, w int, read []M, bins *pregel.Bins[M]) int {
+// Emit appends the messages of the senders of word w, edge by edge.
+func Emit[M any](p *Push, w int, read []M, bins *Bins[M]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
 		list := p.Adj[p.Starts[r]:p.Starts[r+1]]
 		edges += len(list)
-		scatter(list, p.Skip, read[w<<6+int(i)], bins)
+		Scatter(list, p.Skip, read[w<<6+int(i)], bins)
 	}
 	return edges
 }
 
-// scatter appends one message for each vertex of a list that wants it.
-func scatter[M any](list []uint32, skip []uint64, x M, bins *pregel.Bins[M]) {
+// Scatter appends one message for each vertex of a list that wants it.
+func Scatter[M any](list []uint32, skip []uint64, x M, bins *Bins[M]) {
 	for _, d := range list {
 		if skip[d>>6]>>(d&63)&1 != 0 {
 			continue

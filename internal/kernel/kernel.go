@@ -1,0 +1,172 @@
+// Package kernel is what the engine and the combiners know of each other, below package pregel: the bulk loops of a
+// combiner over one partition ([Kernel]), what they walk ([Lists], [Slots]), what they fill ([Inbox], [Bins], [Outbox]), and
+// the cells of aggregators. Vertices are plain numbers here; programs know them as pregel.VertexID.
+package kernel
+
+import (
+	"reflect"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// Weighing is a combiner that wants edge weights: of kind float32, float64, or Invalid for none.
+type Weighing interface{ Weights() reflect.Kind }
+
+// Binding is what a kernel is made for.
+type Binding struct {
+	// Sources are the slots messages come from; Capacity, a multiple of 64, is how many there are.
+	Sources  *Slots
+	Capacity int
+	// Lists are the weighted lists that a semiring's kernel walks; their weights' type must be the messages'.
+	Lists []*Lists
+	// Monotone asks the kernel to leave out messages that are no better than one the receiver has had before.
+	Monotone bool
+	// Deterministic asks for results that do not depend on the order in which messages come.
+	Deterministic bool
+	// Arena keeps the memory that a kernel makes until the job ends; nil leaves that to the garbage collector.
+	Arena *mem.Arena
+}
+
+// Traits say what the engine may do with a kernel.
+type Traits struct {
+	// AnyOne: one message is as good as all, so a pull ends at the first sender it meets.
+	AnyOne bool
+	// Terminal: a pull may end early, at a value that nothing changes (SuiteSparse GraphBLAS's word).
+	Terminal bool
+	// Bytes is what a message to all neighbours takes in a column; 0 when presence says everything.
+	Bytes int
+	// Self: the only message a vertex may send to all its neighbours is its own id. M is pregel.VertexID.
+	Self bool
+	// Ordered: the result depends on the order of the messages (sums of floats).
+	Ordered bool
+	// Weighted: messages change by the weight of the edge they cross.
+	Weighted bool
+	// Raw: messages hold no pointers.
+	Raw bool
+	// Each: two messages of a vertex to all neighbours cannot be made one (Count).
+	Each bool
+	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
+	Monotone bool
+}
+
+// Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours (HM of Ueno13, by
+// source slot, one being written while the other is read) and the loops over it. w is always the index of a word: 64
+// vertices or slots. Methods that take different words may be called by several goroutines at once, unless they say not.
+type Kernel[M any] interface {
+	Traits() Traits
+	// Reset goes back to before superstep 0.
+	Reset()
+	// Window returns where the messages of word w are written: in the column, or in scratch, to be stored.
+	Window(w int, scratch *[64]M) *[64]M
+	// Store takes the messages sent from out, which Window returned. It returns the index of a vertex whose message the
+	// combiner cannot take, or -1.
+	Store(w int, sent uint64, out *[64]M) int
+	// Swap makes what was stored what is read. One goroutine.
+	Swap()
+
+	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to those of found, and
+	// returns found with the vertices added that now have a message, and the number of edges walked.
+	Pull(p *Pull, w int, need, found uint64, in *[64]M) (uint64, int)
+	// Push folds the messages of the senders of word w straight into the inbox, of receivers in the push's range alone,
+	// and returns the number of edges walked. Ranges of different calls at once are disjoint.
+	Push(p *Push, w int, into *Inbox[M]) int
+	// Emit appends the messages of the senders of word w, edge by edge, to the bins.
+	Emit(p *Push, w int, bins *Bins[M]) int
+	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once must lie in different
+	// runs of 4096.
+	Fold(to []uint32, msg []M, into *Inbox[M])
+
+	// Pack appends the column's values at the ones of present&list to c, in order.
+	Pack(present, list []uint64, c *Packed)
+	// Unpack writes c's values to the slots from first on at the ones of present, in order. One call per range of slots.
+	Unpack(c *Packed, present []uint64, first uint32)
+}
+
+// Claimer is a kernel for which any message of many is as good, so that goroutines can push straight into the inbox.
+type Claimer[M any] interface {
+	// Claim pushes the messages of the senders of word w to receivers that have none yet and are not to be skipped.
+	Claim(p *Push, w int, into *Inbox[M]) int
+}
+
+// Lifter is a kernel that has a say in messages to single vertices: what one becomes, and whether its sender may send it.
+type Lifter[M any] interface {
+	Lift(from uint64, m M) (M, bool)
+}
+
+// Pull is a traversal from receivers to senders.
+type Pull struct {
+	*Lists
+	// Present marks the source slots that sent.
+	Present []uint64
+	// All says that every slot in the lists sent, so that Present need not be looked at.
+	All bool
+}
+
+// Push is a traversal from senders to receivers.
+type Push struct {
+	*Lists
+	// Present marks the source slots that sent.
+	Present []uint64
+	// Skip marks the receivers that want no message.
+	Skip []uint64
+	// From and To, multiples of 64, bound the receivers that Push sends to, if Ranged. The lists must then rise by slot.
+	From, To uint32
+	Ranged   bool
+}
+
+// Sender returns where in Adj the edges of source slot s to receivers in range begin and end.
+func (p *Push) Sender(s uint32) (lo, hi uint32) {
+	lo, hi = p.Row(s)
+	if !p.Ranged || lo == hi || p.Adj[lo] >= p.From && p.Adj[hi-1] < p.To {
+		return lo, hi
+	}
+	return p.search(lo, hi, p.From), p.search(lo, hi, p.To)
+}
+
+// search returns the first place in Adj[lo:hi] of a slot not below s.
+func (p *Push) search(lo, hi, s uint32) uint32 {
+	for lo < hi {
+		if mid := (lo + hi) / 2; p.Adj[mid] < s {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// Inbox is a column of combined messages by destination slot, with their presence.
+type Inbox[M any] struct {
+	Msg []M
+	Has *bitmap.Frontier
+}
+
+// Bins are runs of pairs of receiver and message, by the receiver's slot >> Shift, so that a bin's receivers fit in a
+// cache and no two goroutines fold into the same ones.
+type Bins[M any] struct {
+	Shift uint
+	To    [][]uint32
+	Msg   [][]M
+}
+
+// NewBins makes bins for receivers below slots.
+func NewBins[M any](slots int, shift uint) *Bins[M] {
+	n := max((slots-1)>>shift+1, 1)
+	return &Bins[M]{Shift: shift, To: make([][]uint32, n), Msg: make([][]M, n)}
+}
+
+// Reset empties the bins and keeps their memory.
+func (b *Bins[M]) Reset() {
+	for i := range b.To {
+		b.To[i], b.Msg[i] = b.To[i][:0], b.Msg[i][:0]
+	}
+}
+
+// Packed is the values of a column that are present, in order: as raw little-endian bytes, or, of a type with pointers,
+// as a slice.
+type Packed struct {
+	Raw []byte
+	Ref any
+	N   int
+}

@@ -1,0 +1,96 @@
+package lint
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// apiLimits are how many identifiers a public package may export: types, functions and constants, methods not counted. What
+// a program's author needs should be found in one page of go doc.
+var apiLimits = map[string]int{"": 45, "pregel": 50, "combiners": 20}
+
+// doorways are the exported names that only the engine uses: they are not counted.
+var doorways = map[string]bool{"pregel.Engine": true}
+
+func TestThePublicAPIIsSmall(t *testing.T) {
+	exported := map[string][]string{}
+	for _, f := range all(t) {
+		if _, limited := apiLimits[f.pkg()]; !limited || f.test {
+			continue
+		}
+		for _, name := range exports(f.ast) {
+			if !doorways[f.pkg()+"."+name] {
+				exported[f.pkg()] = append(exported[f.pkg()], name)
+			}
+		}
+	}
+	for pkg, limit := range apiLimits {
+		names := exported[pkg]
+		if slices.Sort(names); len(names) == 0 || len(names) > limit {
+			t.Errorf("package %q exports %d identifiers, and may export 1 to %d: %v", pkg, len(names), limit, names)
+		}
+	}
+}
+
+// exports lists the exported identifiers that a file declares at package level.
+func exports(f *ast.File) (names []string) {
+	add := func(ids ...*ast.Ident) {
+		for _, id := range ids {
+			if id.IsExported() {
+				names = append(names, id.Name)
+			}
+		}
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				add(d.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					add(s.Name)
+				case *ast.ValueSpec:
+					add(s.Names...)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// TestPublicTypesAreReal: of an alias of an internal type, go doc shows neither the fields nor the methods.
+func TestPublicTypesAreReal(t *testing.T) {
+	for _, f := range all(t) {
+		if f.test || slices.ContainsFunc(strings.Split(f.pkg(), "/"), func(dir string) bool {
+			return dir == "internal" || dir == "lab" || dir == "test"
+		}) {
+			continue
+		}
+		internal := map[string]bool{} // packages that the file imports, by their last element
+		for _, path := range f.imports() {
+			if strings.Contains(path, "/internal/") {
+				internal[path[strings.LastIndex(path, "/")+1:]] = true
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || !spec.Assign.IsValid() || !spec.Name.IsExported() {
+				return true
+			}
+			ast.Inspect(spec.Type, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if p, ok := s.X.(*ast.Ident); ok && internal[p.Name] {
+						t.Errorf("%s: %s is an alias of %s.%s, which is internal: declare the type", f.path, spec.Name.Name, p.Name, s.Sel.Name)
+					}
+				}
+				return true
+			})
+			return true
+		})
+	}
+}

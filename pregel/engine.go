@@ -1,0 +1,152 @@
+package pregel
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
+
+// Engine is the way in of the engine, which runs programs: what it does with vertices, workers, aggregators and columns that
+// programs cannot. Nothing else uses it: no program needs it, and it may change in any version.
+//
+// Its zero value must be bound. It holds the block of one goroutine, and calls the program for its vertices; the calls of
+// a sweep are the only ones for each vertex.
+type Engine[V, M any] struct {
+	Block  Block[V, M]
+	Worker Worker
+	cursor Vertex[V, M]
+}
+
+// Bind sets what is the same in all supersteps of a goroutine. combine reduces two messages of one vertex to all its
+// neighbours; it is nil where each must arrive by itself.
+func (e *Engine[V, M]) Bind(w Worker, label func(VertexID) uint64, s kernel.State, outbox *kernel.Outbox[M], combine func(a, b M) M) {
+	w.label, w.state = label, s
+	e.Worker = w
+	e.Block.Worker, e.Block.outbox, e.Block.combine = &e.Worker, outbox, combine
+}
+
+// State is what the worker has that programs reach only through methods.
+func (e *Engine[V, M]) State() *kernel.State { return &e.Worker.state }
+
+// Place says where in its partition the block begins, and with which vertex.
+func (e *Engine[V, M]) Place(base uint32, first VertexID) { e.Block.base, e.Block.First = base, first }
+
+// Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
+func (e *Engine[V, M]) Sweep(p Program[V, M], identity M) {
+	b, v := &e.Block, e.begin()
+	sent, received := b.Sent, b.Received
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		if received>>i&1 != 0 {
+			p.Compute(v, b.In[i])
+		} else {
+			p.Compute(v, identity)
+		}
+		if v.sent {
+			sent |= 1 << i
+			b.Out[i] = v.message
+		}
+	}
+	e.end(sent)
+}
+
+// SweepSelf is Sweep for a program whose only message is the sender's own id, of which presence says everything: Out is
+// not written. It returns the first vertex that sent anything else, or -1.
+func (e *Engine[V, M]) SweepSelf(p Program[V, M], identity M) (wrong int) {
+	b, v := &e.Block, e.begin()
+	sent, received := b.Sent, b.Received
+	message := any(&v.message).(*VertexID)
+	wrong = -1
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		if received>>i&1 != 0 {
+			p.Compute(v, b.In[i])
+		} else {
+			p.Compute(v, identity)
+		}
+		if v.sent {
+			sent |= 1 << i
+			if *message != v.id && wrong < 0 {
+				wrong = int(i)
+			}
+		}
+	}
+	e.end(sent)
+	return wrong
+}
+
+// SweepInit calls Init of p for every vertex of Run, in rising order.
+func (e *Engine[V, M]) SweepInit(p interface{ Init(v *Vertex[V, M]) }) {
+	b, v := &e.Block, e.begin()
+	sent := b.Sent
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		p.Init(v)
+		if v.sent {
+			sent |= 1 << i
+			b.Out[i] = v.message
+		}
+	}
+	e.end(sent)
+}
+
+// SweepLists calls Compute of p for every vertex of Run, in rising order, with the messages that messages returns.
+func (e *Engine[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M) {
+	b, v := &e.Block, e.begin()
+	sent := b.Sent
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		p.Compute(v, messages(int(i)))
+		if v.sent {
+			sent |= 1 << i
+			b.Out[i] = v.message
+		}
+	}
+	e.end(sent)
+}
+
+// begin readies the cursor for a sweep. What the program does to it, end takes over.
+func (e *Engine[V, M]) begin() *Vertex[V, M] {
+	v := &e.cursor
+	v.b, v.values, v.halt, v.finish = &e.Block, e.Block.Values, 0, 0
+	return v
+}
+
+func (e *Engine[V, M]) end(sent uint64) {
+	b, v := &e.Block, &e.cursor
+	b.Sent, b.Halt, b.Finish = sent, b.Halt|v.halt, b.Finish|v.finish
+	v.b = nil
+}
+
+// move takes the cursor to the lowest vertex of run.
+func (v *Vertex[V, M]) move(run uint64) uint32 {
+	i := uint32(bits.TrailingZeros64(run)) & 63
+	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, false
+	return i
+}
+
+// Current returns the vertex that a sweep which panicked was at, and forgets it; None after any other panic.
+func (e *Engine[V, M]) Current() VertexID {
+	if e.cursor.b == nil {
+		return None
+	}
+	e.cursor.b = nil
+	return e.cursor.id
+}
+
+// Unlist returns the program inside p when p was made by [List].
+func (e *Engine[V, M]) Unlist(p Program[V, M]) (ListProgram[V, M], bool) {
+	l, ok := p.(listed[V, M])
+	return l.program, ok
+}
+
+// Aggregate returns what an aggregator is made of.
+func (e *Engine[V, M]) Aggregate(a Aggregate) kernel.Aggregate { return a.aggregate() }
+
+// Column returns what a property column is made of.
+func (e *Engine[V, M]) Column(c Column) kernel.PropertyColumn { return c.column() }
+
+// Coordinator makes what Coordinate gets, with the aggregators' totals, which are indexed by their numbers.
+func (e *Engine[V, M]) Coordinator(vertices, edges uint64, totals []kernel.Cell) *Coordinator {
+	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals}
+}

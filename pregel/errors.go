@@ -1,0 +1,42 @@
+package pregel
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above 1, and can in others.
+var ErrGrid = errors.New("not in this grid")
+
+// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function.
+type ProgramError struct {
+	Program string
+	// Superstep is the one that ran, or -1 if none did yet.
+	Superstep int
+	// Vertex is the input id of the vertex that ran, if Known.
+	Vertex uint64
+	Known  bool
+	Method string // that panicked, if it runs in no superstep
+	Value  any    // what it panicked with
+	Stack  string // where
+}
+
+// Error says what panicked, where and with what.
+func (e *ProgramError) Error() string {
+	switch {
+	case e.Method != "" && e.Known:
+		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
+	case e.Known:
+		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
+	case e.Superstep < 0:
+		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
+	default:
+		return fmt.Sprintf("program %s, superstep %d: %v", e.Program, e.Superstep, e.Value)
+	}
+}
+
+// Unwrap returns the error the program panicked with, if it was one.
+func (e *ProgramError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
