@@ -150,7 +150,8 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	if after.heap > before.heap+more+4<<20 {
 		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
 	}
-	if !raceEnabled && after.resident > before.resident+int64(more)+before.resident/10+8<<20 {
+	// Resident memory is heap that is free as well: up to as much as is in use, and what the collector has not given back.
+	if !raceEnabled && after.resident > before.resident+2*int64(more)+before.resident/4+16<<20 {
 		t.Errorf("%d resident bytes became %d", before.resident, after.resident)
 	}
 	c.holdsOnly(t, 1)
