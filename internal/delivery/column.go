@@ -3,7 +3,7 @@
 //
 // How the structures of Ueno13 appear here:
 //
-//	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.Column   
+//	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.Column
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
 //	NBp  owned vertices with an edge into partition p                          graph.Partition.In.Peers[p]
 //	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
