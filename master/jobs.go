@@ -78,7 +78,7 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string) 
 	if err := checkGrid(spec.Rows, spec.Columns); err != nil {
 		return nil, err
 	}
-	if spec.Graph != "" && c.graphs[spec.Graph] == nil {
+	if spec.Graph != "" && c.graphs[spec.Graph] == nil && !c.unmet(now) {
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q: superstep graphs list shows those there are", spec.Graph))
 	}
 	if len(c.queued) >= c.queue {
@@ -158,8 +158,11 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	} else {
 		g := c.graphs[j.spec.Graph]
 		switch {
+		case g == nil && c.unmet(now):
+			c.wait(j, "waits for a worker that has graph "+j.spec.Graph)
+			return false
 		case g == nil || g.state == control.GraphState_GRAPH_STATE_FAILED:
-			reason := "it was dropped"
+			reason := "it was dropped, or no worker offered it"
 			if g != nil {
 				reason = g.reason
 			}

@@ -46,6 +46,16 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 	}
 }
 
+// unmet reports whether the master has just started and no worker has attached to it yet: they may still offer any graph.
+func (c *cluster) unmet(now time.Duration) bool {
+	for _, w := range c.workers {
+		if w.met {
+			return false
+		}
+	}
+	return now <= c.hold
+}
+
 // adopt enters the graph of an offer that a worker makes when it first attaches to this run of the master: an earlier run loaded
 // it. It waits for the shares of its other workers. Of two graphs of one name the one that was loaded last counts. A graph is
 // not entered if a share of it is gone: one of its workers has attached without it, or was started anew.

@@ -218,6 +218,21 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	}
 }
 
+// TestCancellationThatFails gives up a job whose cancellation the master has not answered yet, and then refuses: it may go on.
+func TestCancellationThatFails(t *testing.T) {
+	m := newFakeMaster(t, "cancel")
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", m.address)
+	m.await(t, "watch")
+	must(t, run.Process.Signal(os.Interrupt))
+	m.await(t, "cancel")
+	must(t, run.Process.Signal(os.Interrupt))
+	close(m.cancel)
+	text, code := run.rest()
+	if code != 1 || text != `superstep: interrupted: job f00d-1 could not be cancelled, and may go on: the disk\x1b[31m is full`+"\n" {
+		t.Errorf("exit status %d, said %q", code, text)
+	}
+}
+
 // TestInterruptFetching interrupts a run whose job is done: the result stays with the master, and no file is half written.
 func TestInterruptFetching(t *testing.T) {
 	m := newFakeMaster(t, "result")

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -88,5 +90,22 @@ func oneLine(err error) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines, "; ")
+	return visible(strings.Join(lines, "; "))
+}
+
+// visible writes control characters, which a panic or a file's name may have, as Go does: a terminal would obey them.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			quoted := strconv.QuoteRune(r)
+			out.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

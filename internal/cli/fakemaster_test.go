@@ -25,6 +25,7 @@ type fakeMaster struct {
 	called  chan string   // the calls that come
 	submit  chan struct{} // submissions wait for it, if there is one
 	result  chan struct{} // results wait for it in the middle, if there is one
+	cancel  chan struct{} // a cancellation waits for it, and is refused, if there is one
 	finish  chan struct{} // the job is done
 	once    sync.Once
 	stopped chan struct{} // the job is cancelled
@@ -39,6 +40,9 @@ func newFakeMaster(t *testing.T, slow ...string) *fakeMaster {
 	}
 	if slices.Contains(slow, "result") {
 		m.result = make(chan struct{})
+	}
+	if slices.Contains(slow, "cancel") {
+		m.cancel = make(chan struct{})
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -123,8 +127,15 @@ func (m *fakeMaster) GetJob(context.Context, *connect.Request[control.GetJobRequ
 	return connect.NewResponse(m.state()), nil
 }
 
-func (m *fakeMaster) CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+func (m *fakeMaster) CancelJob(ctx context.Context, _ *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
 	m.called <- "cancel"
+	if m.cancel != nil {
+		select {
+		case <-m.cancel:
+		case <-ctx.Done():
+		}
+		return nil, connect.NewError(connect.CodeInternal, errors.New("the disk\x1b[31m is full"))
+	}
 	m.once.Do(func() { close(m.stopped) })
 	return connect.NewResponse(m.state()), nil
 }

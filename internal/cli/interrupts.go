@@ -64,6 +64,13 @@ func (i *interrupts) watch() (context.Context, func()) {
 	}
 }
 
+// hearHangUp makes the end of the terminal that the process was started in an interrupt too, unless it is to outlive that (nohup).
+func (i *interrupts) hearHangUp() {
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(i.heard, syscall.SIGHUP)
+	}
+}
+
 // send is an interrupt that comes from this process itself.
 func (i *interrupts) send() {
 	select {

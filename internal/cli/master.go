@@ -64,6 +64,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 }
 
 func (m *masterCommand) execute(ctx context.Context) error {
+	m.app.interrupts.hearHangUp()
 	m.app.writeAsync()
 	m.withInput.begin(m.app)
 	token, err := readToken("--token-file", m.tokenFile)

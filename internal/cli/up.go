@@ -49,7 +49,8 @@ func (a *app) up() *cobra.Command {
 		Short: "Start a cluster on this machine: a master and workers",
 		Long: `Start a cluster on this machine, a master and workers as processes of their own, and run it until an interrupt: then all of
 it ends, and also when this process is killed. What the processes log goes to standard error, each line after the process's
-name. How a process ended is said: a worker is started anew, ` + strconv.Itoa(restartTimes) + ` times a minute at most; when the master ends, all do, with status 1.
+name. How a process ended is said: a worker is started anew; when it ends more than ` + strconv.Itoa(restartTimes) + ` times in a
+minute, or the master ends, all do, with status 1.
 It answers this machine only: superstep master and superstep worker make a cluster of several.`,
 		Example: `  superstep up
   superstep up --workers 4 --threads 1 --listen 127.0.0.1:7800 --data results`,
@@ -91,6 +92,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	if err := u.check(); err != nil {
 		return err
 	}
+	u.app.interrupts.hearHangUp()
 	u.app.writeAsync()
 	ctx, done := u.app.leaving(ctx)
 	defer done()

@@ -91,6 +91,7 @@ func TestUpEnds(t *testing.T) {
 	}{
 		"interrupt":    {syscall.SIGINT, false, 0, ""},
 		"terminate":    {syscall.SIGTERM, false, 0, ""},
+		"hang up":      {syscall.SIGHUP, false, 0, ""},
 		"kill":         {syscall.SIGKILL, false, -1, ""},
 		"master dies":  {syscall.SIGKILL, true, 1, " ended: signal: killed\n"},
 		"master stops": {syscall.SIGTERM, true, 1, " ended: exit status 0\n"},

@@ -38,6 +38,7 @@ type waiting struct {
 	over     bool   // it has ended
 	wanted   bool   // to be cancelled as soon as it is taken
 	stopping bool   // it was told to end
+	failed   error  // why that did not reach the master
 	asking   bool   // what to do
 	calls    sync.WaitGroup
 }
@@ -103,6 +104,8 @@ func (w *waiting) outcome(err, cause error) error {
 		return fmt.Errorf("interrupted: job %s is done", w.id)
 	case w.id == "":
 		return errors.New("interrupted: superstep jobs shows whether the master took the job")
+	case w.failed != nil:
+		return fmt.Errorf("interrupted: job %s could not be cancelled, and may go on: %w", w.id, w.failed)
 	case errors.Is(cause, errGaveUp):
 		return fmt.Errorf("interrupted: job %s was told to end, and has not yet", w.id)
 	}
@@ -217,7 +220,10 @@ func (w *waiting) cancel() {
 		ctx, cancel := context.WithTimeout(context.Background(), endTime)
 		defer cancel()
 		if _, err := w.client.Cancel(ctx, id, "interrupted at the client"); err != nil {
-			w.stop(fmt.Errorf("it could not be cancelled: %w", err))
+			w.mu.Lock()
+			w.failed = err
+			w.mu.Unlock()
+			w.stop(errGaveUp)
 		}
 	})
 	time.AfterFunc(endTime, func() { w.stop(fmt.Errorf("waited %v for it", endTime)) })

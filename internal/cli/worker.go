@@ -79,6 +79,7 @@ processes /healthz and /readyz.`,
 }
 
 func (w *workerCommand) execute(ctx context.Context) error {
+	w.app.interrupts.hearHangUp()
 	w.app.writeAsync()
 	token, err := readToken("--token-file", w.client.tokenFile)
 	if err != nil {

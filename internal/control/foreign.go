@@ -39,6 +39,9 @@ func Foreign(err error) bool {
 }
 
 func foreignText(address string, cause error) string {
+	if connect.CodeOf(cause) == connect.CodeUnauthenticated {
+		return fmt.Sprintf("what answers at %s wants a token: %s", address, innermost(cause))
+	}
 	return fmt.Sprintf("what answers at %s is not a master: %s", address, innermost(cause))
 }
 

@@ -198,7 +198,8 @@ func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) tran
 	}
 	j.fresh = false
 	j.stop.Store(false)
-	j.running, j.broken, j.stopped = ctx, broken, afterFunc(ctx, j.halt)
+	j.running, j.broken = ctx, broken
+	j.stopped = afterFunc(ctx, j.halt) // which may run at once
 	if endpoint != nil {
 		j.crew = j.start(ctx, endpoint, broken)
 	} else {
