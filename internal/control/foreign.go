@@ -93,5 +93,8 @@ func (c *Connection) Probe(ctx context.Context) error {
 	case !connected.Load() || ctx.Err() != nil:
 		return nil
 	}
+	if strings.Contains(err.Error(), "server closed idle connection") { // as the transport calls it when it saw the end first
+		err = io.EOF
+	}
 	return &ForeignError{c.address, err}
 }

@@ -148,7 +148,8 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	}
 	const perJob = 64 << 10
 	more := uint64(max(min(first+jobs, remembered)-first, 0)) * perJob
-	if after.heap > before.heap+more+4<<20 {
+	// How much is remembered of a job depends on how many supersteps those ran that were cancelled.
+	if after.heap > before.heap+more+before.heap/8+4<<20 {
 		t.Errorf("%d bytes of heap became %d", before.heap, after.heap)
 	}
 	if !raceEnabled && after.resident > before.resident+int64(more)+before.resident/4+16<<20 {
