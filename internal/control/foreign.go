@@ -1,14 +1,13 @@
 package control
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -69,32 +68,31 @@ const probeTimeout = 2 * time.Second
 func (c *Connection) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	var connected atomic.Bool // by the transport's goroutine
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := c.dial(ctx, network, address)
-		connected.Store(err == nil)
-		return conn, err
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/healthz", nil)
 	if err != nil {
 		return nil
 	}
-	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
-	defer transport.CloseIdleConnections()
-	answer, err := transport.RoundTrip(r)
-	switch {
-	case err == nil:
-		defer answer.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(answer.Body, 64))
-		if err == nil && answer.StatusCode == http.StatusOK && strings.TrimSpace(string(text)) == "ok" {
-			return nil
-		}
-		return &ForeignError{c.address, fmt.Errorf("it answers %s to GET /healthz", answer.Status)}
-	case !connected.Load() || ctx.Err() != nil:
+	r.Close = true
+	conn, err := c.dial(ctx, "tcp", c.address)
+	if err != nil {
 		return nil
 	}
-	if strings.Contains(err.Error(), "server closed idle connection") { // as the transport calls it when it saw the end first
-		err = io.EOF
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	_ = r.Write(conn) // what closes the connection before it has read this may have said something
+	answer, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 64<<10)), r)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &ForeignError{c.address, io.EOF}
+	case err != nil:
+		return &ForeignError{c.address, err}
 	}
-	return &ForeignError{c.address, err}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 64))
+	if err == nil && answer.StatusCode == http.StatusOK && strings.TrimSpace(string(text)) == "ok" {
+		return nil
+	}
+	return &ForeignError{c.address, fmt.Errorf("it answers %s to GET /healthz", answer.Status)}
 }
