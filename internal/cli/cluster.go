@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 
@@ -20,8 +19,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/statefile"
 )
@@ -131,29 +131,16 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, o))
 }
 
-// clusterPrograms are those of this binary, for what runs them on a cluster.
-func (a *app) clusterPrograms() cluster.Programs {
-	var all []cluster.Program
+// registry is the programs of this binary, for what runs them on a cluster.
+func (a *app) registry() (all engine.Registry) {
 	for _, e := range a.entries {
-		all = append(all, cluster.Program{Name: e.Name, Parameters: e.Parameters, New: e.New, KeepWeights: e.keepWeights})
+		all = append(all, e.Registered)
 	}
-	return cluster.NewPrograms(all)
-}
-
-// programs are those of this binary, with fingerprints: a cluster runs one binary, or two built from the same source.
-func (a *app) programs() []*control.Program {
-	var all []*control.Program
-	for _, e := range a.entries {
-		h := sha256.New()
-		fmt.Fprintln(h, buildID(), e.Name)
-		for _, p := range e.Parameters {
-			fmt.Fprintln(h, p.Name, p.Type, p.Default)
-		}
-		all = append(all, &control.Program{Name: e.Name, Fingerprint: hex.EncodeToString(h.Sum(nil))[:16]})
-	}
-	slices.SortFunc(all, func(p, q *control.Program) int { return strings.Compare(p.Name, q.Name) })
 	return all
 }
+
+// programs are those of this binary, with fingerprints.
+func (a *app) programs() []*control.Program { return jobspec.Programs(buildID(), a.registry()) }
 
 // buildID names what the binary was built from: its modules' versions when all are released or committed, else the hash of
 // the binary itself.

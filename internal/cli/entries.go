@@ -8,32 +8,22 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/algorithms"
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Find translates the input id of a vertex.
-type Find = cluster.Find
-
 // Entry is a program the command line knows by name.
 type Entry struct {
-	Name, Help string
-	Parameters []engine.Parameter
-	// New makes the program; find is nil when only its form is wanted, before there is a graph.
-	New func(values map[string]string, find Find) (engine.Program, error)
+	engine.Registered
+	Help string
 
 	certificate certificate // what --verify checks by, or nil
-	keepWeights bool        // a user's program may look at the weights of Edges
 	err         error       // what is wrong with the program, one line each
 }
 
 // NewEntry makes the entry of a program whose parameters are its fields.
 func NewEntry[V, M any](name, help string, p pregel.Program[V, M]) Entry {
-	named := cluster.NewProgram(name, p)
-	e := Entry{Name: name, Help: help, Parameters: named.Parameters, New: named.New, keepWeights: named.KeepWeights}
-	e.err = engine.CheckProgram(p)
-	return e
+	return Entry{Registered: engine.Register(name, p), Help: help, err: engine.CheckProgram(p)}
 }
 
 // builtins are the programs that come with superstep.
@@ -44,7 +34,7 @@ func builtins() []Entry {
 	bfs.Parameters = append(slices.Clone(bfs.Parameters), engine.Parameter{
 		Name: "output", Default: "parent", Help: "what to compute", Type: "string", Words: []string{"parent", "level"},
 	})
-	bfs.New = func(values map[string]string, find Find) (engine.Program, error) {
+	bfs.New = func(values map[string]string, find engine.Find) (engine.Program, error) {
 		if values["output"] == "level" {
 			return levels.New(values, find)
 		}
@@ -58,7 +48,7 @@ func builtins() []Entry {
 	}
 	for i := range all {
 		all[i].certificate = certificates[all[i].Name]
-		all[i].keepWeights = false
+		all[i].KeepWeights = false
 	}
 	return all
 }

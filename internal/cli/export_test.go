@@ -14,7 +14,7 @@ func RunSpoiled(args []string) int {
 	entries := builtins()
 	for i := range entries {
 		sound := entries[i].New
-		entries[i].New = func(values map[string]string, find Find) (engine.Program, error) {
+		entries[i].New = func(values map[string]string, find engine.Find) (engine.Program, error) {
 			p, err := sound(values, find)
 			return spoiled{p}, err
 		}

@@ -102,7 +102,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	address := l.Addr().String()
 	o := master.Options{
 		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
-		Engine: cluster.NewEngine(m.app.clusterPrograms()), MetricsToken: metricsToken,
+		Engine: cluster.NewEngine(m.app.registry()), MetricsToken: metricsToken,
 		KeepResults: m.keep.age, KeepResultBytes: keepBytes,
 	}
 	if m.data == "" {

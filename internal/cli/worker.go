@@ -113,7 +113,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	}
 	log := w.app.logger()
 	executor := cluster.NewExecutor(cluster.ExecutorOptions{
-		Name: w.name, Programs: w.app.clusterPrograms(), Threads: w.threads, Listener: listener, Token: token, Log: log,
+		Name: w.name, Programs: w.app.registry(), Threads: w.threads, Listener: listener, Token: token, Log: log,
 		Compress: mesh.Compression(w.compress.value),
 	})
 	defer executor.Close()

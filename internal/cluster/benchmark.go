@@ -7,11 +7,11 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -69,20 +69,11 @@ func (x *Executor) Benchmark(ctx context.Context, t worker.Task, s *control.Benc
 	return r, lost(x.options.Name, err)
 }
 
-// generatorOf is the generator of a run.
-func generatorOf(s *control.Graph500) (generate.Kronecker, error) {
-	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", s.GetScale(), s.GetEdgeFactor(), s.GetSeed1(), s.GetSeed2()))
-	if err != nil {
-		return generate.Kronecker{}, err
-	}
-	return g.(generate.Kronecker), nil
-}
-
 func (x *Executor) generate(ctx context.Context, t worker.Task, g *control.Generate) (*control.BenchmarkReport, error) {
 	if err := x.Drop(ctx, t, ""); err != nil { // of an attempt before
 		return nil, err
 	}
-	generator, err := generatorOf(g.Spec)
+	generator, err := jobspec.Generator(g.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +123,7 @@ func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, er
 
 // search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
 func (x *Executor) search(ctx context.Context, t worker.Task, b *benchmark, s *control.Search) (*control.BenchmarkReport, error) {
-	program, err := graph500.Program(s.Kernel, x.options.Programs.bfs(), pregel.VertexID(s.GetRoot().GetId()))
+	program, err := graph500.Program(s.Kernel, x.options.Programs.New("bfs"), pregel.VertexID(s.GetRoot().GetId()))
 	if err != nil {
 		return nil, err
 	}
@@ -186,28 +177,4 @@ func (x *Executor) judge(ctx context.Context, t worker.Task, b *benchmark, s *co
 		err = nil
 	}
 	return r, err
-}
-
-// checkBenchmark refuses a run that cannot be.
-func checkBenchmark(s *control.JobSpec, bfs graph500.New) error {
-	g, err := generatorOf(s.Graph500)
-	if err != nil {
-		return err
-	}
-	if g.Scale > graph500.MaxScale {
-		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits", g.Scale, graph500.MaxScale)
-	}
-	if s.Graph500.Roots == 0 {
-		return errors.New("roots: found 0, expected 1 or more")
-	}
-	o, err := options(s.Options)
-	if err != nil {
-		return err
-	}
-	return graph500.EachKernel(s.Graph500.Sssp, bfs, func(kernel string, program engine.Program) error {
-		if err := rehearse(program, o, s.Rows, s.Columns); err != nil {
-			return fmt.Errorf("%s: %w", kernel, err)
-		}
-		return nil
-	})
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // Engine leads jobs for a master.
-type Engine struct{ programs Programs }
+type Engine struct{ programs engine.Registry }
 
 var _ master.Engine = (*Engine)(nil)
 
 // NewEngine leads jobs of these programs.
-func NewEngine(p Programs) *Engine { return &Engine{p} }
+func NewEngine(p engine.Registry) *Engine { return &Engine{p} }
 
 // Check refuses a job that cannot be run, whatever its graph.
 func (e *Engine) Check(spec *control.JobSpec) error {
@@ -32,11 +33,11 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 	}
 	switch {
 	case spec.Graph500 != nil:
-		return checkBenchmark(spec, e.programs.bfs())
+		return checkBenchmark(spec, e.programs.New("bfs"))
 	case spec.Netbench != nil:
 		return checkNetbench(spec.Netbench)
 	}
-	p, err := e.programs.find(spec.Program)
+	p, err := e.programs.Find(spec.Program)
 	if err != nil {
 		return err
 	}
@@ -47,12 +48,12 @@ func (e *Engine) Check(spec *control.JobSpec) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
-	o, err := options(spec.Options)
+	o, err := jobspec.Options(spec.Options)
 	if err != nil {
 		return err
 	}
 	if spec.Source != nil {
-		if _, err := sourceOf(spec.Source); err != nil {
+		if _, _, err := jobspec.Source(spec.Source); err != nil {
 			return err
 		}
 		if err := loadable(spec.Source.Input); err != nil {
@@ -81,7 +82,7 @@ func loadable(input string) error {
 
 // Labels returns the input ids of the vertices that parameters name.
 func (e *Engine) Labels(spec *control.JobSpec) ([]uint64, error) {
-	p, err := e.programs.find(spec.Program)
+	p, err := e.programs.Find(spec.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (e *Engine) Source(spec *control.JobSpec) (*control.GraphSource, error) {
 	if source.Weights != "" {
 		return source, nil
 	}
-	p, err := e.programs.find(spec.Program)
+	p, err := e.programs.Find(spec.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (*bsp.Dr
 	if err != nil {
 		return nil, err
 	}
-	o, err := options(t.Spec.Options)
+	o, err := jobspec.Options(t.Spec.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +150,11 @@ func (e *Engine) Lead(t master.Task, prepared []*control.PrepareReport) (*bsp.Dr
 // program makes the program of a job, or the kernel of a job of Graph500.
 func (e *Engine) program(t master.Task) (engine.Program, error) {
 	if t.Spec.Graph500 != nil {
-		return graph500.Program(t.Spec.Program, e.programs.bfs(), pregel.VertexID(t.Vertices[0].GetId()))
+		return graph500.Program(t.Spec.Program, e.programs.New("bfs"), pregel.VertexID(t.Vertices[0].GetId()))
 	}
-	p, err := e.programs.find(t.Spec.Program)
+	p, err := e.programs.Find(t.Spec.Program)
 	if err != nil {
 		return nil, err
 	}
-	return p.New(t.Spec.Parameters, located(t.Vertices))
+	return p.New(t.Spec.Parameters, jobspec.Finder(t.Vertices))
 }

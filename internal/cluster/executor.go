@@ -1,3 +1,10 @@
+// Package cluster joins the engine to the cluster: an [Engine] leads jobs for the master, an [Executor] does the work of
+// a worker, with the same partitions, kernels and deliveries as in one process.
+//
+//	master -- bsp.Driver
+//	            | Superstep                        ^ PartitionReport
+//	            v                                  |
+//	worker -- Executor --> engine.Job -- frames, by mesh --> Job of another worker
 package cluster
 
 import (
@@ -12,6 +19,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -23,7 +31,7 @@ type ExecutorOptions struct {
 	// Name is the worker's, by which others know it.
 	Name string
 	// Programs are those of this binary.
-	Programs Programs
+	Programs engine.Registry
 	// Threads is how many a job or a load gets, at least 1.
 	Threads int
 	// Listener is where other workers reach this one. The executor closes it.

@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -34,11 +35,11 @@ type job struct {
 }
 
 func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare, g *loaded) (*job, error) {
-	known, err := x.options.Programs.find(p.Program)
+	known, err := x.options.Programs.Find(p.Program)
 	if err != nil {
 		return nil, err
 	}
-	program, err := known.New(p.Parameters, located(p.Vertices))
+	program, err := known.New(p.Parameters, jobspec.Finder(p.Vertices))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare
 
 // begin makes a job of a program and readies it for superstep 0; name is what workers know it by when they meet.
 func (x *Executor) begin(ctx context.Context, t worker.Task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *loaded) (_ *job, err error) {
-	o, err := options(run)
+	o, err := jobspec.Options(run)
 	if err != nil {
 		return nil, err
 	}

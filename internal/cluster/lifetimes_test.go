@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -62,7 +63,7 @@ const vertices = 40_000
 func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 	t.Helper()
 	l := listen(t)
-	x := NewExecutor(ExecutorOptions{Name: "x", Listener: l, Programs: NewPrograms([]Program{NewProgram("gated", gated{gates: gates})})})
+	x := NewExecutor(ExecutorOptions{Name: "x", Listener: l, Programs: engine.Registry{engine.Register("gated", gated{gates: gates})}})
 	h := &holding{x, t, nil, 0}
 	h.register(1)
 	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}

@@ -9,41 +9,12 @@ import (
 	"net"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/netbench/ranks"
 	"github.com/superstep-go/superstep/worker"
 )
-
-// What a netbench may ask of a worker.
-const (
-	mostSizes       = 64
-	mostRepetitions = 1_000_000
-)
-
-// measuresOf is what a job wants to be measured.
-func measuresOf(s *control.Netbench) netbench.Options {
-	o := netbench.Options{Algorithm: collective.Algorithm(s.GetAlgorithm()), Least: int(s.GetRepetitions()), Most: int(s.GetRepetitions())}
-	for _, n := range s.GetSizes() {
-		o.Sizes = append(o.Sizes, int(min(n, netbench.MaxSize+1)))
-	}
-	for _, c := range s.GetCollectives() {
-		o.Collectives = append(o.Collectives, collective.Collective(c))
-	}
-	return o
-}
-
-// checkNetbench refuses measurements that cannot be.
-func checkNetbench(s *control.Netbench) error {
-	if n := len(s.Sizes); n > mostSizes {
-		return fmt.Errorf("found %d sizes, expected at most %d", n, mostSizes)
-	}
-	if s.Repetitions > mostRepetitions {
-		return fmt.Errorf("repetitions: found %d, expected at most %d", s.Repetitions, mostRepetitions)
-	}
-	return measuresOf(s).Validate()
-}
 
 // Measure measures the network between the workers that have met. The first emits the report. Their session stays until
 // all have ended: they do not at the same time, and it ends with the job.
@@ -63,7 +34,7 @@ func (x *Executor) Measure(ctx context.Context, t worker.Task, m *control.Measur
 		rank := layout.Owner[p.Partition]
 		names[rank], labels[rank] = p.Worker, p.Site
 	}
-	o := measuresOf(m.Spec)
+	o := jobspec.Netbench(m.Spec)
 	if host, _, err := net.SplitHostPort(layout.Workers[link.Size()-1].Addr); err == nil {
 		o.Raw = net.JoinHostPort(host, "0")
 	}

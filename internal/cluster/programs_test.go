@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
 // TestRehearseGrid compares what is refused of grids with what a graph in such a grid is refused.
@@ -25,7 +26,7 @@ func TestRehearseGrid(t *testing.T) {
 		for _, run := range []*control.RunOptions{
 			{}, {Deterministic: true}, {Delivery: "naive"}, {Delivery: "mirrored"}, {Delivery: "push"}, {Delivery: "ring"}, {Uncombined: true},
 		} {
-			o, err := options(run)
+			o, err := jobspec.Options(run)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +56,7 @@ func TestRehearseGrid(t *testing.T) {
 	if refused == 0 {
 		t.Error("nothing is refused")
 	}
-	o, _ := options(&control.RunOptions{Deterministic: true})
+	o, _ := jobspec.Options(&control.RunOptions{Deterministic: true})
 	began := time.Now()
 	if err := rehearse(program, o, 64, 64); err == nil || !strings.Contains(err.Error(), "64x64") {
 		t.Errorf("found %v", err)

@@ -8,12 +8,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// New makes a program that has a name, as the command line does: the parameter source names its root.
-type New = func(values map[string]string, find func(label uint64) (pregel.VertexID, bool)) (engine.Program, error)
-
 // Program makes the vertex program of a kernel, bfs or sssp, for a root. Kernel 2 is the program that bfs makes, or
 // algorithms.BFS if it is nil. Kernel 3 has trees, and single precision, as the reference checks it.
-func Program(kernel string, bfs New, root pregel.VertexID) (engine.Program, error) {
+func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Program, error) {
 	switch {
 	case kernel == "bfs" && bfs != nil:
 		return bfs(map[string]string{"source": "0"}, func(uint64) (pregel.VertexID, bool) { return root, true })
@@ -26,7 +23,7 @@ func Program(kernel string, bfs New, root pregel.VertexID) (engine.Program, erro
 }
 
 // EachKernel calls f with the programs of the kernels that are to run, until one fails.
-func EachKernel(sssp bool, bfs New, f func(kernel string, program engine.Program) error) error {
+func EachKernel(sssp bool, bfs engine.New, f func(kernel string, program engine.Program) error) error {
 	for _, kernel := range []string{"bfs", "sssp"} {
 		if kernel == "sssp" && !sssp {
 			continue

@@ -13,7 +13,7 @@ import (
 // LocalConfig says what to run in this process.
 type LocalConfig struct {
 	Config
-	BFS    New // nil for algorithms.BFS
+	BFS    engine.New // nil for algorithms.BFS
 	Engine engine.Options
 	// Note adds a few words to Progress, or is nil.
 	Note func(text string)

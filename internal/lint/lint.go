@@ -26,15 +26,15 @@ var layers = map[string]int{
 	"internal/transport/mesh": 3, "internal/transport/pack": 3, "internal/control": 3, "internal/membership": 3, "internal/history": 3,
 	"internal/otlp":     3,
 	"internal/delivery": 4, "internal/graph/build": 4, "internal/graphio": 4, "internal/netbench": 4, "internal/client": 4,
-	"internal/bsp": 5, "internal/engine": 6, "internal/load": 5, "internal/netbench/ranks": 5, "internal/jobtrace": 5, "internal/metrics": 5, "internal/web": 5,
+	"internal/bsp": 5, "internal/engine": 6, "internal/load": 5, "internal/jobspec": 7, "internal/netbench/ranks": 5, "internal/jobtrace": 5, "internal/metrics": 5, "internal/web": 5,
 	"algorithms": 5, "algorithms/reference": 5, "algorithms/verify": 5,
 	"internal/graph500/validate": 4,
 	"internal/graph500":          7,
-	"master":                     6, "worker": 6, // they meet in internal/control
-	"internal/cluster": 8,
-	"internal/cli":     9, "internal/testcluster": 9,
-	"":              10, // the root package
-	"cmd/superstep": 11, "examples": 11, "test": 11, "pregel/pregeltest": 11,
+	"master":                     8, "worker": 8, // they meet in internal/control
+	"internal/cluster": 9,
+	"internal/cli":     10, "internal/testcluster": 10,
+	"":              11, // the root package
+	"cmd/superstep": 12, "examples": 12, "test": 12, "pregel/pregeltest": 12,
 	"lab/experiment": 10, "lab/model": 10, "lab": 11,
 }
 

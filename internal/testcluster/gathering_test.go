@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -31,7 +31,7 @@ func (reluctant) Output(dst []byte, x int64) []byte {
 
 // TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have come.
 func TestAResultIsCountedAsItIsGathered(t *testing.T) {
-	c := Run(t, 2, 1, master.Options{}, cluster.NewProgram("reluctant", pregel.List(reluctant{})))
+	c := Run(t, 2, 1, master.Options{}, engine.Register("reluctant", pregel.List(reluctant{})))
 	j := c.submitSpec(t, &control.JobSpec{Program: "reluctant", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=1000"}})
 	var once sync.Once
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {

@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/combiners"
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
@@ -108,7 +108,7 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 		"BFS from root 458: rule 4 (component)": {at: 300, parent: pregel.None},
 		"BFS from root 458: invalid range":      {at: 300, parent: 1 << 40},
 	} {
-		c := Run(t, 3, 1, master.Options{}, cluster.NewProgram("bfs", program))
+		c := Run(t, 3, 1, master.Options{}, engine.Register("bfs", program))
 		j, _ := c.watch(t, c.graph500(t, scale(10), nil, 0, 0).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) || j.Graph500.GetViolation() == nil {
 			t.Errorf("%s: %v: %s", want, j.State.Word(), j.Reason)

@@ -7,19 +7,19 @@ import (
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
-	"github.com/superstep-go/superstep/internal/cluster"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // programs are those that the tests run on clusters.
-func programs() []cluster.Program {
-	return []cluster.Program{
-		cluster.NewProgram("bfs", algorithms.BFS{}), cluster.NewProgram("levels", algorithms.BFSLevels{}),
-		cluster.NewProgram("sssp", algorithms.SSSP[float64]{}), cluster.NewProgram("pagerank", algorithms.PageRank{}),
-		cluster.NewProgram("wcc", algorithms.WCC{}),
-		cluster.NewProgram("listing", pregel.List(listing{})), cluster.NewProgram("census", census{}),
-		cluster.NewProgram("letters", letters{}), cluster.NewProgram("paths", pregel.List(paths{})), cluster.NewProgram("broken", broken{}),
-		cluster.NewProgram("forever", forever{}), cluster.NewProgram("idle", idle{}), cluster.NewProgram("chatty", chatty{}),
+func programs() engine.Registry {
+	return engine.Registry{
+		engine.Register("bfs", algorithms.BFS{}), engine.Register("levels", algorithms.BFSLevels{}),
+		engine.Register("sssp", algorithms.SSSP[float64]{}), engine.Register("pagerank", algorithms.PageRank{}),
+		engine.Register("wcc", algorithms.WCC{}),
+		engine.Register("listing", pregel.List(listing{})), engine.Register("census", census{}),
+		engine.Register("letters", letters{}), engine.Register("paths", pregel.List(paths{})), engine.Register("broken", broken{}),
+		engine.Register("forever", forever{}), engine.Register("idle", idle{}), engine.Register("chatty", chatty{}),
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -80,13 +79,13 @@ func (c *Cluster) result(t testing.TB, id string) map[uint64]string {
 }
 
 // alone runs a program on one partition, in one process: what every cluster must compute.
-func alone(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool) (map[uint64]string, *bsp.Outcome) {
+func alone(t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	return inGrid(t, p, values, input, directed, graph.Grid{}, engine.Options{Deterministic: true})
 }
 
 // inGrid runs a program on partitions of one process.
-func inGrid(t testing.TB, p cluster.Program, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *bsp.Outcome) {
+func inGrid(t testing.TB, p engine.Registered, values map[string]string, input string, directed *bool, grid graph.Grid, o engine.Options) (map[uint64]string, *bsp.Outcome) {
 	t.Helper()
 	form, err := p.New(values, nil)
 	if err != nil {
@@ -224,7 +223,7 @@ func ways() []*way {
 // times, with the same partitions in one process.
 func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 	c := Run(t, 4, 1, master.Options{}, programs()...)
-	known := map[string]cluster.Program{}
+	known := map[string]engine.Registered{}
 	for _, p := range programs() {
 		known[p.Name] = p
 	}

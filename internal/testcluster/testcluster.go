@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -26,7 +27,7 @@ type Cluster struct {
 	Master master.Options
 	Worker worker.Options
 	// Programs, if there are any, are run by real executors, with so many Threads each.
-	Programs cluster.Programs
+	Programs engine.Registry
 	Threads  int
 
 	// Silence, if it is not 0, is that of executors.
@@ -77,9 +78,9 @@ func Start(t testing.TB, n int, m master.Options, w worker.Options) *Cluster {
 }
 
 // Run is Start of a cluster that runs programs, with so many threads in each worker.
-func Run(t testing.TB, n, threads int, m master.Options, programs ...cluster.Program) *Cluster {
+func Run(t testing.TB, n, threads int, m master.Options, programs ...engine.Registered) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Threads: threads, Programs: cluster.NewPrograms(programs)}
+	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Threads: threads, Programs: programs}
 	about := &control.RegisterRequest{Protocol: control.Protocol}
 	for _, p := range programs {
 		about.Programs = append(about.Programs, &control.Program{Name: p.Name, Fingerprint: "test"})

@@ -1,0 +1,124 @@
+// Package jobspec reads the messages that describe a job, for the master, which checks and leads it, and for the workers,
+// which run it.
+package jobspec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Programs returns the programs of a build with fingerprints: all processes of a cluster have the same programs, built from
+// the same source.
+func Programs(build string, programs engine.Registry) (all []*control.Program) {
+	for _, p := range programs {
+		h := sha256.New()
+		fmt.Fprintln(h, build, p.Name)
+		for _, x := range p.Parameters {
+			fmt.Fprintln(h, x.Name, x.Type, x.Default)
+		}
+		all = append(all, &control.Program{Name: p.Name, Fingerprint: hex.EncodeToString(h.Sum(nil))[:16]})
+	}
+	slices.SortFunc(all, func(p, q *control.Program) int { return strings.Compare(p.Name, q.Name) })
+	return all
+}
+
+// Options returns the engine's options for a run.
+func Options(o *control.RunOptions) (engine.Options, error) {
+	choice, err := parsed(o.GetDelivery(), delivery.ParseChoice)
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("delivery: %w", err)
+	}
+	encoding, err := parsed(o.GetEncoding(), delivery.ParseEncoding)
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("encoding: %w", err)
+	}
+	return engine.Options{
+		Delivery: choice, Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial(), Deterministic: o.GetDeterministic(),
+		MaxSupersteps: int(o.GetMaxSupersteps()), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
+	}, nil
+}
+
+// Source returns what to load, and how to store it.
+func Source(s *control.GraphSource) (load.Request, graph.Options, error) {
+	request := load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand)}
+	store := graph.Options{DropLoops: s.DropLoops, UnitWeights: s.UnitWeights}
+	var err error
+	if request.Format, err = parsed(s.Format, graphio.ParseFormat); err != nil {
+		return request, store, fmt.Errorf("format: %w", err)
+	}
+	if store.Duplicates, err = parsed(s.Duplicates, graph.ParseDuplicates); err != nil {
+		return request, store, fmt.Errorf("duplicates: %w", err)
+	}
+	switch s.Weights {
+	case "":
+		store.Weights, request.IfAny = edges.Float64, !s.UnitWeights
+	case "none":
+	case "float32":
+		store.Weights = edges.Float32
+	case "float64":
+		store.Weights = edges.Float64
+	default:
+		return request, store, fmt.Errorf("weights: found %.40q, expected none, float32 or float64", s.Weights)
+	}
+	if request.Weights = store.Weights; s.UnitWeights {
+		request.Weights = edges.Unweighted
+	}
+	return request, store, nil
+}
+
+// parsed reads a word; an empty one is the zero value.
+func parsed[T any](word string, parse func(string) (T, error)) (value T, err error) {
+	if word == "" {
+		return value, nil
+	}
+	return parse(word)
+}
+
+// Finder looks up the vertices that the master has located for a job.
+func Finder(located []*control.Vertex) engine.Find {
+	return func(label uint64) (pregel.VertexID, bool) {
+		for _, v := range located {
+			if v.Label == label {
+				return pregel.VertexID(v.Id), true
+			}
+		}
+		return pregel.None, false
+	}
+}
+
+// Generator returns the generator of a run of Graph500.
+func Generator(s *control.Graph500) (generate.Kronecker, error) {
+	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", s.GetScale(), s.GetEdgeFactor(), s.GetSeed1(), s.GetSeed2()))
+	if err != nil {
+		return generate.Kronecker{}, err
+	}
+	return g.(generate.Kronecker), nil
+}
+
+// Netbench returns what to measure of a network.
+func Netbench(s *control.Netbench) netbench.Options {
+	o := netbench.Options{Algorithm: collective.Algorithm(s.GetAlgorithm()), Least: int(s.GetRepetitions()), Most: int(s.GetRepetitions())}
+	for _, n := range s.GetSizes() {
+		o.Sizes = append(o.Sizes, int(min(n, netbench.MaxSize+1)))
+	}
+	for _, c := range s.GetCollectives() {
+		o.Collectives = append(o.Collectives, collective.Collective(c))
+	}
+	return o
+}
