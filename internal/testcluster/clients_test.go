@@ -7,18 +7,23 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
 )
 
-// TestDropWhileLoading drops a graph that its workers would load for ever: the call that waits for it learns why, the
-// workers stop, and the name is free.
+// TestDropWhileLoading drops a graph that its workers would load for hours, over a slow link: the call that waits for it
+// learns why, the workers stop, and the name is free.
 func TestDropWhileLoading(t *testing.T) {
-	c, toy := startToy(t, 2)
+	c := Start(t, 0, master.Options{}, programs()...)
+	c.Rate = 32 << 10
+	c.StartWorker("w0")
+	c.StartWorker("w1")
+	c.Await(2)
 	load := func(input string) error {
 		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "web", Source: &control.GraphSource{Input: input}}))
 		return err
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- load("slow") }()
+	go func() { failed <- load("kronecker:scale=16") }()
 	c.Until("the graph to be loading", func() bool {
 		r, err := c.Client.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
 		return err == nil && len(r.Msg.Graphs) == 1
@@ -30,21 +35,17 @@ func TestDropWhileLoading(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	// A worker that still loaded would not come to this.
-	if err := load("file"); err != nil {
+	if err := load("path:vertices=100"); err != nil {
 		t.Error(err)
 	}
-	if _, graphs := toy.holds(); graphs != 2 {
-		t.Errorf("workers hold %d shares, expected 2", graphs)
-	}
+	c.holdsOnly(t, 1)
 }
 
 // TestSubmitAgain submits a job twice under one key.
 func TestSubmitAgain(t *testing.T) {
-	c, _ := startToy(t, 1)
+	c := Start(t, 1, master.Options{}, programs()...)
 	submit := func(key string) string {
-		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{
-			Key: key, Spec: &control.JobSpec{Program: "toy", Parameters: map[string]string{"supersteps": "1"}, Source: &control.GraphSource{Input: "file"}},
-		}))
+		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, Spec: short()}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,15 +59,14 @@ func TestSubmitAgain(t *testing.T) {
 
 // TestStackOfAProgram is in what is said of one job, and not in lists and events.
 func TestStackOfAProgram(t *testing.T) {
-	c, _ := startToy(t, 1)
-	id := c.submit(t, "file", "at", "1", "what", "program").Id
+	c := Start(t, 1, master.Options{}, programs()...)
+	id := c.submitSpec(t, &control.JobSpec{Program: "broken", Parameters: map[string]string{"at": "7"}, Source: small()}).Id
 	j, _ := c.watch(t, id, nil)
 	if j.Stack != "" {
 		t.Error("an event has a stack")
 	}
-	r, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: id}))
-	if err != nil || r.Msg.Stack != "main.go:1" {
-		t.Errorf("found %v, %v", r, err)
+	if j := c.job(t, id); !strings.Contains(j.Stack, "programs_test.go") {
+		t.Errorf("the stack is %q", j.Stack)
 	}
 	all, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
 	if err != nil || len(all.Msg.Jobs) != 1 || all.Msg.Jobs[0].Stack != "" || all.Msg.Now == nil {
@@ -76,9 +76,9 @@ func TestStackOfAProgram(t *testing.T) {
 
 // TestPastEvents asks for what has happened to a job that goes on.
 func TestPastEvents(t *testing.T) {
-	c, _ := startToy(t, 1)
-	id := c.submit(t, "file", "at", "1", "what", "block").Id
-	c.Until("the job to block", func() bool {
+	c := Start(t, 1, master.Options{}, programs()...)
+	id := c.submitSpec(t, endless()).Id
+	c.Until("the job to run", func() bool {
 		stream, err := c.Client.WatchJob(t.Context(), connect.NewRequest(&control.WatchJobRequest{Id: id, Past: true}))
 		if err != nil {
 			t.Fatal(err)
@@ -89,39 +89,13 @@ func TestPastEvents(t *testing.T) {
 			if e := stream.Msg(); e.Time == nil || e.Sequence == 0 {
 				t.Errorf("found %v", e)
 			}
-			seen = seen || stream.Msg().GetLog().GetText() == "blocked"
+			seen = seen || here(stream.Msg())
 		}
 		if stream.Err() != nil {
 			t.Fatal(stream.Err())
 		}
 		return seen
 	})
-	if _, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id})); err != nil {
-		t.Error(err)
-	}
+	c.cancel(t, id)
 	c.watch(t, id, nil)
-}
-
-// TestResultInTheMiddle reads a result from a byte on; parts are merged by the ids of their lines.
-func TestResultInTheMiddle(t *testing.T) {
-	c, _ := startToy(t, 3)
-	j, _ := c.watch(t, c.submit(t, "file").Id, nil)
-	whole := "0 w0\n1 w1\n2 w2\n"
-	if j.ResultBytes != uint64(len(whole)) {
-		t.Errorf("found %d bytes, expected %d", j.ResultBytes, len(whole))
-	}
-	for _, from := range []int{0, 7, len(whole)} {
-		stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: j.Id, Offset: uint64(from)}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		for stream.Receive() {
-			got += string(stream.Msg().Data)
-		}
-		if stream.Err() != nil || got != whole[from:] {
-			t.Errorf("from %d: found %q, %v", from, got, stream.Err())
-		}
-		_ = stream.Close()
-	}
 }

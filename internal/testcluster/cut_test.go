@@ -22,17 +22,17 @@ func (c *Cluster) excluded() (names []string, reason string) {
 // TestTwoWorkersAreCutFromEachOther cuts the way between two workers, which both reach the master: the job under way names the
 // two, one of them is excluded and shown so, jobs run on the others, and when the way is mended on all.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
-	c := Run(t, 0, 1, master.Options{Lease: 4 * time.Second}, programs()...)
+	c := Start(t, 0, master.Options{Lease: 4 * time.Second}, programs()...)
 	c.Silence = 2 * time.Second
 	for i, name := range []string{"w0", "w1", "w2"} {
 		c.StartWorker(name)
 		c.Await(i + 1) // so that w1 registers after w0
 	}
 	c.load(t, "web", small(), 0, 0)
-	j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
+	j := c.submitSpec(t, endless())
 	var began time.Time
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-		if began.IsZero() && strings.HasSuffix(e.GetLog().GetText(), "here") {
+		if began.IsZero() && here(e) {
 			began = time.Now()
 			c.Part("w0", "w1", true)
 		}

@@ -50,7 +50,7 @@ func (c *Cluster) holdsGraphs(t testing.TB, name string, kept int) {
 // TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is known of it, and the workers
 // go on.
 func TestProgramsThatPanic(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c := Start(t, 3, master.Options{}, programs()...)
 	for method, want := range map[string]string{
 		"compute":    "program broken, vertex 7, superstep 2: no such thing",
 		"coordinate": "program broken, superstep 2: no such thing",
@@ -66,12 +66,8 @@ func TestProgramsThatPanic(t *testing.T) {
 		if method == "coordinate" {
 			continue // on the master
 		}
-		r, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: j.Id}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(r.Msg.Stack, "programs_test.go") {
-			t.Errorf("%s: the stack is %q", method, r.Msg.Stack)
+		if j = c.job(t, j.Id); !strings.Contains(j.Stack, "programs_test.go") {
+			t.Errorf("%s: the stack is %q", method, j.Stack)
 		}
 	}
 	c.works(t, 3)
@@ -80,7 +76,7 @@ func TestProgramsThatPanic(t *testing.T) {
 
 // TestPanicsThatAreNoText: whatever a panic says, on a worker or on the master, its job fails and is shown.
 func TestPanicsThatAreNoText(t *testing.T) {
-	c := Run(t, 2, 1, master.Options{}, programs()...)
+	c := Start(t, 2, master.Options{}, programs()...)
 	for method, want := range map[string]string{
 		"compute bytes": "superstep 2: no such \ufffd thing", "compute long": "\u20ac...",
 		"coordinate bytes": "superstep 2: no such \ufffd thing", "coordinate long": "\u20ac...",
@@ -99,7 +95,7 @@ func TestPanicsThatAreNoText(t *testing.T) {
 }
 
 func TestJobsThatCannotRun(t *testing.T) {
-	c := Run(t, 2, 1, master.Options{}, programs()...)
+	c := Start(t, 2, master.Options{}, programs()...)
 	for _, x := range []struct {
 		want string
 		spec *control.JobSpec
@@ -137,13 +133,13 @@ func TestJobsThatCannotRun(t *testing.T) {
 
 // TestCancelInASuperstep cancels a job while its partitions compute and send, again and again.
 func TestCancelInASuperstep(t *testing.T) {
-	c := Run(t, 4, 1, master.Options{}, programs()...)
+	c := Start(t, 4, master.Options{}, programs()...)
 	for _, quiet := range []string{"true", "false"} {
 		for range 3 {
 			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
 			began := time.Time{}
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-				if strings.HasSuffix(e.GetLog().GetText(), "here") {
+				if here(e) {
 					began = time.Now()
 					c.cancel(t, j.Id)
 				}
@@ -160,10 +156,10 @@ func TestCancelInASuperstep(t *testing.T) {
 	c.holdsOnly(t, 0)
 }
 
-// TestWorkerDiesInAJobOfTheEngine loses a worker in mid-job: by the end of its process, which closes its connections, and
+// TestWorkerDiesInAJob loses a worker in mid-job: by the end of its process, which closes its connections, and
 // by that of its host or link, which does not. The job fails within 30 s with the loss as its one cause, and the cluster
 // goes on with the others.
-func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
+func TestWorkerDiesInAJob(t *testing.T) {
 	for _, way := range []struct {
 		name, want string
 		lose       func(*Cluster, string)
@@ -172,11 +168,11 @@ func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
 		{"host", "worker w2 was lost: not heard of for", (*Cluster).Freeze},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			c := Run(t, 4, 1, master.Options{Lease: control.Lease}, programs()...)
+			c := Start(t, 4, master.Options{Lease: control.Lease}, programs()...)
 			var began time.Time
-			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
+			j := c.submitSpec(t, endless())
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-				if strings.HasSuffix(e.GetLog().GetText(), "here") {
+				if here(e) {
 					began = time.Now()
 					way.lose(c, "w2")
 				}
@@ -204,11 +200,11 @@ func TestWorkerDiesInAJobOfTheEngine(t *testing.T) {
 // TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the worker is back with all
 // that it held but the job, and works on.
 func TestSessionBreaks(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c := Start(t, 3, master.Options{}, programs()...)
 	c.load(t, "web", small(), 0, 0)
-	j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
+	j := c.submitSpec(t, endless())
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-		if strings.HasSuffix(e.GetLog().GetText(), "here") {
+		if here(e) {
 			c.Break("w1")
 		}
 	})

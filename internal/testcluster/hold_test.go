@@ -62,7 +62,7 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 // TestGraphOfALostWorkerThatComesBack cuts a worker off until it is lost. Its graph waits, and so does a job on it; when the worker
 // comes back the job runs, on the graph as it was loaded.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
-	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second}, programs()...)
+	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
 	c.Silence = time.Second
 	for i := range 3 {
 		c.StartWorker(fmt.Sprint("w", i))
@@ -104,7 +104,7 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 // worker too when it comes back then. It can be loaded again.
 func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	const hold = 500 * time.Millisecond
-	c := Run(t, 3, 1, master.Options{Lease: 2 * time.Second, Hold: hold}, programs()...)
+	c := Start(t, 3, master.Options{Lease: 2 * time.Second, Hold: hold}, programs()...)
 	c.load(t, "web", small(), 0, 0)
 	c.Freeze("w1")
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_WAITING)
@@ -126,12 +126,12 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 // TestMasterRestartsWithGraphs starts the master anew: graphs are as they were loaded, when all their workers are back. What a
 // job held is freed, and a graph of which a worker is gone fails after the hold time.
 func TestMasterRestartsWithGraphs(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c := Start(t, 3, master.Options{}, programs()...)
 	web := c.load(t, "web", small(), 0, 0)
 	want := c.components(t, "web")
 	c.load(t, "grid", &control.GraphSource{Input: "grid:rows=9,columns=9"}, 2, 2)
 	grid := c.components(t, "grid")
-	j := c.submitSpec(t, &control.JobSpec{Program: "forever", Source: small()})
+	j := c.submitSpec(t, endless())
 	c.Until("a job to run", func() bool { return c.job(t, j.Id).Supersteps > 1 })
 	c.StopMaster()
 	c.StartMaster(c.Address)

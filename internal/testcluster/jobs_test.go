@@ -5,46 +5,25 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/master"
-	"github.com/superstep-go/superstep/worker"
 )
 
-var toyPrograms = []*control.Program{{Name: "toy", Fingerprint: "f"}}
-
-func startToy(t testing.TB, n int) (*Cluster, *toyWorkers) {
-	t.Helper()
-	return startToyLeased(t, n, patient)
+// short is a job of three supersteps, whose result is that every vertex has 0.
+func short() *control.JobSpec {
+	return &control.JobSpec{
+		Program: "idle", Parameters: map[string]string{"supersteps": "3"}, Source: &control.GraphSource{Input: "path:vertices=100"}, KeepResult: true,
+	}
 }
 
-func startToyLeased(t testing.TB, n int, lease time.Duration) (*Cluster, *toyWorkers) {
-	t.Helper()
-	toy := newToyWorkers()
-	return Start(t, n, master.Options{Engine: toyEngine{}, Programs: toyPrograms, Lease: lease},
-		worker.Options{Executor: toy, About: &control.RegisterRequest{Protocol: control.Protocol, Programs: toyPrograms}}), toy
-}
+// endless is a job that says "here" as it runs, until it is ended.
+func endless() *control.JobSpec { return &control.JobSpec{Program: "forever", Source: small()} }
 
-// submit submits a job of the toy on a graph of its own.
-func (c *Cluster) submit(t testing.TB, input string, params ...string) *control.Job {
-	t.Helper()
-	values := map[string]string{"supersteps": "3"}
-	for i := 0; i < len(params); i += 2 {
-		values[params[i]] = params[i+1]
-	}
-	spec := &control.JobSpec{Program: "toy", Parameters: values, KeepResult: true, Source: &control.GraphSource{Input: input}}
-	if name, ok := strings.CutPrefix(input, "graph:"); ok {
-		spec.Graph, spec.Source = name, nil
-	}
-	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.Msg
-}
+// here reports whether an endless job says so.
+func here(e *control.JobEvent) bool { return strings.HasSuffix(e.GetLog().GetText(), "here") }
 
 // watch watches a job to its end, and returns it and the words of what happened; seen is called for each event.
 func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (*control.Job, string) {
@@ -85,53 +64,44 @@ func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (
 }
 
 func TestJobOnItsOwnGraph(t *testing.T) {
-	c, toy := startToy(t, 4)
-	j := c.submit(t, "file")
-	j, words := c.watch(t, j.Id, nil)
+	c := Start(t, 4, master.Options{}, programs()...)
+	j, words := c.watch(t, c.submitSpec(t, short()).Id, nil)
 	if want := "queued loading running 0 1 2 writing done"; words != want {
 		t.Errorf("found %s, expected %s", words, want)
 	}
-	if j.Supersteps != 3 || !j.Converged || j.MessagesSent != 3*4*3 || j.Vertices != 100 || len(j.Workers) != 4 {
+	if j.Supersteps != 3 || !j.Converged || j.Vertices != 100 || len(j.Workers) != 4 {
 		t.Errorf("found %v", j)
 	}
-	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: j.Id}))
-	if err != nil {
-		t.Fatal(err)
+	whole := "" // parts are merged by the ids of their lines
+	for v := range 100 {
+		whole += fmt.Sprintln(v, 0)
 	}
-	defer stream.Close()
-	result := ""
-	for stream.Receive() {
-		result += string(stream.Msg().Data)
+	if j.ResultBytes != uint64(len(whole)) {
+		t.Errorf("the result has %d bytes, expected %d", j.ResultBytes, len(whole))
 	}
-	if want := "0 w0\n1 w1\n2 w2\n3 w3\n"; result != want || stream.Err() != nil {
-		t.Errorf("found %q, %v", result, stream.Err())
+	for _, from := range []int{0, 7, len(whole)} {
+		if got := string(c.kept(t, j.Id, from)); got != whole[from:] {
+			t.Errorf("from %d: found %q", from, got)
+		}
 	}
-	if jobs, graphs := toy.holds(); jobs+graphs != 0 {
-		t.Errorf("workers still hold %d jobs and %d graphs", jobs, graphs)
-	}
+	c.holdsOnly(t, 0)
 }
 
 func TestManyJobsOnOneGraph(t *testing.T) {
-	c, toy := startToy(t, 2)
-	load := func(name, input string) (*control.Graph, error) {
-		r, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
-			Name: name, Source: &control.GraphSource{Input: input}, Rows: 2, Columns: 2,
-		}))
-		if err != nil {
-			return nil, err
-		}
-		return r.Msg, nil
-	}
-	if _, err := load("bad", "missing"); err == nil || !strings.Contains(err.Error(), "no such file") {
+	c := Start(t, 2, master.Options{}, programs()...)
+	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
+		Name: "bad", Source: &control.GraphSource{Input: "/no/such/file"},
+	})); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("found %v", err)
 	}
-	g, err := load("web", "file")
-	if err != nil || g.Vertices != 100 || g.Bytes != 2<<20 || len(g.Placements) != 4 {
-		t.Fatalf("found %v, %v", g, err)
+	spec := short()
+	if g := c.load(t, "web", spec.Source, 2, 2); g.Vertices != 100 || g.Bytes == 0 || len(g.Placements) != 4 {
+		t.Fatalf("found %v", g)
 	}
+	spec.Graph, spec.Source = "web", nil
 	var jobs []*control.Job
 	for range 20 {
-		jobs = append(jobs, c.submit(t, "graph:web"))
+		jobs = append(jobs, c.submitSpec(t, spec))
 	}
 	for _, j := range jobs {
 		if j, _ := c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE {
@@ -141,41 +111,16 @@ func TestManyJobsOnOneGraph(t *testing.T) {
 	if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
 		t.Error(err)
 	}
-	c.Until("the graph to be gone", func() bool { jobs, graphs := toy.holds(); return jobs+graphs == 0 })
-}
-
-func TestJobFailures(t *testing.T) {
-	c, _ := startToy(t, 2)
-	for what, want := range map[string]string{
-		"fail":    "superstep 1: worker w",
-		"program": "vertex 7, superstep 1: index out of range",
-		"panic":   "a bug in superstep: a slip",
-		"lie":     "superstep 1: partition 0 sent partition 1 1 values in 0 bytes, and 0 values in 0 bytes came",
-	} {
-		j, _ := c.watch(t, c.submit(t, "file", "at", "1", "what", what).Id, nil)
-		if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {
-			t.Errorf("%s: found %s, %s; expected %q", what, j.State.Word(), j.Reason, want)
-		}
-	}
-	if j, _ := c.watch(t, c.submit(t, "file").Id, nil); j.State != control.JobState_JOB_STATE_DONE {
-		t.Errorf("the next job: %v", j)
-	}
+	c.holdsOnly(t, 0)
 }
 
 func TestCancel(t *testing.T) {
-	c, toy := startToy(t, 2)
-	running := c.submit(t, "file", "at", "1", "what", "block")
-	waiting := c.submit(t, "file")
-	cancel := func(id string) {
-		_, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id}))
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	cancel(waiting.Id)
+	c := Start(t, 2, master.Options{}, programs()...)
+	running, waiting := c.submitSpec(t, endless()), c.submitSpec(t, short())
+	c.cancel(t, waiting.Id)
 	j, _ := c.watch(t, running.Id, func(e *control.JobEvent) {
-		if e.GetLog().GetText() == "blocked" {
-			cancel(running.Id)
+		if here(e) {
+			c.cancel(t, running.Id)
 		}
 	})
 	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Reason != "cancelled by a client" {
@@ -184,71 +129,24 @@ func TestCancel(t *testing.T) {
 	if j, words := c.watch(t, waiting.Id, nil); words != "queued cancelled" {
 		t.Errorf("found %s: %v", words, j)
 	}
-	if jobs, graphs := toy.holds(); jobs+graphs != 0 {
-		t.Errorf("workers still hold %d jobs and %d graphs", jobs, graphs)
-	}
-}
-
-// TestWorkerDiesInAJob loses a worker in a superstep: the job fails with that as its cause, within 30 s, and the cluster
-// goes on with the others.
-func TestWorkerDiesInAJob(t *testing.T) {
-	c, _ := startToyLeased(t, 3, control.Lease)
-	j := c.submit(t, "file", "at", "1", "what", "block")
-	began := time.Now()
-	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-		if e.GetLog().GetText() == "blocked" {
-			c.Freeze("w2")
-		}
-	})
-	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "worker w2 was lost") {
-		t.Errorf("found %v", j)
-	}
-	if took := time.Since(began); took > prompt {
-		t.Errorf("the job failed after %v", took)
-	}
-	if j, _ := c.watch(t, c.submit(t, "file").Id, nil); j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 2 {
-		t.Errorf("the next job: %v", j)
-	}
+	c.holdsOnly(t, 0)
 }
 
 func TestWorkerLeavesAfterItsJob(t *testing.T) {
-	c, _ := startToy(t, 2)
-	stopped := false
-	j := c.submit(t, "file", "at", "1", "what", "block")
+	c := Start(t, 2, master.Options{}, programs()...)
+	j := c.submitSpec(t, endless())
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
-		if e.GetLog().GetText() != "blocked" || stopped {
+		if !here(e) {
 			return
 		}
-		stopped = true // both workers tell that they block
 		c.Process("w1").Stop()
 		c.Until("w1 to be leaving", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LEAVING })
-		if _, err := c.Client.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: j.Id})); err != nil {
-			t.Error(err)
-		}
+		c.cancel(t, j.Id)
 	})
 	if err := c.Process("w1").Wait(t); err != nil {
 		t.Error(err)
 	}
 	if j.State != control.JobState_JOB_STATE_CANCELLED {
 		t.Errorf("found %v", j)
-	}
-}
-
-func TestMasterStopsWithAJobRunning(t *testing.T) {
-	c, _ := startToy(t, 2)
-	c.submit(t, "file", "at", "1", "what", "block")
-	c.StopMaster()
-	c.StartMaster(c.Address)
-	c.Await(2)
-	if j, _ := c.watch(t, c.submit(t, "file").Id, nil); j.State != control.JobState_JOB_STATE_DONE {
-		t.Errorf("found %v", j)
-	}
-}
-
-func TestWithoutAnEngine(t *testing.T) {
-	c := Start(t, 1, master.Options{Programs: toyPrograms}, worker.Options{About: &control.RegisterRequest{Protocol: control.Protocol, Programs: toyPrograms}})
-	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "toy"}}))
-	if connect.CodeOf(err) != connect.CodeUnimplemented || !strings.Contains(err.Error(), "runs nothing") {
-		t.Errorf("found %v", err)
 	}
 }

@@ -114,7 +114,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 		t.Run("graph "+graph, func(t *testing.T) {
 			p := gated{first: 1, gates: map[uint64]*gate{first: newGate(), next: newGate()}}
 			worker := make(observed, 1000)
-			c := Run(t, 0, 1, master.Options{}, engine.Register("gated", p))
+			c := Start(t, 0, master.Options{}, engine.Register("gated", p))
 			c.Worker.Observe = worker
 			c.StartWorker("w0")
 			c.Await(1)
@@ -164,7 +164,7 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	const value = 1 << 40
 	p := gated{first: 2, gates: map[uint64]*gate{value: newGate()}}
 	worker := make(observed, 1000)
-	c := Run(t, 1, 1, master.Options{}, engine.Register("gated", p))
+	c := Start(t, 1, master.Options{}, engine.Register("gated", p))
 	c.Worker.Observe = worker
 	c.StartWorker("w1")
 	c.Await(2)
@@ -213,7 +213,7 @@ func TestWorkerWithoutEndOfCompute(t *testing.T) {
 func endlessCompute(t *testing.T, superstep, command time.Duration, state control.JobState, reason string) {
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second, CommandTimeout: command}, engine.Register("gated", p))
+	c := Start(t, 0, master.Options{Lease: 2 * time.Second, CommandTimeout: command}, engine.Register("gated", p))
 	c.Worker.StopTimeout = 100 * time.Millisecond
 	worker := make(observed, 1000)
 	c.Worker.Observe = worker

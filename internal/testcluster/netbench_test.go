@@ -22,10 +22,10 @@ func (c *Cluster) netbench(t testing.TB, n *control.Netbench) *control.Job {
 	return c.submitSpec(t, &control.JobSpec{Program: control.NetbenchProgram, Netbench: n})
 }
 
-// result fetches what a job computed.
-func (c *Cluster) kept(t testing.TB, id string) []byte {
+// kept fetches the bytes of a job's result, from one on.
+func (c *Cluster) kept(t testing.TB, id string, from int) []byte {
 	t.Helper()
-	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: id}))
+	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(from)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func (c *Cluster) kept(t testing.TB, id string) []byte {
 
 // TestNetbench measures between the workers of a cluster with two sites, whose labels make them.
 func TestNetbench(t *testing.T) {
-	c := Run(t, 2, 1, master.Options{}, programs()...)
+	c := Start(t, 2, master.Options{}, programs()...)
 	c.Worker.About = proto.CloneOf(c.Worker.About)
 	c.Worker.About.Site = "far"
 	c.StartWorker("w2")
@@ -60,7 +60,7 @@ func TestNetbench(t *testing.T) {
 		t.Fatalf("%v: %s; %s; %v, %d", j.State.Word(), j.Reason, words, j.RunSeconds, far)
 	}
 	var r netbench.Report
-	text := c.kept(t, j.Id)
+	text := c.kept(t, j.Id, 0)
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestNetbench(t *testing.T) {
 }
 
 func TestNetbenchRefusals(t *testing.T) {
-	c := Run(t, 1, 1, master.Options{}, programs()...)
+	c := Start(t, 1, master.Options{}, programs()...)
 	for want, change := range map[string]func(s *control.JobSpec){
 		"has the program netbench, neither graph":  func(s *control.JobSpec) { s.Graph = "g" },
 		"has the program netbench, neither graph ": func(s *control.JobSpec) { s.Program = "bfs" },
@@ -111,7 +111,7 @@ func TestNetbenchRefusals(t *testing.T) {
 
 // TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a worker.
 func TestNetbenchEnds(t *testing.T) {
-	c := Run(t, 3, 1, master.Options{}, programs()...)
+	c := Start(t, 3, master.Options{}, programs()...)
 	for _, how := range []string{"cancelled", "failed"} {
 		id := c.netbench(t, &control.Netbench{Repetitions: 1e6}).Id
 		acted := false

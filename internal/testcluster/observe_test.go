@@ -18,7 +18,6 @@ import (
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/master"
-	"github.com/superstep-go/superstep/worker"
 )
 
 // ask gets a page of the master, with a token if there is one.
@@ -65,7 +64,7 @@ func holds(t testing.TB, page string, lines ...string) {
 // TestMetricsOfACluster runs jobs and asks the master and the workers what they counted.
 func TestMetricsOfACluster(t *testing.T) {
 	leading, working := metrics.New("test"), metrics.New("test")
-	c := Run(t, 0, 1, watching(leading), programs()...)
+	c := Start(t, 0, watching(leading), programs()...)
 	w := working.NewWorker()
 	c.Worker.Observe = w
 	c.StartWorker("w0")
@@ -127,11 +126,6 @@ func serve(t testing.TB, h http.Handler) (int, string) {
 	return ask(t, s.URL+"/metrics", "")
 }
 
-// workerOptions are those of workers that run nothing.
-func workerOptions(token control.Token) worker.Options {
-	return worker.Options{Token: token, About: &control.RegisterRequest{Protocol: control.Protocol}}
-}
-
 // TestWhoMayAskForMetrics: with a token, or with one that opens metrics alone; health is for everyone.
 func TestWhoMayAskForMetrics(t *testing.T) {
 	token := func(s string) control.Token {
@@ -144,7 +138,7 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 	const all, some = "the-clusters-own-token", "one-for-prometheus-only"
 	o := watching(metrics.New("test"))
 	o.Token, o.MetricsToken = token(all), token(some)
-	c := Start(t, 0, o, workerOptions(token(all)))
+	c := Start(t, 0, o)
 	c.Worker.About.HttpAddress, c.Worker.About.Site = "10.1.2.3:7710", "rack1"
 	c.StartWorker("w0")
 	c.Worker.About.HttpAddress = ""
@@ -221,16 +215,16 @@ func (o *observer) Command(name string, _ time.Duration, r *control.Report, err 
 }
 
 func TestWorkerIsObserved(t *testing.T) {
-	c, _ := startToy(t, 0)
+	c := Start(t, 0, master.Options{}, programs()...)
 	o := &observer{}
 	c.Worker.Observe = o
 	p := c.StartWorker("w0")
 	c.Await(1)
-	j, _ := c.watch(t, c.submit(t, "file").Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, short()).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(j)
 	}
-	j, _ = c.watch(t, c.submit(t, "missing").Id, nil)
+	j, _ = c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "idle", Source: &control.GraphSource{Input: "/no/such/file"}}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED {
 		t.Fatal(j)
 	}
@@ -239,7 +233,7 @@ func TestWorkerIsObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(o.words, ", ")
-	want := "attached, meet, load, prepare, superstep, superstep, superstep, values, drop, drop, meet, load: open missing: no such file, drop, drop, leaving, over"
+	want := "attached, meet, load, prepare, superstep, superstep, superstep, values, drop, drop, meet, load: open /no/such/file: no such file or directory, drop, drop, leaving, over"
 	if got != want {
 		t.Errorf("found    %s\nexpected %s", got, want)
 	}

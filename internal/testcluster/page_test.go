@@ -87,7 +87,7 @@ func (s *site) submit(body string) (j history.Job) {
 
 // TestPageOfAMaster runs jobs by the API, and looks at them by it, on a cluster of two workers.
 func TestPageOfAMaster(t *testing.T) {
-	c := Run(t, 2, 1, paged(control.Token{}), programs()...)
+	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := &site{t: t, base: "http://" + c.Address}
 	if status, page := ask(t, s.base+"/", ""); status != 200 || !strings.Contains(page, `src="app.js"`) {
 		t.Errorf("the page: status %d %s", status, page)
@@ -178,7 +178,7 @@ func TestPageOfAMaster(t *testing.T) {
 
 // TestPageOfGraph500 has a run for each search of the benchmark.
 func TestPageOfGraph500(t *testing.T) {
-	c := Run(t, 2, 1, paged(control.Token{}), programs()...)
+	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := &site{t: t, base: "http://" + c.Address}
 	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{
 		Program: control.Graph500Program, Graph500: &control.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
@@ -224,7 +224,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Origin", value) }
 	}
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
-	closed := Start(t, 0, paged(token), workerOptions(token))
+	closed := Start(t, 0, paged(token))
 	s := &site{t: t, base: "http://" + closed.Address}
 	for _, path := range []string{"jobs", "about", "graphs", "workers", "log", "events"} {
 		s.call("GET", path, "", 401, nil)
@@ -236,7 +236,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
 	s.call("GET", "jobs", "", 200, nil, host("cluster.example"))
 
-	open := Start(t, 0, paged(control.Token{}), workerOptions(control.Token{}))
+	open := Start(t, 0, paged(control.Token{}))
 	s = &site{t: t, base: "http://" + open.Address}
 	s.call("GET", "jobs", "", 403, nil, host("evil.example"))
 	s.call("POST", "jobs", good, 403, nil, host("evil.example"))
@@ -279,7 +279,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 
 // TestEventsOfAMaster come as jobs turn, and end with the master.
 func TestEventsOfAMaster(t *testing.T) {
-	c := Run(t, 1, 1, paged(control.Token{}), programs()...)
+	c := Start(t, 1, paged(control.Token{}), programs()...)
 	s := &site{t: t, base: "http://" + c.Address}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/api/v1/events", nil)
 	if err != nil {
@@ -321,7 +321,7 @@ func TestEventsOfAMaster(t *testing.T) {
 
 // TestRefusalsOfAMasterAreJSON: what is refused before the API sees it is told as the API tells errors.
 func TestRefusalsOfAMasterAreJSON(t *testing.T) {
-	c := Run(t, 1, 1, paged(control.Token{}), programs()...)
+	c := Start(t, 1, paged(control.Token{}), programs()...)
 	for header, value := range map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+c.Address+"/api/v1/jobs", strings.NewReader("{}"))
 		if err != nil {

@@ -20,6 +20,7 @@ func programs() engine.Registry {
 		engine.Register("listing", pregel.List(listing{})), engine.Register("census", census{}),
 		engine.Register("letters", letters{}), engine.Register("paths", pregel.List(paths{})), engine.Register("broken", broken{}),
 		engine.Register("forever", forever{}), engine.Register("idle", idle{}), engine.Register("chatty", chatty{}),
+		engine.Register("crowd", crowd{}),
 	}
 }
 
@@ -211,6 +212,20 @@ func (p chatty) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	if v.ID() == 0 && v.Superstep() < p.Supersteps-1 {
 		v.SendToAllNeighbors(1)
 		return
+	}
+	v.VoteToHalt()
+}
+
+// crowd has every vertex send to every other.
+type crowd struct{}
+
+func (crowd) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (crowd) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	for to := range pregel.VertexID(v.NumVertices()) {
+		if v.Superstep() == 0 && to != v.ID() {
+			v.Send(to, 1)
+		}
 	}
 	v.VoteToHalt()
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/master"
-	"github.com/superstep-go/superstep/worker"
 )
 
 // disk stands for one that hangs: what is written waits until it is mended, or fails.
@@ -77,7 +76,7 @@ func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 func TestDiskThatStalls(t *testing.T) {
 	d := newDisk()
 	const lease = 3 * time.Second
-	c := Run(t, 2, 1, master.Options{Lease: lease, WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Options{Lease: lease, WrapPart: d.wrap}, programs()...)
 	id := c.submitSpec(t, long()).Id
 	d.awaitHang(t)
 	c.after(t, lease*3/2, 2)
@@ -94,7 +93,7 @@ func TestDiskThatStalls(t *testing.T) {
 // TestCancelWhileTheDiskHangs cancels a job whose result is not written because the disk hangs: it ends, and the queue goes on.
 func TestCancelWhileTheDiskHangs(t *testing.T) {
 	d := newDisk()
-	c := Run(t, 2, 1, master.Options{WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Options{WrapPart: d.wrap}, programs()...)
 	defer close(d.mended)
 	id := c.submitSpec(t, long()).Id
 	next := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
@@ -114,7 +113,7 @@ func TestDiskThatIsFull(t *testing.T) {
 	d := newDisk()
 	d.err = errors.New("no space left on device")
 	close(d.mended)
-	c := Run(t, 2, 1, master.Options{WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Options{WrapPart: d.wrap}, programs()...)
 	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
@@ -124,7 +123,7 @@ func TestDiskThatIsFull(t *testing.T) {
 
 // TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
-	c := Run(t, 0, 1, master.Options{Lease: 2 * time.Second}, programs()...)
+	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
 	c.Rate = 48 << 10
 	c.StartWorker("w0")
 	c.StartWorker("w1")
@@ -146,7 +145,7 @@ func TestResultOverASlowLink(t *testing.T) {
 // master's beats, which do not wait for a heartbeat.
 func TestLongMessageOverASlowLink(t *testing.T) {
 	const lease = 2 * time.Second
-	c := Start(t, 0, master.Options{Lease: lease}, worker.Options{})
+	c := Start(t, 0, master.Options{Lease: lease})
 	wires := &wires{link: link{rate: 64 << 10}}
 	connection, err := control.Connect(c.Address, control.Token{}, wires.dial)
 	if err != nil {

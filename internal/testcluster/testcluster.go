@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -24,11 +25,9 @@ type Cluster struct {
 	Address string // of the master
 	Client  control.ClusterClient
 	// Master and Worker are what each is started with.
-	Master master.Options
-	Worker worker.Options
-	// Programs, if there are any, are run by real executors, with so many Threads each.
+	Master   master.Options
+	Worker   worker.Options
 	Programs engine.Registry
-	Threads  int
 
 	// Silence, if it is not 0, is that of executors.
 	Silence time.Duration
@@ -42,10 +41,9 @@ type Cluster struct {
 
 // Process is a goroutine that stands for a process.
 type Process struct {
-	stop  context.CancelFunc
-	wires *wires // its connections
-	data  string // where other workers reach it
-	// executor is a worker's, if it is a real one.
+	stop     context.CancelFunc
+	wires    *wires // its connections
+	data     string // where other workers reach it
 	executor *cluster.Executor
 	ended    chan struct{}
 	err      error
@@ -69,44 +67,29 @@ func (p *Process) Stop() { p.stop() }
 // patience bounds every wait of a test, generously: machines are slow.
 const patience = time.Minute
 
-// Start starts a master and n workers, w0, w1, ..., and waits for them to be there. Everything ends with the test.
-func Start(t testing.TB, n int, m master.Options, w worker.Options) *Cluster {
-	t.Helper()
-	c := &Cluster{T: t, Master: m, Worker: w, workers: map[string]*Process{}}
-	c.start(n)
-	return c
-}
-
-// Run is Start of a cluster that runs programs, with so many threads in each worker.
-func Run(t testing.TB, n, threads int, m master.Options, programs ...engine.Registered) *Cluster {
-	t.Helper()
-	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Threads: threads, Programs: programs}
-	about := &control.RegisterRequest{Protocol: control.Protocol}
-	for _, p := range programs {
-		about.Programs = append(about.Programs, &control.Program{Name: p.Name, Fingerprint: "test"})
-	}
-	c.Master.Programs, c.Master.Engine, c.Worker.About = about.Programs, cluster.NewEngine(c.Programs), about
-	c.start(n)
-	return c
-}
-
 // prompt is far more than it takes a busy machine to end a job, and far less than what nobody ends takes.
 const prompt = 30 * time.Second
 
 // patient is the lease of clusters whose tests do not say how long one is: so long that nobody is lost who is merely slow.
 const patient = 15 * time.Second
 
-func (c *Cluster) start(n int) {
-	c.T.Helper()
+// Start starts a master of these programs and n workers, w0, w1, ..., with a thread each, and waits for them to be there.
+// Everything ends with the test.
+func Start(t testing.TB, n int, m master.Options, programs ...engine.Registered) *Cluster {
+	t.Helper()
+	c := &Cluster{T: t, Master: m, Programs: programs, workers: map[string]*Process{}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}
+	c.Master.Programs, c.Master.Engine = jobspec.Programs("test", programs), cluster.NewEngine(c.Programs)
+	c.Worker.Token, c.Worker.About = m.Token, &control.RegisterRequest{Protocol: control.Protocol, Programs: c.Master.Programs}
 	c.StartMaster("127.0.0.1:0")
-	c.T.Cleanup(c.close)
+	t.Cleanup(c.close)
 	for i := range n {
 		c.StartWorker(fmt.Sprintf("w%d", i))
 	}
 	c.Await(n)
+	return c
 }
 
 // StartMaster starts the master at an address; it is for one that was stopped, too.
@@ -157,7 +140,11 @@ func (c *Cluster) StartWorker(name string) *Process {
 	if o.Master == "" {
 		o.Master = "127.0.0.1:1"
 	}
-	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: name + ":1"}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: l.Addr().String()}
 	if o.About != nil {
 		about.Protocol, about.Programs = o.About.Protocol, o.About.Programs
 		about.Site, about.HttpAddress = o.About.Site, o.About.HttpAddress
@@ -165,26 +152,16 @@ func (c *Cluster) StartWorker(name string) *Process {
 	o.About = &about
 	wires := &wires{link: link{rate: c.Rate}}
 	o.Dial = wires.dial
-	var p *Process
-	if c.Threads > 0 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			c.T.Fatal(err)
-		}
-		x := cluster.NewExecutor(cluster.ExecutorOptions{
-			Name: name, Programs: c.Programs, Threads: c.Threads, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
-			Dial: wires.dial, Silence: c.Silence,
-		})
-		o.Executor, about.DataAddress = x, l.Addr().String()
-		p = start(func(ctx context.Context) error {
-			defer x.Close()
-			return worker.Run(ctx, o)
-		})
-		p.executor = x
-	} else {
-		p = start(func(ctx context.Context) error { return worker.Run(ctx, o) })
-	}
-	p.wires, p.data = wires, about.DataAddress
+	x := cluster.NewExecutor(cluster.ExecutorOptions{
+		Name: name, Programs: c.Programs, Threads: 1, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
+		Dial: wires.dial, Silence: c.Silence,
+	})
+	o.Executor = x
+	p := start(func(ctx context.Context) error {
+		defer x.Close()
+		return worker.Run(ctx, o)
+	})
+	p.executor, p.wires, p.data = x, wires, about.DataAddress
 	c.workers[name] = p
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestFourWorkersRegister(t *testing.T) {
-	c := Start(t, 4, master.Options{Version: "test"}, worker.Options{})
+	c := Start(t, 4, master.Options{Version: "test"})
 	incarnations := map[uint64]bool{}
 	for _, w := range c.Workers() {
 		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || w.Version != "test" {
@@ -60,8 +61,8 @@ func get(t *testing.T, url string, status int) string {
 func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
-	own := []*control.Program{{Name: "toy", Fingerprint: "f1"}}
-	c := Start(t, 0, master.Options{Token: token, Programs: own}, worker.Options{Token: token, About: &control.RegisterRequest{Protocol: control.Protocol, Programs: own}})
+	c := Start(t, 0, master.Options{Token: token}, engine.Register("idle", idle{}))
+	own := c.Master.Programs
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {
@@ -77,9 +78,9 @@ func TestRefusals(t *testing.T) {
 	refused("version", "version 99 of the control protocol")
 	c.Worker.About.Protocol = control.Protocol
 	c.Worker.About.Programs = nil
-	refused("programs", "has no program toy")
-	c.Worker.About.Programs = []*control.Program{{Name: "toy", Fingerprint: "f2"}}
-	refused("fingerprint", "another version of program toy")
+	refused("programs", "has no program idle")
+	c.Worker.About.Programs = []*control.Program{{Name: "idle", Fingerprint: "f2"}}
+	refused("fingerprint", "another version of program idle")
 	c.Worker.About.Programs = own
 	c.Worker.Token = other
 	refused("token", "a token is missing or wrong")
@@ -122,7 +123,7 @@ func TestListenOffLoopbackNeedsAToken(t *testing.T) {
 // TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the others stay. When it comes
 // back it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
-	c := Start(t, 2, master.Options{Lease: control.Lease}, worker.Options{})
+	c := Start(t, 2, master.Options{Lease: control.Lease})
 	began := time.Now()
 	c.Freeze("w1")
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
@@ -143,7 +144,7 @@ func TestSilentWorkerIsLost(t *testing.T) {
 }
 
 func TestWorkerLeaves(t *testing.T) {
-	c := Start(t, 2, master.Options{}, worker.Options{})
+	c := Start(t, 2, master.Options{})
 	c.Process("w0").Stop()
 	if err := c.Process("w0").Wait(t); err != nil {
 		t.Error(err)
@@ -174,7 +175,7 @@ func TestGossipHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Start(t, 2, master.Options{Group: group, Lease: 20 * time.Second}, worker.Options{})
+	c := Start(t, 2, master.Options{Group: group, Lease: 20 * time.Second})
 	c.Freeze("w1")
 	mesh.Kill("w1")
 	mesh.Kill("w0") // it only looks dead
