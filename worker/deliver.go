@@ -28,7 +28,7 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 		return send(&control.FromWorker{Body: &control.FromWorker_Values{Values: &control.ValuesChunk{Data: data, Last: last}}})
 	}
 	err = send(&control.FromWorker{Body: &control.FromWorker_Deliver{Deliver: &control.Deliver{
-		Name: q.About.Name, Master: q.master, Command: c.Id, Job: c.Job, Epoch: c.Epoch,
+		Name: q.Name, Master: q.master, Command: c.Id, Job: c.Job, Epoch: c.Epoch,
 	}}})
 	if err != nil {
 		return err

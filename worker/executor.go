@@ -1,86 +1,317 @@
-// Package worker is a worker of a cluster: it registers with the master, keeps the session with it, has its commands done
-// by an [Executor], and leaves.
-//
-//	start -> register --ok--> session --goodbye--> end
-//	           ^  |  \           |  \
-//	           |  |   refused    |   fenced --> end, with an error
-//	           +--+-- lapsed: forget everything
-//	           +----- broken: again, with the same incarnation
 package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// Executor does the work. Commands of one job come one after the other, those of several jobs at once; loads and drops of
-// one graph of the catalog as well. A context that ends says that the job was cancelled or the session is over: what is
-// returned then goes nowhere.
-type Executor interface {
-	// Registered tells under which incarnation the worker is known from now on. If it is another, no command is under way.
-	Registered(incarnation uint64) error
-	// Meet readies this worker to load a graph, or to measure, with others: after it comes Load or Measure, or Drop.
-	Meet(ctx context.Context, t Task, m *control.Meet) error
-	// Load loads this worker's partitions of a graph, together with the other workers, which have met.
-	Load(ctx context.Context, t Task, l *control.Load) (*control.LoadReport, error)
-	// Locate finds vertices of a graph by their input ids; what this worker does not know is left out.
-	Locate(ctx context.Context, t Task, l *control.Locate) (*control.Located, error)
-	// Prepare makes ready to run a program on a graph that is loaded.
-	Prepare(ctx context.Context, t Task, p *control.Prepare) (*control.PrepareReport, error)
-	// Superstep runs a superstep of all this worker's partitions.
-	Superstep(ctx context.Context, t Task, s *control.Superstep) (*control.SuperstepReport, error)
-	// Benchmark does a step of Graph500.
-	Benchmark(ctx context.Context, t Task, b *control.BenchmarkStep) (*control.BenchmarkReport, error)
-	// Measure measures the network between the workers that have met. The first of them passes the report to emit, in pieces of
-	// any size.
-	Measure(ctx context.Context, t Task, m *control.Measure, emit func(data []byte) error) error
-	// Probe tells which of the workers cannot be connected to.
-	Probe(ctx context.Context, t Task, p *control.Probe) (*control.ProbeReport, error)
-	// Values passes the lines of the result to emit, in pieces of any size.
-	Values(ctx context.Context, t Task, v *control.Values, emit func(data []byte) error) error
-	// Cancel makes the job's command end soon, if one is under way. It may come at any time.
-	Cancel(t Task, reason string)
-	// Drop frees a graph, or with no name what the job holds. What is not there is no error.
-	Drop(ctx context.Context, t Task, graph string) error
-	// Keep forgets all jobs and graphs but these, and returns what frees their memory, which may wait for a superstep to
-	// end. It comes when a session begins, and says which Offers were taken.
-	Keep(jobs, graphs []string) (free func())
-	// Offers returns the graphs of the catalog of which the worker holds shares.
-	Offers() []*control.Offer
-	// Reset forgets all jobs and graphs: the cluster goes on without what this worker held. No command is under way.
-	Reset()
+// executor executes the master's commands: it holds the worker's partitions of graphs and jobs. Commands of one job come one
+// after the other, those of several jobs at once; loads and drops of one graph of the catalog as well. A context that ends says
+// that the job was cancelled or the session is over: what is returned then goes nowhere.
+//
+// Invariant: graphs, jobs and benchmarks are freed when they were removed from these maps and the last command that uses them
+// has returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
+type executor struct {
+	options Options
+
+	mu          sync.Mutex
+	mesh        *mesh.Mesh
+	past        mesh.Stats // of meshes that were closed
+	incarnation uint64
+	graphs      map[string]*localGraph
+	jobs        map[string]*job
+	peers       map[string]*mesh.Session // connected to load a graph, or to measure
+	benchmarks  map[string]*benchmark
 }
 
-// Task says for whom a command is.
-type Task struct {
-	Job   string
-	Epoch uint32
-	// Self is the incarnation of this worker, and Log takes lines for those who watch the job; it does not wait.
-	Self uint64
-	Log  func(line string)
-	// Progress takes how far the command is, for those who watch the job: done of total, which is 0 when it is not known. It
+func newExecutor(o Options) *executor {
+	return &executor{options: o, graphs: map[string]*localGraph{}, jobs: map[string]*job{}, peers: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}}
+}
+
+// task says for whom a command is.
+type task struct {
+	job   string
+	epoch uint32
+	// log takes lines for those who watch the job; it does not wait.
+	log func(line string)
+	// progress takes how far the command is, for those who watch the job: done of total, which is 0 when it is not known. It
 	// does not wait, and may be called often and by several goroutines.
-	Progress func(stage string, done, total int64)
+	progress func(stage string, done, total int64)
 }
 
-// ProgramError is an error that the user's program is to blame for.
-type ProgramError struct {
-	Text  string // naming the vertex and the superstep
-	Stack string
+// registered makes the mesh that connects workers, under the incarnation that they know this one by. If it is another than
+// before, no command is under way.
+func (x *executor) registered(incarnation uint64) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.mesh != nil && x.incarnation == incarnation {
+		return nil
+	}
+	x.closeMesh()
+	m, err := mesh.New(mesh.Options{
+		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), Listener: newMeshListener(x.options.Listener),
+		Dial: x.options.Dial, Compress: x.options.Compress, Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
+	})
+	if err != nil {
+		return err
+	}
+	x.mesh, x.incarnation = m, incarnation
+	return nil
 }
 
-// Error is the text.
-func (e *ProgramError) Error() string { return e.Text }
-
-// LostError is an error that follows from the loss of the connection to another worker.
-type LostError struct {
-	Worker string
-	Err    error
+// stats returns what the data plane has counted, under all incarnations.
+func (x *executor) stats() mesh.Stats {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := x.past
+	if x.mesh != nil {
+		all.Add(x.mesh.Stats())
+	}
+	return all
 }
 
-// Error is what happened to the connection.
-func (e *LostError) Error() string { return e.Err.Error() }
+// closeMesh ends the mesh there is. The lock is held.
+func (x *executor) closeMesh() {
+	if x.mesh == nil {
+		return
+	}
+	x.mesh.Close()
+	x.past.Add(x.mesh.Stats())
+	x.mesh = nil
+}
 
-// Unwrap returns what happened to the connection.
-func (e *LostError) Unwrap() error { return e.Err }
+// close forgets everything and closes the listener.
+func (x *executor) close() {
+	x.reset()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closeMesh()
+	x.options.Listener.Close()
+}
+
+// reset forgets all jobs and graphs.
+func (x *executor) reset() { x.retain(nil, nil)() }
+
+// retain forgets all jobs and graphs but these, and returns what frees their memory. What a command of an earlier session still
+// uses is freed when that returns.
+func (x *executor) retain(jobs, graphs []string) (free func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var old []interface{ Close() }
+	for id, j := range x.jobs {
+		if !slices.Contains(jobs, id) {
+			delete(x.jobs, id)
+			old = append(old, j)
+		}
+	}
+	for id, b := range x.benchmarks {
+		if !slices.Contains(jobs, id) {
+			delete(x.benchmarks, id)
+			old = append(old, b)
+		}
+	}
+	for name, g := range x.graphs {
+		if !slices.Contains(graphs, name) {
+			delete(x.graphs, name)
+			old = append(old, g)
+		}
+	}
+	for _, s := range x.peers {
+		old = append(old, s)
+	}
+	x.peers = map[string]*mesh.Session{}
+	return func() {
+		for _, o := range old {
+			o.Close()
+		}
+	}
+}
+
+// offers returns the graphs of the catalog of which the worker holds partitions.
+func (x *executor) offers() (all []*control.Offer) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(x.graphs)) {
+		if o := x.graphs[name].offer; o != nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// holds returns of how many jobs and graphs the worker holds partitions.
+func (x *executor) holds() (jobs, graphs int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.jobs), len(x.graphs)
+}
+
+func (x *executor) threads() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
+
+// use finds a graph for a command, which must release it in the end.
+func (x *executor) use(name string) (*localGraph, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	g := x.graphs[name]
+	if g == nil || !g.Acquire() {
+		return nil, fmt.Errorf("worker %s has no graph %s", x.options.Name, name)
+	}
+	return g, nil
+}
+
+// store stores what a command has made, in place of what was there, if any. When the command was told to stop meanwhile, who
+// wanted it is gone: then it is closed.
+func store[T interface {
+	comparable
+	Close()
+}](ctx context.Context, x *executor, into map[string]T, key string, made T) error {
+	x.mu.Lock()
+	old, err := made, context.Cause(ctx)
+	if err == nil {
+		old = into[key]
+		into[key] = made
+	}
+	x.mu.Unlock()
+	if old != *new(T) {
+		old.Close()
+	}
+	return err
+}
+
+// drop frees a graph, or with no name what the job holds. What is not there is no error.
+func (x *executor) drop(t task, graph string) {
+	x.disconnect(graph)
+	x.mu.Lock()
+	g, j, b := x.graphs[graph], x.jobs[t.job], x.benchmarks[t.job]
+	if graph != "" {
+		delete(x.graphs, graph)
+		j, b = nil, nil
+	} else {
+		delete(x.jobs, t.job)
+		delete(x.benchmarks, t.job)
+		g = nil
+	}
+	x.mu.Unlock()
+	if j != nil {
+		j.Close()
+	}
+	if b != nil {
+		b.Close()
+	}
+	if g != nil {
+		g.Close()
+	}
+}
+
+// locate finds vertices of a graph by their input ids; those of other workers are left out.
+func (x *executor) locate(l *control.Locate) (*control.Located, error) {
+	g, err := x.use(l.Graph)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Release()
+	found := &control.Located{}
+	for _, label := range l.Labels {
+		if id, ok := g.directory.Local(label); ok {
+			found.Vertices = append(found.Vertices, &control.Vertex{Label: label, Id: uint64(id)})
+		}
+	}
+	return found, nil
+}
+
+// prepare makes a job ready for superstep 0.
+func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
+	began := time.Now()
+	x.drop(t, "") // of an attempt before
+	g, err := x.use(p.Graph)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Release()
+	j, err := x.newJob(ctx, t, p, g)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := j.facts()
+	if err != nil {
+		j.Close()
+		return nil, err
+	}
+	if err := store(ctx, x, x.jobs, t.job, j); err != nil {
+		return nil, err
+	}
+	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
+}
+
+// job finds what was prepared for an attempt. The command that asks must release it in the end.
+func (x *executor) job(t task) (*job, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	j := x.jobs[t.job]
+	if j == nil || j.epoch != t.epoch || !j.Acquire() {
+		return nil, fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.epoch, t.job)
+	}
+	return j, nil
+}
+
+// superstep runs a superstep of the job's partitions here.
+func (x *executor) superstep(ctx context.Context, t task, s *control.Superstep) (*control.SuperstepReport, error) {
+	j, err := x.job(t)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Release()
+	return j.superstep(ctx, s)
+}
+
+// values passes the lines of the job's vertices here to emit, in pieces of any size.
+func (x *executor) values(ctx context.Context, t task, v *control.Values, emit func([]byte) error) error {
+	j, err := x.job(t)
+	if err != nil {
+		return err
+	}
+	defer j.Release()
+	return j.values(ctx, v.GetSorted(), t.progress, emit)
+}
+
+// meshListener is a listener that many meshes have, one after the other: closing it leaves the listener open.
+type meshListener struct {
+	Listener
+	mu     sync.Mutex
+	closed bool
+}
+
+func newMeshListener(l Listener) *meshListener {
+	_ = l.SetDeadline(time.Time{})
+	return &meshListener{Listener: l}
+}
+
+func (l *meshListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		if err == nil {
+			err = errors.Join(net.ErrClosed, c.Close())
+		}
+		return nil, err
+	}
+	return c, err
+}
+
+func (l *meshListener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return l.SetDeadline(time.Unix(1, 0))
+}

@@ -11,8 +11,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 func stamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
@@ -104,9 +106,6 @@ func (q *queue) cancel(ctx context.Context, k string, s *serial, c *control.Comm
 		delete(q.jobs, k)
 	}
 	q.commands.Go(func() {
-		if c.Job != "" {
-			q.Executor.Cancel(q.task(c), reason.Error())
-		}
 		for _, w := range dropped {
 			q.answer(ctx, w, nil, reason)
 		}
@@ -149,7 +148,7 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 // returned.
 func (q *queue) watch(ctx context.Context, c *control.Command) func() {
 	done := make(chan struct{})
-	exit := &control.ReportExitRequest{Name: q.About.GetName(), Incarnation: q.incarnation}
+	exit := &control.ReportExitRequest{Name: q.Name, Incarnation: q.incarnation}
 	stop := context.AfterFunc(ctx, func() {
 		soon, late := time.NewTimer(q.StopTimeout/10), time.NewTimer(q.StopTimeout)
 		defer soon.Stop()
@@ -196,13 +195,13 @@ func (q *queue) end(error) {
 	q.ended = true
 }
 
-func (q *queue) task(c *control.Command) Task {
-	t := Task{Job: c.Job, Epoch: c.Epoch, Self: q.incarnation, Log: func(line string) { q.log(c.Job, line) }}
+func (q *queue) task(c *control.Command) task {
+	t := task{job: c.Job, epoch: c.Epoch, log: func(line string) { q.log(c.Job, line) }}
 	last, graph := &lately{now: q.Now}, ""
 	if c.Job == "" {
 		graph = c.GetLoad().GetGraph()
 	}
-	t.Progress = func(stage string, done, total int64) {
+	t.progress = func(stage string, done, total int64) {
 		if last.due(stage) {
 			q.progress(&control.Progress{Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
 		}
@@ -217,41 +216,41 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 			err = fmt.Errorf("a bug in superstep: %v\n%s", v, debug.Stack())
 		}
 	}()
-	t := q.task(c)
+	t, x := q.task(c), q.executor
 	r = &control.Report{}
 	switch body := c.Body.(type) {
 	case *control.Command_Meet:
-		err = q.Executor.Meet(ctx, t, body.Meet)
+		err = x.connectPeers(ctx, body.Meet)
 	case *control.Command_Load:
 		var l *control.LoadReport
-		l, err = q.Executor.Load(ctx, t, body.Load)
+		l, err = x.load(ctx, t, body.Load)
 		r.Body = &control.Report_Load{Load: l}
 	case *control.Command_Prepare:
 		var p *control.PrepareReport
-		p, err = q.Executor.Prepare(ctx, t, body.Prepare)
+		p, err = x.prepare(ctx, t, body.Prepare)
 		r.Body = &control.Report_Prepare{Prepare: p}
 	case *control.Command_Benchmark:
 		var b *control.BenchmarkReport
-		b, err = q.Executor.Benchmark(ctx, t, body.Benchmark)
+		b, err = x.benchmark(ctx, t, body.Benchmark)
 		r.Body = &control.Report_Benchmark{Benchmark: b}
 	case *control.Command_Locate:
 		var l *control.Located
-		l, err = q.Executor.Locate(ctx, t, body.Locate)
+		l, err = x.locate(body.Locate)
 		r.Body = &control.Report_Located{Located: l}
 	case *control.Command_Superstep:
 		var s *control.SuperstepReport
-		s, err = q.Executor.Superstep(ctx, t, body.Superstep)
+		s, err = x.superstep(ctx, t, body.Superstep)
 		r.Body = &control.Report_Superstep{Superstep: s}
 	case *control.Command_Probe:
 		var p *control.ProbeReport
-		p, err = q.Executor.Probe(ctx, t, body.Probe)
+		p, err = x.probe(ctx, body.Probe)
 		r.Body = &control.Report_Probe{Probe: p}
 	case *control.Command_Measure:
-		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return q.Executor.Measure(ctx, t, body.Measure, emit) })
+		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:
-		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return q.Executor.Values(ctx, t, body.Values, emit) })
+		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.values(ctx, t, body.Values, emit) })
 	case *control.Command_Drop:
-		err = q.Executor.Drop(ctx, t, body.Drop.Graph)
+		x.drop(t, body.Drop.Graph)
 	default:
 		err = errors.New("the master wants something that this version does not know")
 	}
@@ -270,11 +269,11 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 	if c.GetSuperstep() == nil {
 		r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
 	}
-	r.Failure = failure(err)
+	r.Failure = q.failure(err)
 	var codec *control.CodecError
 	if err := q.report(ctx, r); errors.As(err, &codec) {
 		// The command is answered all the same: its job would wait for ever.
-		r = &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, Failure: failure(fmt.Errorf("the worker's answer cannot be sent: %w", err))}
+		r = &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, Failure: q.failure(fmt.Errorf("the worker's answer cannot be sent: %w", err))}
 		if err := q.report(ctx, r); errors.As(err, &codec) {
 			q.lane.End(err)
 		}
@@ -283,18 +282,39 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 }
 
 // failure words an error for the master, nil if there is none.
-func failure(err error) *control.Failure {
-	var program *ProgramError
-	var lost *LostError
+func (q *queue) failure(err error) *control.Failure {
+	var program *bsp.ProgramError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &program):
-		return &control.Failure{Message: bounded(program.Text), Stack: bounded(program.Stack), Program: true}
-	case errors.As(err, &lost):
-		return &control.Failure{Message: bounded(err.Error()), Lost: lost.Worker}
+		return &control.Failure{Message: bounded(program.Error()), Stack: bounded(program.Stack), Program: true}
 	}
-	return &control.Failure{Message: bounded(err.Error())}
+	return &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err)}
+}
+
+// lostError is an error that follows from the loss of the connection to another worker.
+type lostError struct {
+	peer string
+	error
+}
+
+// lostPeer returns the worker to which the connection was lost, if an error follows from that.
+func lostPeer(self string, err error) string {
+	var known *lostError
+	var broken *mesh.BrokenError
+	var unreachable *mesh.UnreachableError
+	switch {
+	case errors.As(err, &known):
+		return known.peer
+	case errors.As(err, &broken) && broken.From == self:
+		return broken.To
+	case errors.As(err, &broken):
+		return broken.From
+	case errors.As(err, &unreachable):
+		return unreachable.To
+	}
+	return ""
 }
 
 func bounded(s string) string { return control.Text(s, control.MaxText) }

@@ -11,169 +11,122 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// waiting is an executor whose commands wait for their contexts.
-type waiting struct {
-	nobody
-	began chan string
+// masterEnd is the master's end of a session, by which a test commands.
+type masterEnd struct {
+	t       *testing.T
+	w       *Worker
+	session *session
+	lane    *control.Lane
+	id      uint64
 }
 
-func (w waiting) Prepare(ctx context.Context, _ Task, _ *control.Prepare) (*control.PrepareReport, error) {
-	w.began <- "prepare"
-	<-ctx.Done()
-	return nil, context.Cause(ctx)
+// commanded is a worker that is registered, and the end to command it by.
+func commanded(t *testing.T, o Options) *masterEnd {
+	t.Helper()
+	o.Name, o.Listener = "x", listen(t)
+	w := New(o)
+	t.Cleanup(w.executor.close)
+	if err := w.executor.registered(1); err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	m := &masterEnd{t: t, w: w, session: newSession(w, control.NewLane(near), nil), lane: control.NewLane(far)}
+	t.Cleanup(func() {
+		m.session.lane.Close()
+		m.lane.Close()
+		w.commands.Wait()
+	})
+	return m
 }
 
-func (w waiting) Superstep(ctx context.Context, _ Task, _ *control.Superstep) (*control.SuperstepReport, error) {
-	w.began <- "superstep"
-	<-ctx.Done()
-	return nil, context.Cause(ctx)
+// add gives the worker a command for a job.
+func (m *masterEnd) add(c *control.Command) {
+	m.id++
+	c.Id, c.Job, c.Epoch = m.id, "j", 1
+	m.session.queue.add(m.t.Context(), c)
 }
 
-func (w waiting) Drop(context.Context, Task, string) error {
-	w.began <- "drop"
-	return nil
+// report returns the next report of the worker.
+func (m *masterEnd) report() *control.Report {
+	m.t.Helper()
+	watch := time.AfterFunc(time.Minute, func() { m.lane.Close() })
+	defer watch.Stop()
+	answer := &control.FromWorker{}
+	if err := m.lane.Receive(answer); err != nil {
+		m.t.Fatal(err)
+	}
+	return answer.GetReport()
+}
+
+// connecting is a command to connect to another worker.
+func connecting(to, address string) *control.Command {
+	return &control.Command{Body: &control.Command_Meet{Meet: &control.Meet{Graph: "g", Placements: []*control.Placement{
+		{Worker: "x", Incarnation: 1}, {Partition: 1, Worker: to, Address: address, Incarnation: 2},
+	}}}}
 }
 
 // TestCancelStopsWhatWaits cancels a job with a command under way and others waiting: neither goes on, what frees is done,
 // each is answered, and nothing is kept.
 func TestCancelStopsWhatWaits(t *testing.T) {
-	x := waiting{began: make(chan string, 8)}
-	w := &worker{Options: Options{Executor: x}}
-	w.defaults()
-	near, far := net.Pipe()
-	lane := control.NewLane(far)
-	s := newSession(w, control.NewLane(near), nil)
-	out := make(chan *control.FromWorker, 16)
-	go func() {
-		defer close(out)
-		for {
-			m := &control.FromWorker{}
-			if lane.Receive(m) != nil {
-				return
-			}
-			out <- m
-		}
-	}()
-	id := uint64(0)
-	add := func(c *control.Command) {
-		id++
-		c.Id, c.Job, c.Epoch = id, "j", 1
-		s.queue.add(t.Context(), c)
+	began := make(chan struct{})
+	m := commanded(t, Options{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		close(began)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	m.add(connecting("y", "127.0.0.1:1"))
+	select {
+	case <-began:
+	case <-time.After(time.Minute):
+		t.Fatal("it does not connect")
 	}
-	next := func(from <-chan string) string {
-		select {
-		case text := <-from:
-			return text
-		case <-time.After(time.Minute):
-			t.Fatal("nothing happened for a minute")
-			return ""
-		}
-	}
-	add(&control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{}}})
-	if what := next(x.began); what != "prepare" {
-		t.Fatal(what)
-	}
-	add(&control.Command{Body: &control.Command_Superstep{Superstep: &control.Superstep{}}})
-	add(&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
-	add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
-	if what := next(x.began); what != "drop" {
-		t.Errorf("after the cancel began a %s", what)
-	}
+	m.add(&control.Command{Body: &control.Command_Superstep{Superstep: &control.Superstep{}}})
+	m.add(&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
+	m.add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
 	answers := map[uint64]string{}
 	for range 4 {
-		select {
-		case m := <-out:
-			r := m.GetReport()
-			answers[r.Id] = r.GetFailure().GetMessage()
-		case <-time.After(time.Minute):
-			t.Fatalf("answered were %v", answers)
-		}
+		r := m.report()
+		answers[r.Id] = r.GetFailure().GetMessage()
 	}
-	if answers[1] != "enough" || answers[2] != "enough" || answers[3] != "" || answers[4] != "" || len(answers) != 4 {
+	if answers[1] == "" || answers[2] != "enough" || answers[3] != "" || answers[4] != "" || len(answers) != 4 {
 		t.Errorf("found %v", answers)
 	}
-	add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "again"}}})
-	<-out
-	s.lane.Close()
-	w.commands.Wait()
-	if len(s.queue.jobs) != 0 {
-		t.Errorf("%d jobs are kept", len(s.queue.jobs))
+	m.add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "again"}}})
+	m.report()
+	m.session.lane.Close()
+	m.w.commands.Wait()
+	if len(m.session.queue.jobs) != 0 {
+		t.Errorf("%d jobs are kept", len(m.session.queue.jobs))
 	}
 }
 
-// mute is an executor whose answers cannot be encoded.
-type mute struct{ nobody }
-
-func (mute) Benchmark(context.Context, Task, *control.BenchmarkStep) (*control.BenchmarkReport, error) {
-	return &control.BenchmarkReport{Violation: &control.Violation{Text: "\xff"}}, nil
-}
-
-func (mute) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
-	return nil, &LostError{Worker: "\xff", Err: errors.New("gone")}
-}
-
-// TestEveryCommandIsAnswered: an answer that cannot be encoded becomes one that says so.
+// TestEveryCommandIsAnswered: a command in which there is a bug, or whose answer cannot be encoded, is answered all the same.
 func TestEveryCommandIsAnswered(t *testing.T) {
-	w := &worker{Options: Options{Executor: mute{}}}
-	w.defaults()
-	near, far := net.Pipe()
-	lane := control.NewLane(far)
-	s := newSession(w, control.NewLane(near), nil)
-	defer s.lane.Close()
-	for i, c := range []*control.Command{
-		{Body: &control.Command_Benchmark{Benchmark: &control.BenchmarkStep{}}}, {Body: &control.Command_Load{Load: &control.Load{}}},
+	m := commanded(t, Options{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
+	for want, c := range map[string]*control.Command{
+		"a bug in superstep: ":                 {Body: &control.Command_Prepare{}},
+		"the worker's answer cannot be sent: ": connecting("\xff", "127.0.0.1:1"),
+		"that this version does not know":      {},
 	} {
-		c.Id, c.Job, c.Epoch = uint64(i+1), "j", 1
-		s.queue.add(t.Context(), c)
-		m := &control.FromWorker{}
-		watch := time.AfterFunc(30*time.Second, func() { lane.Close() })
-		if err := lane.Receive(m); err != nil {
-			t.Fatal(err)
-		}
-		watch.Stop()
-		r := m.GetReport()
-		if r.GetId() != c.Id || r.GetJob() != "j" || !strings.Contains(r.GetFailure().GetMessage(), "the worker's answer cannot be sent: ") {
-			t.Errorf("found %v", r)
+		m.add(c)
+		if r := m.report(); r.GetId() != c.Id || r.GetJob() != "j" || !strings.Contains(r.GetFailure().GetMessage(), want) {
+			t.Errorf("found %v, expected %s", r, want)
 		}
 	}
-	w.commands.Wait()
 }
 
-// deaf is an executor whose supersteps end when a test says so, whatever they are told.
-type deaf struct {
-	nobody
-	began chan struct{}
-	end   chan struct{}
-}
-
-func (d deaf) Superstep(context.Context, Task, *control.Superstep) (*control.SuperstepReport, error) {
-	close(d.began)
-	<-d.end
-	return nil, nil
-}
-
-// TestCommandThatDoesNotStop tells a superstep to stop that does not: the worker gives up, and says why. One that stops in
-// time is no reason to.
+// TestCommandThatDoesNotStop tells a command to stop that does not: the worker gives up, and says why. One that stops in time is
+// no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
-		x := deaf{began: make(chan struct{}), end: make(chan struct{})}
-		limit := 20 * time.Millisecond
+		o := Options{StopTimeout: 20 * time.Millisecond}
 		if stops {
-			limit = time.Hour
+			o.StopTimeout = time.Hour
 		}
-		w := &worker{Options: Options{Executor: x, StopTimeout: limit}}
-		w.defaults()
-		q := &queue{session: &session{worker: w}}
+		w := New(o)
+		q := &queue{session: &session{Worker: w}}
 		ctx, stop := context.WithCancelCause(t.Context())
-		c := &control.Command{Job: "j", Body: &control.Command_Superstep{Superstep: &control.Superstep{Superstep: 3}}}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			returned := q.watch(ctx, c)
-			_, _ = q.do(ctx, c)
-			returned()
-		}()
-		<-x.began
+		returned := q.watch(ctx, &control.Command{Job: "j", Body: &control.Command_Superstep{Superstep: &control.Superstep{Superstep: 3}}})
 		stop(errors.New("enough"))
 		if !stops {
 			err := <-w.stuck
@@ -181,8 +134,7 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 				t.Errorf("found %v, expected %s", err, want)
 			}
 		}
-		close(x.end)
-		<-done
+		returned()
 		select {
 		case err := <-w.stuck:
 			t.Errorf("stops %t: found %v", stops, err)

@@ -18,7 +18,7 @@ import (
 // session is a connection to the master: one goroutine reads, one tells that the worker lives, and each job that is worked
 // for has one.
 type session struct {
-	*worker
+	*Worker
 	lane    *control.Lane
 	address string       // of the master
 	heard   atomic.Int64 // when the master was, in nanoseconds since began
@@ -32,8 +32,8 @@ type session struct {
 	asked    asked
 }
 
-func newSession(w *worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
-	s := &session{worker: w, lane: lane, began: w.Now(), connect: connect}
+func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
+	s := &session{Worker: w, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	return s
 }
@@ -90,9 +90,9 @@ func (s *session) offer(m *control.FromWorker) {
 // attach makes the message that begins a session: it offers the graphs that the worker holds. What does not fit into a message is
 // not offered, and freed.
 func (s *session) attach() *control.Attach {
-	a := &control.Attach{Name: s.About.Name, Master: s.master}
+	a := &control.Attach{Name: s.Name, Master: s.master}
 	size := 0
-	for _, o := range s.Executor.Offers() {
+	for _, o := range s.executor.offers() {
 		if size += proto.Size(o) + 8; size > control.MaxMessage-control.MaxSpec {
 			s.Log.Warn("a graph that cannot be kept: what is held is too much for a message", "graph", o.Load.Graph)
 			continue
@@ -162,7 +162,7 @@ func (s *session) read(ctx context.Context) error {
 		case *control.ToWorker_Attached:
 			s.Log.Info("session", "incarnation", s.incarnation)
 			s.Observe.Session(true)
-			s.commands.Go(s.Executor.Keep(body.Attached.Jobs, body.Attached.Graphs))
+			s.commands.Go(s.executor.retain(body.Attached.Jobs, body.Attached.Graphs))
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)
 		case *control.ToWorker_Goodbye:

@@ -1,3 +1,11 @@
+// Package worker is a worker of a cluster: it registers with the master, keeps the session with it, holds its partitions of
+// graphs and jobs, does the master's commands with them, and leaves.
+//
+//	start -> register --ok--> session --goodbye--> end
+//	           ^  |  \           |  \
+//	           |  |   refused    |   fenced --> end, with an error
+//	           +--+-- lapsed: forget everything
+//	           +----- broken: again, with the same incarnation
 package worker
 
 import (
@@ -9,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,18 +26,36 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // Options say who a worker is and whom it works for.
 type Options struct {
-	// Master is where it is, HOST:PORT; Token is what it wants to hear.
+	// Name is what the cluster calls the worker, and Site a label for where it is, such as a rack.
+	Name, Site string
+	// Master is where the master is, HOST:PORT; Token is what all processes of the cluster know.
 	Master string
 	Token  control.Token
-	// About is what the worker tells of itself; the name is needed.
-	About *control.RegisterRequest
-	// Executor does the work; nil answers every command that there is nobody to do it.
-	Executor Executor
+	// Programs are those of this binary, and Build is what it was built from: all processes of a cluster agree in both.
+	Programs engine.Registry
+	Build    string
+	// Version is shown to users.
+	Version string
+	// Threads is how many a job or a load gets, default 1.
+	Threads int
+	// Listener is where other workers reach this one, by Address if that is not the listener's own. Run closes it.
+	Listener Listener
+	Address  string
+	// Silence is how long another worker may give no sign of life, and connecting to it may take; default 5 s.
+	Silence time.Duration
+	// Compress says whether messages to other workers are compressed; default auto.
+	Compress mesh.Compression
+	// HTTPAddress is where metrics and health are, or empty.
+	HTTPAddress string
 	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default control.Hold.
 	Hold time.Duration
 	// Grace is how long to wait for the master's leave to go, default 27 s.
@@ -54,8 +81,17 @@ const (
 	callTimeout = 3 * time.Second
 )
 
-type worker struct {
+// Listener is a TCP listener: what accepts, and can be told to stop for a while.
+type Listener interface {
+	net.Listener
+	SetDeadline(t time.Time) error
+}
+
+// Worker is a worker with its options, which do not change.
+type Worker struct {
 	Options
+	executor    *executor
+	memory      uint64 // that was free at the start
 	instance    string
 	incarnation uint64
 	master      string // the run of the master that is registered with
@@ -67,12 +103,25 @@ type worker struct {
 	stuck       chan error   // why the worker cannot go on: a command does not stop
 }
 
+// New makes a worker that has not begun to work.
+func New(o Options) *Worker {
+	w := &Worker{Options: o, memory: uint64(max(mem.Available(), 0))}
+	w.defaults()
+	w.executor = newExecutor(w.Options)
+	return w
+}
+
+// Stats returns what was sent to other workers and received from them.
+func (w *Worker) Stats() mesh.Stats { return w.executor.stats() }
+
+// Holds returns of how many jobs and graphs the worker holds partitions.
+func (w *Worker) Holds() (jobs, graphs int) { return w.executor.holds() }
+
 // Run works until ctx ends, and then leaves: no new work, what runs may end, goodbye. It returns an error when the master
 // refuses or fences the worker, or is not to be found; then everything it started has ended. It also returns an error when a
 // command does not stop that was told to: then that still runs, and the process should end.
-func Run(ctx context.Context, o Options) error {
-	w := &worker{Options: o}
-	w.defaults()
+func (w *Worker) Run(ctx context.Context) error {
+	defer w.executor.close()
 	done := make(chan error, 1)
 	go func() { done <- w.run(ctx) }()
 	select {
@@ -83,7 +132,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-func (w *worker) run(ctx context.Context) error {
+func (w *Worker) run(ctx context.Context) error {
 	if err := w.rename(); err != nil {
 		return err
 	}
@@ -128,7 +177,7 @@ func (w *worker) run(ctx context.Context) error {
 	}
 }
 
-func (w *worker) defaults() {
+func (w *Worker) defaults() {
 	if w.Hold == 0 {
 		w.Hold = control.Hold
 	}
@@ -148,8 +197,9 @@ func (w *worker) defaults() {
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
-	if w.Executor == nil {
-		w.Executor = nobody{}
+	w.Threads = max(w.Threads, 1)
+	if w.Address == "" && w.Listener != nil {
+		w.Address = w.Listener.Addr().String()
 	}
 	if w.Observe == nil {
 		w.Observe = unobserved{}
@@ -157,7 +207,7 @@ func (w *worker) defaults() {
 }
 
 // rename makes this process a new one in the master's eyes.
-func (w *worker) rename() error {
+func (w *Worker) rename() error {
 	var id [8]byte
 	if _, err := io.ReadFull(w.Random, id[:]); err != nil {
 		return fmt.Errorf("a name for the process: %w", err)
@@ -167,14 +217,14 @@ func (w *worker) rename() error {
 }
 
 // begin forgets everything and begins anew.
-func (w *worker) begin() error {
+func (w *Worker) begin() error {
 	w.commands.Wait()
-	w.Executor.Reset()
+	w.executor.reset()
 	return w.rename()
 }
 
 // address is where to look for the master: where it was said to be or, when it is not there, where gossip has one.
-func (w *worker) address(elsewhere bool) string {
+func (w *Worker) address(elsewhere bool) string {
 	if w.Master == "" || elsewhere {
 		if found := membership.FindMaster(w.Group); found != "" {
 			return found
@@ -184,7 +234,7 @@ func (w *worker) address(elsewhere bool) string {
 }
 
 // pause waits, more or less, so that not all workers come at once; it reports false when ctx ended.
-func (w *worker) pause(ctx context.Context, d time.Duration) bool {
+func (w *Worker) pause(ctx context.Context, d time.Duration) bool {
 	var random [2]byte
 	_, _ = io.ReadFull(w.Random, random[:])
 	return sleep(ctx, d/2+d*time.Duration(binary.LittleEndian.Uint16(random[:]))>>16)
@@ -202,7 +252,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far as a session.
-func (w *worker) try(ctx context.Context, address string) (bool, error) {
+func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")
 	}
@@ -212,8 +262,9 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	defer c.Close()
 	request := &control.RegisterRequest{
-		Name: w.About.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: w.About.Protocol, Version: w.About.Version,
-		Cores: w.About.Cores, Memory: w.About.Memory, DataAddress: w.About.DataAddress, HttpAddress: w.About.HttpAddress, Site: w.About.Site, Programs: w.About.Programs,
+		Name: w.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
+		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address, HttpAddress: w.HTTPAddress,
+		Programs: jobspec.Programs(w.Build, w.Programs),
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -234,7 +285,7 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	if w.Group != nil && r.GossipAddress != "" {
 		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
 	}
-	if err := w.Executor.Registered(w.incarnation); err != nil {
+	if err := w.executor.registered(w.incarnation); err != nil {
 		return false, err
 	}
 	w.Observe.Registered(address, w.incarnation)
@@ -256,52 +307,3 @@ func (w *worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	return true, s.keep(ctx)
 }
-
-// nobody executes nothing.
-type nobody struct{}
-
-var errNobody = errors.New("this worker has nobody to do the work")
-
-func (nobody) Registered(uint64) error { return nil }
-
-func (nobody) Offers() []*control.Offer { return nil }
-
-func (nobody) Keep(_, _ []string) func() { return func() {} }
-
-func (nobody) Meet(context.Context, Task, *control.Meet) error { return errNobody }
-
-func (nobody) Load(context.Context, Task, *control.Load) (*control.LoadReport, error) {
-	return nil, errNobody
-}
-
-func (nobody) Prepare(context.Context, Task, *control.Prepare) (*control.PrepareReport, error) {
-	return nil, errNobody
-}
-
-func (nobody) Superstep(context.Context, Task, *control.Superstep) (*control.SuperstepReport, error) {
-	return nil, errNobody
-}
-
-func (nobody) Locate(context.Context, Task, *control.Locate) (*control.Located, error) {
-	return nil, errNobody
-}
-
-func (nobody) Benchmark(context.Context, Task, *control.BenchmarkStep) (*control.BenchmarkReport, error) {
-	return nil, errNobody
-}
-
-func (nobody) Measure(context.Context, Task, *control.Measure, func([]byte) error) error {
-	return errNobody
-}
-
-func (nobody) Values(context.Context, Task, *control.Values, func([]byte) error) error {
-	return errNobody
-}
-
-func (nobody) Probe(context.Context, Task, *control.Probe) (*control.ProbeReport, error) {
-	return nil, errNobody
-}
-
-func (nobody) Cancel(Task, string)                      {}
-func (nobody) Drop(context.Context, Task, string) error { return nil }
-func (nobody) Reset()                                   {}

@@ -48,10 +48,9 @@ func TestHeldName(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	var log bytes.Buffer
-	err := Run(t.Context(), Options{
-		Master: server.Listener.Addr().String(), About: &control.RegisterRequest{Name: "w", Protocol: control.Protocol},
-		Log: slog.New(slog.NewTextHandler(&log, nil)),
-	})
+	err := New(Options{
+		Name: "w", Master: server.Listener.Addr().String(), Listener: listen(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
+	}).Run(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), "refuses this worker: enough") {
 		t.Errorf("found %v", err)
 	}
@@ -93,9 +92,7 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Run(t.Context(), Options{
-			Token: token, Group: group, Hold: 200 * time.Millisecond, About: &control.RegisterRequest{Name: "w", Protocol: control.Protocol},
-		})
+		err = New(Options{Name: "w", Token: token, Group: group, Hold: 200 * time.Millisecond, Listener: listen(t)}).Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
 			t.Errorf("status %d: ended with %v", status, err)
 		}

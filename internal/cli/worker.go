@@ -16,9 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -112,13 +110,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		return err
 	}
 	log := w.app.logger()
-	executor := cluster.NewExecutor(cluster.ExecutorOptions{
-		Name: w.name, Programs: w.app.registry(), Threads: w.threads, Listener: listener, Token: token, Log: log,
-		Compress: mesh.Compression(w.compress.value),
-	})
-	defer executor.Close()
+	defer listener.Close()
 	set := metrics.New(revision())
-	set.NewMesh(executor.Stats)
 	monitor, err := startMonitor(w.name, token)
 	if err != nil {
 		log.Warn("nobody will tell the master how this process died", "error", err)
@@ -135,11 +128,9 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		defer observer.pages(l, set, log, token, metricsToken)()
 	}
 	o := worker.Options{
-		Master: w.client.master, Token: token, Log: log, Executor: executor, Observe: observer, StopTimeout: w.stop, Hold: w.hold,
-		About: &control.RegisterRequest{
-			Name: w.name, Protocol: control.Protocol, Version: revision(), Cores: uint32(w.threads), Memory: uint64(max(mem.Available(), 0)),
-			DataAddress: address, HttpAddress: pages, Site: w.site, Programs: w.app.programs(),
-		},
+		Name: w.name, Site: w.site, Master: w.client.master, Token: token, Programs: w.app.registry(), Build: buildID(), Version: revision(),
+		Threads: w.threads, Listener: listener, Address: address, Compress: mesh.Compression(w.compress.value), HTTPAddress: pages,
+		Hold: w.hold, StopTimeout: w.stop, Observe: observer, Log: log,
 	}
 	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
 	if err != nil {
@@ -152,7 +143,9 @@ func (w *workerCommand) execute(ctx context.Context) error {
 			group.Join(w.join)
 		}
 	}
-	return worker.Run(ctx, o)
+	working := worker.New(o)
+	set.NewMesh(working.Stats)
+	return working.Run(ctx)
 }
 
 // check refuses what cannot be, before anyone is asked.

@@ -1,3 +1,4 @@
+// Package cluster joins the engine to the master: an [Engine] leads jobs.
 package cluster
 
 import (

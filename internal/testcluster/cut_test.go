@@ -23,7 +23,7 @@ func (c *Cluster) excluded() (names []string, reason string) {
 // two, one of them is excluded and shown so, jobs run on the others, and when the way is mended on all.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	c := Start(t, 0, master.Options{Lease: 4 * time.Second}, programs()...)
-	c.Silence = 2 * time.Second
+	c.Worker.Silence = 2 * time.Second
 	for i, name := range []string{"w0", "w1", "w2"} {
 		c.StartWorker(name)
 		c.Await(i + 1) // so that w1 registers after w0

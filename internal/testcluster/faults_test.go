@@ -42,7 +42,7 @@ func (c *Cluster) holdsOnly(t testing.TB, kept int) {
 func (c *Cluster) holdsGraphs(t testing.TB, name string, kept int) {
 	t.Helper()
 	c.Until(fmt.Sprintf("worker %s to hold no jobs and %d graphs", name, kept), func() bool {
-		jobs, graphs := c.workers[name].executor.Holds()
+		jobs, graphs := c.workers[name].worker.Holds()
 		return jobs == 0 && graphs == kept
 	})
 }
@@ -218,7 +218,7 @@ func TestSessionBreaks(t *testing.T) {
 	}
 	c.Until("the workers to hold the one graph", func() bool {
 		for _, p := range c.workers {
-			if jobs, graphs := p.executor.Holds(); jobs != 0 || graphs != 1 {
+			if jobs, graphs := p.worker.Holds(); jobs != 0 || graphs != 1 {
 				return false
 			}
 		}

@@ -63,7 +63,7 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 // comes back the job runs, on the graph as it was loaded.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
-	c.Silence = time.Second
+	c.Worker.Silence = time.Second
 	for i := range 3 {
 		c.StartWorker(fmt.Sprint("w", i))
 	}

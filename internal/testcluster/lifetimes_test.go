@@ -151,7 +151,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 				kept = 1
 			}
 			c.Until("nothing of the jobs is held", func() bool {
-				jobs, graphs := c.workers["w0"].executor.Holds()
+				jobs, graphs := c.workers["w0"].worker.Holds()
 				return jobs == 0 && graphs == kept
 			})
 		})
@@ -183,7 +183,7 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	}
 	c.Until("no worker holds anything", func() bool {
 		for _, p := range c.workers {
-			if jobs, graphs := p.executor.Holds(); jobs+graphs > 0 {
+			if jobs, graphs := p.worker.Holds(); jobs+graphs > 0 {
 				return false
 			}
 		}

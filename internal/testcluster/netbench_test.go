@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
@@ -43,8 +42,7 @@ func (c *Cluster) kept(t testing.TB, id string, from int) []byte {
 // TestNetbench measures between the workers of a cluster with two sites, whose labels make them.
 func TestNetbench(t *testing.T) {
 	c := Start(t, 2, master.Options{}, programs()...)
-	c.Worker.About = proto.CloneOf(c.Worker.About)
-	c.Worker.About.Site = "far"
+	c.Worker.Site = "far"
 	c.StartWorker("w2")
 	c.StartWorker("w3")
 	c.Await(4)

@@ -139,9 +139,9 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 	o := watching(metrics.New("test"))
 	o.Token, o.MetricsToken = token(all), token(some)
 	c := Start(t, 0, o)
-	c.Worker.About.HttpAddress, c.Worker.About.Site = "10.1.2.3:7710", "rack1"
+	c.Worker.HTTPAddress, c.Worker.Site = "10.1.2.3:7710", "rack1"
 	c.StartWorker("w0")
-	c.Worker.About.HttpAddress = ""
+	c.Worker.HTTPAddress = ""
 	c.StartWorker("w1") // has no port for it
 	c.Await(2)
 	at := "http://" + c.Address

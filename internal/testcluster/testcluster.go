@@ -3,6 +3,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -25,12 +26,8 @@ type Cluster struct {
 	Address string // of the master
 	Client  control.ClusterClient
 	// Master and Worker are what each is started with.
-	Master   master.Options
-	Worker   worker.Options
-	Programs engine.Registry
-
-	// Silence, if it is not 0, is that of executors.
-	Silence time.Duration
+	Master master.Options
+	Worker worker.Options
 	// Rate, if it is not 0, is how many bytes a second go from each worker to others, over all its connections.
 	Rate int
 
@@ -41,12 +38,11 @@ type Cluster struct {
 
 // Process is a goroutine that stands for a process.
 type Process struct {
-	stop     context.CancelFunc
-	wires    *wires // its connections
-	data     string // where other workers reach it
-	executor *cluster.Executor
-	ended    chan struct{}
-	err      error
+	stop   context.CancelFunc
+	wires  *wires         // its connections
+	worker *worker.Worker // or nil, of a master
+	ended  chan struct{}
+	err    error
 }
 
 // Wait waits for a process to end and returns its error.
@@ -77,12 +73,11 @@ const patient = 15 * time.Second
 // Everything ends with the test.
 func Start(t testing.TB, n int, m master.Options, programs ...engine.Registered) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, Master: m, Programs: programs, workers: map[string]*Process{}}
+	c := &Cluster{T: t, Master: m, Worker: worker.Options{Token: m.Token, Programs: programs, Build: "test", Version: "test"}, workers: map[string]*Process{}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}
-	c.Master.Programs, c.Master.Engine = jobspec.Programs("test", programs), cluster.NewEngine(c.Programs)
-	c.Worker.Token, c.Worker.About = m.Token, &control.RegisterRequest{Protocol: control.Protocol, Programs: c.Master.Programs}
+	c.Master.Programs, c.Master.Engine = jobspec.Programs("test", programs), cluster.NewEngine(programs)
 	c.StartMaster("127.0.0.1:0")
 	t.Cleanup(c.close)
 	for i := range n {
@@ -135,33 +130,16 @@ func start(run func(ctx context.Context) error) *Process {
 
 // StartWorker starts a worker under a name.
 func (c *Cluster) StartWorker(name string) *Process {
-	o := c.Worker
-	o.Master = c.Address
-	if o.Master == "" {
-		o.Master = "127.0.0.1:1"
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	about := control.RegisterRequest{Name: name, Protocol: control.Protocol, Version: "test", Cores: 1, DataAddress: l.Addr().String()}
-	if o.About != nil {
-		about.Protocol, about.Programs = o.About.Protocol, o.About.Programs
-		about.Site, about.HttpAddress = o.About.Site, o.About.HttpAddress
-	}
-	o.About = &about
 	wires := &wires{link: link{rate: c.Rate}}
-	o.Dial = wires.dial
-	x := cluster.NewExecutor(cluster.ExecutorOptions{
-		Name: name, Programs: c.Programs, Threads: 1, Listener: &wiredListener{l.(*net.TCPListener), wires}, Token: c.Master.Token,
-		Dial: wires.dial, Silence: c.Silence,
-	})
-	o.Executor = x
-	p := start(func(ctx context.Context) error {
-		defer x.Close()
-		return worker.Run(ctx, o)
-	})
-	p.executor, p.wires, p.data = x, wires, about.DataAddress
+	o := c.Worker
+	o.Name, o.Master, o.Dial, o.Listener = name, cmp.Or(c.Address, "127.0.0.1:1"), wires.dial, &wiredListener{l.(*net.TCPListener), wires}
+	w := worker.New(o)
+	p := start(w.Run)
+	p.worker, p.wires = w, wires
 	c.workers[name] = p
 	return p
 }
@@ -174,8 +152,8 @@ func (c *Cluster) Thaw(name string) { c.workers[name].wires.mend() }
 
 // Part cuts the way between two workers, or mends it.
 func (c *Cluster) Part(a, b string, cut bool) {
-	c.workers[a].wires.part(c.workers[b].data, cut)
-	c.workers[b].wires.part(c.workers[a].data, cut)
+	c.workers[a].wires.part(c.workers[b].worker.Address, cut)
+	c.workers[b].wires.part(c.workers[a].worker.Address, cut)
 }
 
 // Break closes a worker's connections; it makes new ones.

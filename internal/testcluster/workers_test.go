@@ -62,7 +62,6 @@ func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
 	c := Start(t, 0, master.Options{Token: token}, engine.Register("idle", idle{}))
-	own := c.Master.Programs
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {
@@ -74,14 +73,12 @@ func TestRefusals(t *testing.T) {
 	}
 	first := c.Process("first")
 	refused("first", "there is a worker first already")
-	c.Worker.About.Protocol = 99
-	refused("version", "version 99 of the control protocol")
-	c.Worker.About.Protocol = control.Protocol
-	c.Worker.About.Programs = nil
+	own := c.Worker.Programs
+	c.Worker.Programs = nil
 	refused("programs", "has no program idle")
-	c.Worker.About.Programs = []*control.Program{{Name: "idle", Fingerprint: "f2"}}
+	c.Worker.Programs, c.Worker.Build = own, "another"
 	refused("fingerprint", "another version of program idle")
-	c.Worker.About.Programs = own
+	c.Worker.Build = "test"
 	c.Worker.Token = other
 	refused("token", "a token is missing or wrong")
 	c.Worker.Token = control.Token{}

@@ -1,4 +1,4 @@
-package cluster
+package worker
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/fnv"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -17,24 +16,22 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/worker"
 )
 
-// job is a worker's part in an attempt at a job, and counts the commands that use it.
+// job is the worker's partitions in an attempt at a job, and counts the commands that use it.
 type job struct {
 	*mem.Refs
 	epoch   uint32
-	self    string
-	graph   *loaded // held until the job is freed
-	team    *parallel.Team
+	graph   *localGraph // held until the job is freed
+	threads *parallel.Team
 	session *mesh.Session
-	share   engine.Bound
+	program engine.Bound
 	totals  []kernel.Cell
 	end     context.CancelFunc // of the run
 	past    int                // supersteps of this run and those before it
 }
 
-func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare, g *loaded) (*job, error) {
+func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph) (*job, error) {
 	known, err := x.options.Programs.Find(p.Program)
 	if err != nil {
 		return nil, err
@@ -43,11 +40,11 @@ func (x *Executor) newJob(ctx context.Context, t worker.Task, p *control.Prepare
 	if err != nil {
 		return nil, err
 	}
-	return x.begin(ctx, t, t.Job, program, p.Options, p.Placements, g)
+	return x.begin(ctx, t, t.job, program, p.Options, p.Placements, g)
 }
 
-// begin makes a job of a program and readies it for superstep 0; name is what workers know it by when they meet.
-func (x *Executor) begin(ctx context.Context, t worker.Task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *loaded) (_ *job, err error) {
+// begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
+func (x *executor) begin(ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph) (_ *job, err error) {
 	o, err := jobspec.Options(run)
 	if err != nil {
 		return nil, err
@@ -59,47 +56,46 @@ func (x *Executor) begin(ctx context.Context, t worker.Task, name string, progra
 	if !g.Acquire() {
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.Epoch, self: x.options.Name, graph: g, team: x.team()}
+	j := &job{epoch: t.epoch, graph: g, threads: x.threads()}
 	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
 			j.Close()
 		}
 	}()
-	o.Team, o.Job, o.Log = j.team, t.Job, t.Log
+	o.Team, o.Job, o.Log = j.threads, t.job, t.log
 	o.Alpha, o.Beta = collective.Unmeasured.Alpha, collective.Unmeasured.Gap
 	if run.GetTrace() {
-		o.Trace = told{}
+		o.Trace = measuring{}
 	}
-	if j.share, err = program.Bind(g.Graph, o); err != nil {
-		return nil, asProgram(err)
-	}
-	j.totals = j.share.Aggregates().Cells()
-	if j.session, err = x.meet(ctx, name, t.Epoch, placements, codec); err != nil {
+	if j.program, err = program.Bind(g.Graph, o); err != nil {
 		return nil, err
 	}
-	return j, asProgram(j.again())
+	j.totals = j.program.Aggregates().Cells()
+	if j.session, err = x.connect(ctx, name, t.epoch, placements, codec); err != nil {
+		return nil, err
+	}
+	return j, j.restart()
 }
 
-// meet opens a session with the other workers of a job.
-func (x *Executor) meet(ctx context.Context, name string, epoch uint32, placements []*control.Placement, codec transport.Codec) (*mesh.Session, error) {
+// connect opens a session with the other workers of a job.
+func (x *executor) connect(ctx context.Context, name string, epoch uint32, placements []*control.Placement, codec transport.Codec) (*mesh.Session, error) {
 	x.mu.Lock()
 	m := x.mesh
 	x.mu.Unlock()
 	if m == nil {
 		return nil, errors.New("the worker is not registered")
 	}
-	s, err := m.Open(ctx, number(name), epoch, layoutOf(placements), codec)
-	return s, lost(x.options.Name, err)
+	return m.Open(ctx, number(name), epoch, layoutOf(placements), codec)
 }
 
-// again readies the job for superstep 0, after a run of it or before the first.
-func (j *job) again() error {
+// restart readies the job for superstep 0, after a run of it or before the first.
+func (j *job) restart() error {
 	running, end := context.WithCancel(context.Background())
 	before := j.end
 	j.end = end
 	past := j.past
-	err := j.share.Begin(running, func(partition int) transport.Endpoint {
+	err := j.program.Begin(running, func(partition int) transport.Endpoint {
 		return transport.Later(j.session.Endpoint(partition), past)
 	}, func() { j.session.Fail(transport.ErrClosed) })
 	if before != nil {
@@ -108,10 +104,10 @@ func (j *job) again() error {
 	return err
 }
 
-// told makes the engine tell of exchanges: reports have them, and the master makes records of these.
-type told struct{}
+// measuring makes the engine measure what it records: reports have that, and the master makes the records.
+type measuring struct{}
 
-func (told) Record(*trace.Superstep) error { return nil }
+func (measuring) Record(*trace.Superstep) error { return nil }
 
 // number is a job's on the data plane, where ids have 8 bytes.
 func number(id string) uint64 {
@@ -140,65 +136,36 @@ func (j *job) free() {
 	if j.session != nil {
 		j.session.Close()
 	}
-	if j.share != nil {
-		j.share.Close()
+	if j.program != nil {
+		j.program.Close()
 	}
 	if j.end != nil {
 		j.end()
 	}
-	j.team.Close()
+	j.threads.Close()
 	j.graph.Release()
 }
 
-func (j *job) facts() ([]byte, error) { return json.Marshal(j.share.Facts()) }
+func (j *job) facts() ([]byte, error) { return json.Marshal(j.program.Facts()) }
 
 func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
-	aggregates := j.share.Aggregates()
+	aggregates := j.program.Aggregates()
 	command, err := commandOf(s, aggregates, j.totals)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := j.share.Superstep(ctx, command)
+	reports, err := j.program.Superstep(ctx, command)
 	if err != nil {
-		return nil, lost(j.self, asProgram(err))
+		return nil, err
 	}
 	j.past++
 	r := &control.SuperstepReport{Superstep: s.Superstep}
 	for _, p := range reports {
-		told, err := partitionReportOf(p, len(j.graph.Parts), aggregates)
+		report, err := partitionReportOf(p, len(j.graph.Parts), aggregates)
 		if err != nil {
 			return nil, err
 		}
-		r.Partitions = append(r.Partitions, told)
+		r.Partitions = append(r.Partitions, report)
 	}
 	return r, nil
-}
-
-// lost tells an error that follows from the loss of a connection from others.
-func lost(self string, err error) error {
-	var known *worker.LostError
-	var broken *mesh.BrokenError
-	var unreachable *mesh.UnreachableError
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.As(err, &broken):
-		other := broken.From
-		if other == self {
-			other = broken.To
-		}
-		return &worker.LostError{Worker: other, Err: broken}
-	case errors.As(err, &unreachable):
-		return &worker.LostError{Worker: unreachable.To, Err: unreachable}
-	}
-	return err
-}
-
-// asProgram marks an error as the program's, if it is.
-func asProgram(err error) error {
-	var program *bsp.ProgramError
-	if errors.As(err, &program) {
-		return &worker.ProgramError{Text: program.Error(), Stack: program.Stack}
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package cluster
+package worker
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,8 +29,8 @@ func listen(t *testing.T) *net.TCPListener {
 // incarnation alone.
 func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	l := listen(t)
-	x := NewExecutor(ExecutorOptions{Name: "x", Listener: l})
-	defer x.Close()
+	x := newExecutor(Options{Name: "x", Listener: l})
+	defer x.close()
 	other, err := mesh.New(mesh.Options{Name: "y", Incarnation: 9})
 	if err != nil {
 		t.Fatal(err)
@@ -43,10 +42,10 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 		return other.Connect(ctx, []mesh.Peer{{Name: "x", Addr: l.Addr().String(), Incarnation: incarnation}})
 	}
 	for incarnation := range uint64(4) {
-		if err := x.Registered(incarnation); err != nil {
+		if err := x.registered(incarnation); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.Registered(incarnation); err != nil {
+		if err := x.registered(incarnation); err != nil {
 			t.Fatal(err)
 		}
 		if err := reach(incarnation); err != nil {
@@ -62,27 +61,23 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 
 // TestExecutorRefuses asks for what was not prepared, or is not there.
 func TestExecutorRefuses(t *testing.T) {
-	x := NewExecutor(ExecutorOptions{Name: "x", Listener: listen(t)})
-	defer x.Close()
-	task := worker.Task{Job: "j", Epoch: 2}
-	if _, err := x.Superstep(t.Context(), task, &control.Superstep{}); err == nil {
+	x := newExecutor(Options{Name: "x", Listener: listen(t)})
+	defer x.close()
+	task := task{job: "j", epoch: 2}
+	if _, err := x.superstep(t.Context(), task, &control.Superstep{}); err == nil {
 		t.Error("a superstep of a job that was not prepared")
 	}
-	if err := x.Values(t.Context(), task, &control.Values{}, func([]byte) error { return nil }); err == nil {
+	if err := x.values(t.Context(), task, &control.Values{}, func([]byte) error { return nil }); err == nil {
 		t.Error("values of a job that was not prepared")
 	}
-	if _, err := x.Prepare(t.Context(), task, &control.Prepare{Graph: "g"}); err == nil {
+	if _, err := x.prepare(t.Context(), task, &control.Prepare{Graph: "g"}); err == nil {
 		t.Error("a job on a graph that is not there")
 	}
-	if _, err := x.Locate(t.Context(), task, &control.Locate{Graph: "g"}); err == nil {
+	if _, err := x.locate(&control.Locate{Graph: "g"}); err == nil {
 		t.Error("vertices of a graph that is not there")
 	}
-	if err := x.Drop(t.Context(), task, "g"); err != nil {
-		t.Error(err)
-	}
-	if err := x.Drop(t.Context(), task, ""); err != nil {
-		t.Error(err)
-	}
+	x.drop(task, "g")
+	x.drop(task, "")
 	if _, err := commandOf(&control.Superstep{Scheme: 99}, bsp.Aggregates{}, nil); err == nil {
 		t.Error("a scheme that is none")
 	}

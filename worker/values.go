@@ -1,4 +1,4 @@
-package cluster
+package worker
 
 import (
 	"cmp"
@@ -36,14 +36,14 @@ func (j *job) values(ctx context.Context, sorted bool, progress func(stage strin
 		switch p := recover().(type) {
 		case nil:
 		case *bsp.ProgramError:
-			err = asProgram(p)
+			err = p
 		default:
 			panic(p)
 		}
 	}()
 	g := j.graph.Graph
 	var ids []pregel.VertexID
-	for _, i := range j.share.Own() {
+	for _, i := range j.program.Own() {
 		for v := i; v < g.N; v += len(g.Parts) {
 			ids = append(ids, pregel.VertexID(v))
 		}
@@ -53,7 +53,7 @@ func (j *job) values(ctx context.Context, sorted bool, progress func(stage strin
 	}
 	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
-	if !j.share.Refers() {
+	if !j.program.Refers() {
 		return j.emitLines(ctx, ids, g.Label, o)
 	}
 	group, err := collective.NewGroup(j.session.Link(), nil, nil)
@@ -76,7 +76,7 @@ func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []p
 		ids = ids[len(some):]
 		var named []pregel.VertexID
 		for _, id := range some {
-			line = j.share.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
+			line = j.program.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
 				named = append(named, v)
 				return 0
 			})
@@ -126,7 +126,7 @@ func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(p
 		start := len(lines)
 		lines = strconv.AppendUint(lines, g.Label(id), 10)
 		lines = append(lines, ' ')
-		lines = j.share.AppendAs(lines, id, label)
+		lines = j.program.AppendAs(lines, id, label)
 		if err := graphio.CheckLine(lines[start:]); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package cluster
+package worker
 
 import (
 	"cmp"
@@ -9,14 +9,13 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/worker"
 )
 
 // probeTimeout bounds the wait for an answer to a probe.
 const probeTimeout = 2 * time.Second
 
-// Probe tells which of the workers cannot be connected to.
-func (x *Executor) Probe(ctx context.Context, _ worker.Task, p *control.Probe) (*control.ProbeReport, error) {
+// probe tells which of the workers cannot be connected to.
+func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeReport, error) {
 	x.mu.Lock()
 	m := x.mesh
 	x.mu.Unlock()

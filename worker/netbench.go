@@ -1,4 +1,4 @@
-package cluster
+package worker
 
 import (
 	"bytes"
@@ -13,21 +13,20 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/netbench/ranks"
-	"github.com/superstep-go/superstep/worker"
 )
 
-// Measure measures the network between the workers that have met. The first emits the report. Their session stays until
-// all have ended: they do not at the same time, and it ends with the job.
-func (x *Executor) Measure(ctx context.Context, t worker.Task, m *control.Measure, emit func([]byte) error) error {
+// measure measures the network between the workers that have connected for it. The first emits the report. Their session stays
+// until all have ended: they do not at the same time, and it ends with the job.
+func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit func([]byte) error) error {
 	x.mu.Lock()
-	session := x.meetings[m.Meeting]
+	session := x.peers[m.Meeting]
 	x.mu.Unlock()
 	if session == nil {
-		return fmt.Errorf("worker %s did not meet others to measure", x.options.Name)
+		return fmt.Errorf("worker %s is not connected to others to measure", x.options.Name)
 	}
 	link, layout := session.Link(), layoutOf(m.Placements)
 	if len(layout.Workers) != link.Size() {
-		return fmt.Errorf("worker %s met %d workers, and is to measure between %d", x.options.Name, link.Size(), len(layout.Workers))
+		return fmt.Errorf("worker %s is connected to %d workers, and is to measure between %d", x.options.Name, link.Size(), len(layout.Workers))
 	}
 	names, labels := make([]string, link.Size()), make([]string, link.Size())
 	for _, p := range m.Placements {
@@ -40,14 +39,14 @@ func (x *Executor) Measure(ctx context.Context, t worker.Task, m *control.Measur
 	}
 	report, err := ranks.Measure(ctx, link, sitesOf(labels), o, func(name string, done, all int) {
 		if link.Rank() == 0 { // the others are as far
-			t.Progress(name, int64(done), int64(all))
+			t.progress(name, int64(done), int64(all))
 		}
 	})
 	if err != nil {
 		if raw := (*netbench.RawError)(nil); errors.As(err, &raw) {
-			err = &worker.LostError{Worker: names[raw.Rank], Err: err}
+			err = &lostError{names[raw.Rank], err}
 		}
-		return lost(x.options.Name, cmp.Or(session.Err(), err)) // the cause, not what it led to
+		return cmp.Or(session.Err(), err) // the cause, not what it led to
 	}
 	if link.Rank() != 0 {
 		return nil

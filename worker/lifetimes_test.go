@@ -1,4 +1,4 @@
-package cluster
+package worker
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
-	"github.com/superstep-go/superstep/worker"
 )
 
 // gated gives every vertex Value plus its input id. If it has a gate, each vertex waits there first.
@@ -51,7 +50,7 @@ func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 
 // holding is an executor that tests command as a master does.
 type holding struct {
-	*Executor
+	*executor
 	t          *testing.T
 	placements []*control.Placement
 	epoch      uint32
@@ -63,7 +62,7 @@ const vertices = 40_000
 func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 	t.Helper()
 	l := listen(t)
-	x := NewExecutor(ExecutorOptions{Name: "x", Listener: l, Programs: engine.Registry{engine.Register("gated", gated{gates: gates})}})
+	x := newExecutor(Options{Name: "x", Listener: l, Programs: engine.Registry{engine.Register("gated", gated{gates: gates})}})
 	h := &holding{x, t, nil, 0}
 	h.register(1)
 	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
@@ -72,7 +71,7 @@ func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 
 func (h *holding) register(incarnation uint64) {
 	h.t.Helper()
-	if err := h.Registered(incarnation); err != nil {
+	if err := h.registered(incarnation); err != nil {
 		h.t.Fatal(err)
 	}
 	for _, p := range h.placements {
@@ -80,22 +79,22 @@ func (h *holding) register(incarnation uint64) {
 	}
 }
 
-func (h *holding) task(job string, epoch uint32) worker.Task {
-	return worker.Task{Job: job, Epoch: epoch, Log: func(string) {}, Progress: func(string, int64, int64) {}}
+func (h *holding) task(job string, epoch uint32) task {
+	return task{job: job, epoch: epoch, log: func(string) {}, progress: func(string, int64, int64) {}}
 }
 
 func (h *holding) load(ctx context.Context, graph string) error {
-	if err := h.Meet(ctx, h.task("", 0), &control.Meet{Graph: graph, Placements: h.placements}); err != nil {
+	if err := h.connectPeers(ctx, &control.Meet{Graph: graph, Placements: h.placements}); err != nil {
 		return err
 	}
-	_, err := h.Load(ctx, h.task("", 0), &control.Load{
+	_, err := h.executor.load(ctx, h.task("", 0), &control.Load{
 		Graph: graph, Source: &control.GraphSource{Input: fmt.Sprint("path:vertices=", vertices)}, Rows: 1, Columns: 1, Placements: h.placements,
 	})
 	return err
 }
 
-func (h *holding) prepare(ctx context.Context, t worker.Task, graph string, value uint64) error {
-	_, err := h.Prepare(ctx, t, &control.Prepare{
+func (h *holding) prepare(ctx context.Context, t task, graph string, value uint64) error {
+	_, err := h.executor.prepare(ctx, t, &control.Prepare{
 		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)}, Placements: h.placements,
 	})
 	return err
@@ -109,10 +108,10 @@ func (h *holding) must(err error) {
 }
 
 // check compares a job's values with those it must have.
-func (h *holding) check(t worker.Task, value uint64) {
+func (h *holding) check(t task, value uint64) {
 	h.t.Helper()
 	var text bytes.Buffer
-	h.must(h.Values(h.t.Context(), t, &control.Values{}, func(data []byte) error { _, err := text.Write(data); return err }))
+	h.must(h.values(h.t.Context(), t, &control.Values{}, func(data []byte) error { _, err := text.Write(data); return err }))
 	wrong, lines := 0, 0
 	for line := range strings.Lines(text.String()) {
 		name, found, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -133,33 +132,33 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 	const first, next = 1 << 40, 2 << 40
 	for _, way := range []struct {
 		name   string
-		forget func(h *holding, job worker.Task)
+		forget func(h *holding, job task)
 	}{
-		{"attached again", func(h *holding, _ worker.Task) { h.Keep(nil, nil)() }},
-		{"lapsed", func(h *holding, _ worker.Task) { h.Reset(); h.register(2) }},
-		{"another session drops", func(h *holding, job worker.Task) {
-			h.must(h.Drop(h.t.Context(), job, ""))
-			h.must(h.Drop(h.t.Context(), job, "graph"))
+		{"attached again", func(h *holding, _ task) { h.retain(nil, nil)() }},
+		{"lapsed", func(h *holding, _ task) { h.reset(); h.register(2) }},
+		{"another session drops", func(h *holding, job task) {
+			h.drop(job, "")
+			h.drop(job, "graph")
 		}},
-		{"the graph alone is dropped", func(h *holding, job worker.Task) { h.must(h.Drop(h.t.Context(), job, "graph")) }},
-		{"the job's next attempt", func(h *holding, job worker.Task) {
-			job.Epoch++
+		{"the graph alone is dropped", func(h *holding, job task) { h.drop(job, "graph") }},
+		{"the job's next attempt", func(h *holding, job task) {
+			job.epoch++
 			h.must(h.prepare(h.t.Context(), job, "graph", first))
-			h.must(h.Drop(h.t.Context(), job, ""))
+			h.drop(job, "")
 		}},
-		{"the graph is loaded anew", func(h *holding, _ worker.Task) { h.must(h.load(h.t.Context(), "graph")) }},
+		{"the graph is loaded anew", func(h *holding, _ task) { h.must(h.load(h.t.Context(), "graph")) }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			g := newGate()
 			h := newHolding(t, map[uint64]*gate{first: g})
-			defer h.Close()
+			defer h.close()
 			job, after := h.task("first", 1), h.task("next", 1)
 			h.must(h.load(t.Context(), "graph"))
 			h.must(h.prepare(t.Context(), job, "graph", first))
 			session, end := context.WithCancelCause(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				_, err := h.Superstep(session, job, &control.Superstep{})
+				_, err := h.superstep(session, job, &control.Superstep{})
 				ended <- err
 			}()
 			<-g.reached
@@ -168,7 +167,7 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 			way.forget(h, job)
 			h.must(h.load(t.Context(), "another"))
 			h.must(h.prepare(t.Context(), after, "another", next))
-			_, err := h.Superstep(t.Context(), after, &control.Superstep{})
+			_, err := h.superstep(t.Context(), after, &control.Superstep{})
 			h.must(err)
 			close(g.open)
 			select {

@@ -1,0 +1,130 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+)
+
+// localGraph is the worker's partitions of a graph, and counts the commands and jobs that use it.
+type localGraph struct {
+	*graph.Graph
+	*mem.Refs
+	directory *build.Directory
+	offer     *control.Offer // of a graph of the catalog
+}
+
+func (g *localGraph) Close() { g.Refs.Close() }
+
+// Tags of the group of workers that load a graph.
+const (
+	forReading = iota
+	forBuilding
+)
+
+// loadPartitions loads this worker's partitions of a graph, together with the others of the group: each reads or makes its part
+// of the tuples.
+func loadPartitions(ctx context.Context, group *collective.Group, l *control.Load, threads *parallel.Team, progress func(stage string, done, total int64)) (*localGraph, error) {
+	request, store, err := jobspec.Source(l.Source)
+	if err != nil {
+		return nil, err
+	}
+	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, threads, threads
+	store.Partitions = len(l.Placements)
+	store.Progress, request.Progress = progress, progress
+	var in *edges.Share
+	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
+		defer mem.Recover(&err)
+		in, err = load.OpenShare(ctx, request, group.Link().Rank(), group.Link().Size())
+		return err
+	})
+	if err != nil {
+		if in != nil {
+			in.Close()
+		}
+		return nil, err
+	}
+	if request.IfAny && !in.Edges.Weighted() {
+		store.Weights = edges.Unweighted
+	}
+	g, d, err := build.Graph(ctx, group, forBuilding, in, layoutOf(l.Placements).Owner, store)
+	if err != nil {
+		return nil, err
+	}
+	return &localGraph{Graph: g, directory: d, Refs: mem.NewRefs(func() {
+		g.Close()
+		d.Close()
+	})}, nil
+}
+
+// connectPeers opens a session with the workers that will load a graph together, or measure: after it comes load, measure or
+// drop.
+func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
+	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, m.Placements, nil)
+	if err != nil {
+		return err
+	}
+	x.disconnect(m.Graph)
+	x.mu.Lock()
+	x.peers[m.Graph] = session
+	x.mu.Unlock()
+	return nil
+}
+
+// disconnect ends the session for a graph, if there is one.
+func (x *executor) disconnect(graph string) {
+	if s := x.takePeers(graph); s != nil {
+		s.Close()
+	}
+}
+
+// takePeers takes the session to load a graph by, or nil.
+func (x *executor) takePeers(graph string) *mesh.Session {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.peers[graph]
+	delete(x.peers, graph)
+	return s
+}
+
+// load loads this worker's partitions of a graph, together with the other workers that have connected for it.
+func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
+	began := time.Now()
+	session := x.takePeers(l.Graph)
+	if session == nil {
+		return nil, fmt.Errorf("worker %s is not connected to others to load %s", x.options.Name, l.Graph)
+	}
+	defer session.Close()
+	group, err := collective.NewGroup(session.Link(), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	threads := x.threads()
+	defer threads.Close()
+	g, err := loadPartitions(ctx, group, l, threads, t.progress)
+	if err != nil {
+		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
+			return nil, broken // whatever others made of it
+		}
+		return nil, err
+	}
+	report := &control.LoadReport{
+		Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Bytes: uint64(g.Bytes() + g.directory.Bytes()), Directed: g.Directed,
+		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
+	}
+	if t.job == "" {
+		g.offer = &control.Offer{Load: l, Report: report}
+	}
+	return report, store(ctx, x, x.graphs, l.Graph, g)
+}
