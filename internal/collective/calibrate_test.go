@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"testing"
 	"testing/synctest"
+
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance*want }
@@ -19,7 +21,7 @@ func TestCalibrateFindsTheModel(t *testing.T) {
 		t.Run(fmt.Sprint(sites), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				want := TwoLevel(sites, Pair{Alpha: 1e-8, Beta: 4e-5, Gap: 1e-5}, far)
-				memory := NewMemory(len(sites), want)
+				memory := memlink.New(len(sites), costs(want))
 				models := make([]*Model, len(sites))
 				together(t, memory, nil, func(g *Group) error {
 					var err error
@@ -127,7 +129,7 @@ func BenchmarkCollectives(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", c, a), func(b *testing.B) {
 				const p = 4
 				n := b.N // not Loop: all ranks must do as many
-				together(b, NewMemory(p, nil), nil, func(g *Group) error {
+				together(b, memlink.New(p, nil), nil, func(g *Group) error {
 					for range n {
 						if err := call(b.Context(), g, c, Call{Algorithm: a, Bytes: 8}); err != nil {
 							return err

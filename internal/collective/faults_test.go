@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // TestCancelEndsEveryWait: one rank never comes. The others end with ctx, and leave no goroutine, else synctest fails.
@@ -20,7 +22,7 @@ func TestCancelEndsEveryWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				m := NewMemory(p, Uniform(p, slow))
+				m := memlink.New(p, costs(Uniform(p, slow)))
 				var group sync.WaitGroup
 				ended := make([]error, p)
 				for rank := range p - 1 {
@@ -104,7 +106,7 @@ func TestLinksMayWaitInSend(t *testing.T) {
 		for _, c := range Collectives {
 			for _, a := range append(Algorithms(c), Auto) {
 				synctest.Test(t, func(t *testing.T) {
-					m := NewMemory(p, nil)
+					m := memlink.New(p, nil)
 					together(t, m, TwoLevel(blocksOf(p, 2), slow, slow), func(g *Group) error {
 						g.link = rendezvous{g.link}
 						if err := call(t.Context(), g, c, Call{Algorithm: a}); err != nil {
@@ -123,7 +125,7 @@ func TestFailedSendEndsTheCall(t *testing.T) {
 	cut := errors.New("link is cut")
 	for _, a := range []Algorithm{Pairwise, Linear, Bruck} {
 		synctest.Test(t, func(t *testing.T) {
-			g, err := NewGroup(broken{NewMemory(3, nil).Link(0), cut}, nil, nil)
+			g, err := NewGroup(broken{memlink.New(3, nil).Link(0), cut}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +149,7 @@ func TestRanksThatDoNotAgree(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			m := NewMemory(2, nil)
+			m := memlink.New(2, nil)
 			var group sync.WaitGroup
 			errs := make([]error, 2)
 			for rank := range 2 {
@@ -165,7 +167,7 @@ func TestRanksThatDoNotAgree(t *testing.T) {
 }
 
 func TestBadCalls(t *testing.T) {
-	g, err := NewGroup(NewMemory(2, nil).Link(0), nil, nil)
+	g, err := NewGroup(memlink.New(2, nil).Link(0), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

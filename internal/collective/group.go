@@ -43,7 +43,7 @@ func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group,
 
 // Alone returns the group of a single rank: what its collectives return is its own data.
 func Alone() *Group {
-	return &Group{link: NewMemory(1, nil).Link(0), model: Uniform(1, Unmeasured), chosen: map[question]Algorithm{}}
+	return &Group{link: alone{}, model: Uniform(1, Unmeasured), chosen: map[question]Algorithm{}}
 }
 
 // Link returns what the group works over, Model what it chooses by. Neither is to be changed.

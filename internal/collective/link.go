@@ -13,7 +13,10 @@
 //	                    +- Calibrate-+
 package collective
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Link is a rank's access to the other ranks. Messages of one sender under one tag arrive in the order they were sent;
 // tags are independent of each other. All methods may be called from several goroutines.
@@ -40,3 +43,13 @@ func Release(link Link, data []byte) {
 		r.Release(data)
 	}
 }
+
+// alone is the link of a single rank, which has nobody to send to.
+type alone struct{}
+
+var errAlone = errors.New("there is no other rank")
+
+func (alone) Rank() int                                            { return 0 }
+func (alone) Size() int                                            { return 1 }
+func (alone) Send(context.Context, int, uint32, []byte) error      { return errAlone }
+func (alone) Receive(context.Context, int, uint32) ([]byte, error) { return nil, errAlone }

@@ -55,7 +55,7 @@ func (m *Model) Choose(c Collective, bytes, root int) (Algorithm, float64, error
 	return best, least, nil
 }
 
-// simulation runs the plans of all ranks by the rules drawn at Memory, in the order of time.
+// simulation runs the plans of all ranks by the rules that package memlink draws, in the order of time.
 type simulation struct {
 	model  *Model
 	unit   float64 // bytes of a slot

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // slow is a model in which one part of the simulated time is large against the few nanoseconds of rounding.
@@ -19,7 +21,7 @@ func simulate(t *testing.T, model *Model, c Collective, a Algorithm, n, root int
 		k.sizes[i] = n
 	}
 	start := time.Now()
-	together(t, NewMemory(model.Ranks, model), model, func(g *Group) error {
+	together(t, memlink.New(model.Ranks, costs(model)), model, func(g *Group) error {
 		if err := twins[c](t, k, g, Call{Algorithm: a, Bytes: max(n, 1)}); err != nil {
 			return fmt.Errorf("%s %s: %w", c, a, err)
 		}

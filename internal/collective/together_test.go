@@ -10,11 +10,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // ranks runs f on all ranks of a fresh memory and returns what they return.
 func ranks(t *testing.T, size int, f func(rank int, g *Group) error) []error {
-	m := NewMemory(size, nil)
+	m := memlink.New(size, nil)
 	errs := make([]error, size)
 	var group sync.WaitGroup
 	for rank := range size {
@@ -189,7 +191,7 @@ func (l brokenLink) Receive(context.Context, int, uint32) ([]byte, error) { retu
 
 func TestTogetherBroken(t *testing.T) {
 	for _, link := range []brokenLink{{data: nil}, {data: []byte{0}}, {data: []byte{77}}, {err: errors.New("cut")}} {
-		link.Link = NewMemory(2, nil).Link(0)
+		link.Link = memlink.New(2, nil).Link(0)
 		g, err := NewGroup(link, nil, nil)
 		if err != nil {
 			t.Fatal(err)

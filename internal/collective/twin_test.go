@@ -11,14 +11,16 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // together runs f as every rank of a link without cost, and fails on the first error.
-func together(t testing.TB, m *Memory, model *Model, f func(g *Group) error) {
+func together(t testing.TB, m *memlink.Memory, model *Model, f func(g *Group) error) {
 	t.Helper()
 	var group sync.WaitGroup
-	errs := make([]error, len(m.boxes))
-	for rank := range m.boxes {
+	errs := make([]error, m.Size())
+	for rank := range m.Size() {
 		group.Go(func() {
 			g, err := NewGroup(m.Link(rank), model, nil)
 			if err == nil {
@@ -30,6 +32,18 @@ func together(t testing.TB, m *Memory, model *Model, f func(g *Group) error) {
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// costs makes a simulated link of a model.
+func costs(m *Model) func(from, to int) memlink.Cost {
+	return func(from, to int) memlink.Cost {
+		p := m.Pair(from, to)
+		c := memlink.Cost{Alpha: p.Alpha, Beta: p.Beta, Gap: p.Gap, Sites: [2]int{m.site(from), m.site(to)}}
+		if c.Sites[0] != c.Sites[1] {
+			c.Trunk = m.Trunk
+		}
+		return c
 	}
 }
 
@@ -181,7 +195,7 @@ func TestEveryAlgorithmAgainstItsTwin(t *testing.T) {
 		for _, a := range append(Algorithms(c), Auto) {
 			t.Run(fmt.Sprintf("%s/%s", c, a), func(t *testing.T) {
 				for _, k := range list {
-					together(t, NewMemory(k.ranks, nil), k.model(), func(g *Group) error {
+					together(t, memlink.New(k.ranks, nil), k.model(), func(g *Group) error {
 						if err := twins[c](t, k, g, Call{Tag: 3, Algorithm: a}); err != nil {
 							return fmt.Errorf("%v: rank %d: %w", k, g.link.Rank(), err)
 						}
@@ -197,7 +211,7 @@ func TestEveryAlgorithmAgainstItsTwin(t *testing.T) {
 func TestTagsAreIndependent(t *testing.T) {
 	list := cases(t)
 	k := list[len(list)-5] // 16 ranks, two sites, 40 bytes
-	m := NewMemory(k.ranks, nil)
+	m := memlink.New(k.ranks, nil)
 	together(t, m, k.model(), func(g *Group) error {
 		var group sync.WaitGroup
 		errs := make([]error, len(Collectives)*3)
@@ -212,9 +226,9 @@ func TestTagsAreIndependent(t *testing.T) {
 		group.Wait()
 		return errors.Join(errs...)
 	})
-	for rank, box := range m.boxes {
-		if len(box.queues) > 0 {
-			t.Errorf("rank %d: %d queues are left", rank, len(box.queues))
+	for rank := range m.Size() {
+		if n := m.Left(rank); n > 0 {
+			t.Errorf("rank %d: %d queues are left", rank, n)
 		}
 	}
 }
@@ -224,7 +238,7 @@ func TestFloatsEndWithTheSameBits(t *testing.T) {
 	for _, a := range Algorithms(Allreduce) {
 		for _, p := range []int{3, 6, 8, 13} {
 			results := make([][]byte, p)
-			together(t, NewMemory(p, nil), TwoLevel(blocksOf(p, 3), Unmeasured, Unmeasured), func(g *Group) error {
+			together(t, memlink.New(p, nil), TwoLevel(blocksOf(p, 3), Unmeasured, Unmeasured), func(g *Group) error {
 				rng := rand.New(rand.NewPCG(uint64(g.link.Rank()), 1))
 				var data []byte
 				for range 50 {

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 func TestTyped(t *testing.T) {
 	type pair struct{ a, b uint32 }
 	for ranks := 1; ranks <= 4; ranks++ {
-		memory := NewMemory(ranks, nil)
+		memory := memlink.New(ranks, nil)
 		var all sync.WaitGroup
 		for rank := range ranks {
 			all.Go(func() {

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -66,7 +67,7 @@ func ranks(t *testing.T, n int, c Config, run func(s *Share, roots []Root) error
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	memory := collective.NewMemory(n, nil)
+	memory := memlink.New(n, nil)
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for rank := range n {

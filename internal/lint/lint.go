@@ -20,6 +20,7 @@ const module = "github.com/superstep-go/superstep"
 // layers says how high each package stands. An import goes to a lower one, or into the package's own subfolder.
 var layers = map[string]int{
 	"internal/bitmap": 0, "internal/parallel": 0, "internal/wire": 0, "internal/mem": 0, "internal/lint": 0, "internal/statefile": 0, "internal/invariants": 0, "internal/figure": 0,
+	"internal/testcluster/memlink": 0, "internal/testcluster/memgroup": 4,
 	"internal/kernel": 1,
 	"pregel":          2, "internal/edges": 2, "internal/transport": 2, "internal/trace": 2,
 	"combiners": 3, "combiners/internal/gen": 3, "internal/graph": 3, "internal/generate": 3, "internal/collective": 3,

@@ -18,12 +18,13 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // run calibrates and measures between the ranks of a memory link and returns rank 0's report; all must be the same.
-func run(t testing.TB, m *collective.Memory, ranks int, sites []int, o Options) *Report {
+func run(t testing.TB, m *memlink.Memory, ranks int, sites []int, o Options) *Report {
 	t.Helper()
 	reports, errs := make([]*Report, ranks), make([]error, ranks)
 	var group sync.WaitGroup
@@ -53,13 +54,24 @@ var (
 	between = collective.Pair{Alpha: 1e-8, Beta: 1e-3, Gap: 2e-5}
 )
 
+// costs are those of a link between two sites, which share a trunk.
+func costs(sites []int) func(from, to int) memlink.Cost {
+	return func(from, to int) memlink.Cost {
+		p, trunk := inside, 0.0
+		if sites[from] != sites[to] {
+			p, trunk = between, between.Alpha
+		}
+		return memlink.Cost{Alpha: p.Alpha, Beta: p.Beta, Gap: p.Gap, Trunk: trunk, Sites: [2]int{sites[from], sites[to]}}
+	}
+}
+
 // TestTwoSites: on a simulated link what is measured is what was predicted from what was calibrated, the choices are the
 // fastest or nearly, and the figures are as they were looked at.
 func TestTwoSites(t *testing.T) {
 	var r *Report
 	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
 	synctest.Test(t, func(t *testing.T) {
-		m := collective.NewMemory(len(sites), collective.TwoLevel(sites, inside, between))
+		m := memlink.New(len(sites), costs(sites))
 		r = run(t, m, len(sites), sites, Options{Sizes: []int{1, 64, 4 << 10, 256 << 10}, Least: 1, Most: 2})
 	})
 	for _, p := range r.Points {
@@ -149,7 +161,7 @@ func wellFormed(t *testing.T, data []byte) {
 // TestFewRanksAndOddSizes: one rank, sizes of 0 and of no whole word, barriers: all are measured and drawn.
 func TestFewRanksAndOddSizes(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3} {
-		m := collective.NewMemory(ranks, nil)
+		m := memlink.New(ranks, nil)
 		o := Options{Sizes: []int{0, 5, 1024}, Least: 1, Most: 1, Collectives: append([]collective.Collective{PointToPoint}, collective.Collectives...)}
 		r := run(t, m, ranks, nil, o)
 		var b, text bytes.Buffer
@@ -163,7 +175,7 @@ func TestFewRanksAndOddSizes(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	link := collective.NewMemory(1, nil).Link(0)
+	link := memlink.New(1, nil).Link(0)
 	for want, o := range map[string]Options{
 		"no collective \"scan\"": {Collectives: []collective.Collective{"scan"}},
 		"sizes must rise":        {Sizes: []int{4, 4}},
@@ -176,7 +188,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // TestMemoryLimitsSizes: what does not fit is left out, not tried.
 func TestMemoryLimitsSizes(t *testing.T) {
-	r := run(t, collective.NewMemory(2, nil), 2, nil, Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})
+	r := run(t, memlink.New(2, nil), 2, nil, Options{Sizes: []int{16, 1 << 20}, Memory: 1 << 20, Least: 1, Most: 1})
 	for _, p := range r.Points {
 		if p.Bytes != 16 {
 			t.Errorf("%s of %d bytes was measured", p.Collective, p.Bytes)
@@ -188,7 +200,7 @@ func TestCancelEndsTheMeasurement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := Run(ctx, collective.NewMemory(2, nil).Link(0), nil, Options{})
+		_, err := Run(ctx, memlink.New(2, nil).Link(0), nil, Options{})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // pairs makes the benches of two ranks.
 func pairs(t *testing.T) [2]*bench {
 	t.Helper()
 	var both [2]*bench
-	m := collective.NewMemory(2, nil)
+	m := memlink.New(2, nil)
 	for rank := range both {
 		g, err := collective.NewGroup(m.Link(rank), nil, nil)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // within runs f, and fails the test rather than to wait for ever.
@@ -154,7 +155,7 @@ func TestCancelAnywhere(t *testing.T) {
 func TestLinkFails(t *testing.T) {
 	for _, after := range []int64{1, 5, 20, 30} {
 		shares := someShares(3, edges.Numbers, false)
-		m := collective.NewMemory(3, nil)
+		m := memlink.New(3, nil)
 		all := make([]built, 3)
 		within(t, "a broken link", func() {
 			done := make(chan struct{})
@@ -302,7 +303,7 @@ func TestListedFaults(t *testing.T) {
 				s.Largest = max(s.Largest, e[0], e[1])
 			}
 			s.Naming, s.IDs = edges.Listed, list[from:to]
-			s.Stranger = func(_ context.Context, tuple int, id uint64) error { return fmt.Errorf("tuple %d: %d", lo+tuple, id) }
+			s.Undeclared = func(_ context.Context, tuple int, id uint64) error { return fmt.Errorf("tuple %d: %d", lo+tuple, id) }
 			s.Repeated = func(_ context.Context, place int, id uint64) error {
 				return fmt.Errorf("place %d: %d again", from+place, id)
 			}

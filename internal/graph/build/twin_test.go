@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -30,7 +31,7 @@ type built struct {
 
 // everywhere runs f on all ranks at once.
 func everywhere(t testing.TB, ranks int, f func(rank int, group *collective.Group)) {
-	m := collective.NewMemory(ranks, nil)
+	m := memlink.New(ranks, nil)
 	var all sync.WaitGroup
 	for rank := range ranks {
 		group, err := collective.NewGroup(m.Link(rank), nil, nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
 
 // share is the part of a list that one rank has: some of its blocks, numbered anew.
@@ -41,7 +42,7 @@ func together[T comparable](t testing.TB, ranks int, run func(ctx context.Contex
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	memory := collective.NewMemory(ranks, nil)
+	memory := memlink.New(ranks, nil)
 	results, errs := make([]T, ranks), make([]error, ranks)
 	var all sync.WaitGroup
 	for rank := range ranks {
@@ -279,7 +280,7 @@ func TestRanksEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	why := errors.New("rank 2 is gone")
-	memory := collective.NewMemory(3, nil)
+	memory := memlink.New(3, nil)
 	errs := make([]error, 2)
 	_, tuples := kronecker(t, 8, edges.Float32)
 	parent := breadthFirst(rand.New(rand.NewPCG(1, 1)), 256, tuples, 53)

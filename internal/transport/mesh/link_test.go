@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -121,7 +122,7 @@ func TestCollectivesAsInMemory(t *testing.T) {
 			window = 20 << 10
 		}
 		_, real := links(t, p, func(_ int, o *Options) { o.Window = window })
-		memory := collective.NewMemory(p, nil)
+		memory := memlink.New(p, nil)
 		var over, twin []collective.Link
 		for i, l := range real {
 			over, twin = append(over, l), append(twin, memory.Link(i))

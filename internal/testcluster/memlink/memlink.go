@@ -1,4 +1,5 @@
-package collective
+// Package memlink connects ranks of one process by memory, for tests of what runs over a collective.Link.
+package memlink
 
 import (
 	"cmp"
@@ -9,8 +10,8 @@ import (
 	"time"
 )
 
-// Memory connects ranks of one process. With a model, messages take as long as the model says, on the clock of package
-// time, so that tests can check predictions in the virtual time of testing/synctest:
+// Memory connects ranks of one process. With costs, messages take as long as these say, on the clock of package time, so
+// that tests can check predictions in the virtual time of testing/synctest:
 //
 //	          start           start+Gap+Alpha*n
 //	sender      |====================|           busy
@@ -21,21 +22,26 @@ import (
 // Where two sites share a trunk, a message starts when the trunk has taken those before it.
 type Memory struct {
 	boxes []*mailbox
-	model *Model
+	cost  func(from, to int) Cost
 
-	mu       sync.Mutex  // guards what follows, used only with a model
-	sending  []time.Time // when a rank can send again
-	taking   []time.Time // when a rank has all of what began to come
-	coming   [][]*parcel // by receiver: what is not in taking yet
-	trunks   map[[2]int]time.Time
-	messages int
-	bytes    int64
+	mu      sync.Mutex   // guards what follows, used only with costs
+	sending []time.Time  // when a rank can send again
+	taking  []time.Time  // when a rank has all of what began to come
+	coming  [][]*message // by receiver: what is not in taking yet
+	trunks  map[[2]int]time.Time
 }
 
-// NewMemory connects n ranks. model may be nil: messages then take no time but that of the copy.
-func NewMemory(n int, model *Model) *Memory {
+// Cost is what a message costs, as collective.Pair has it, in seconds and seconds a byte. Trunk, if it is not 0, is the
+// seconds a byte of what all pairs from one of the sites to the other share.
+type Cost struct {
+	Alpha, Beta, Gap, Trunk float64
+	Sites                   [2]int
+}
+
+// New connects n ranks. cost may be nil: messages then take no time but that of the copy.
+func New(n int, cost func(from, to int) Cost) *Memory {
 	m := &Memory{
-		model: model, sending: make([]time.Time, n), taking: make([]time.Time, n), coming: make([][]*parcel, n),
+		cost: cost, sending: make([]time.Time, n), taking: make([]time.Time, n), coming: make([][]*message, n),
 		trunks: map[[2]int]time.Time{},
 	}
 	for range n {
@@ -44,35 +50,47 @@ func NewMemory(n int, model *Model) *Memory {
 	return m
 }
 
-// Link returns a rank's access.
-func (m *Memory) Link(rank int) Link { return memoryLink{m, rank} }
+// Size is the number of ranks.
+func (m *Memory) Size() int { return len(m.boxes) }
 
-// Traffic returns how many messages and bytes were sent so far.
-func (m *Memory) Traffic() (messages int, bytes int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.messages, m.bytes
+// Link returns a rank's access to the others.
+func (m *Memory) Link(rank int) Link { return link{m, rank} }
+
+// Left returns how many queues of messages that nobody has received a rank has.
+func (m *Memory) Left(rank int) int {
+	b := m.boxes[rank]
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queues)
 }
 
-type memoryLink struct {
+// Link is a collective.Link.
+type Link interface {
+	Rank() int
+	Size() int
+	Send(ctx context.Context, to int, tag uint32, data []byte) error
+	Receive(ctx context.Context, from int, tag uint32) ([]byte, error)
+}
+
+type link struct {
 	memory *Memory
 	rank   int
 }
 
-func (l memoryLink) Rank() int { return l.rank }
-func (l memoryLink) Size() int { return len(l.memory.boxes) }
+func (l link) Rank() int { return l.rank }
+func (l link) Size() int { return len(l.memory.boxes) }
 
-func (l memoryLink) Send(ctx context.Context, to int, tag uint32, data []byte) error {
+func (l link) Send(ctx context.Context, to int, tag uint32, data []byte) error {
 	if err := l.check(ctx, to); err != nil {
 		return err
 	}
-	p := &parcel{from: l.rank, data: slices.Clone(data)}
+	p := &message{from: l.rank, data: slices.Clone(data)}
 	done := l.memory.depart(l.rank, to, p)
 	l.memory.boxes[to].put(address{l.rank, tag}, p)
 	return waitUntil(ctx, done)
 }
 
-func (l memoryLink) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
+func (l link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error) {
 	if err := l.check(ctx, from); err != nil {
 		return nil, err
 	}
@@ -86,7 +104,7 @@ func (l memoryLink) Receive(ctx context.Context, from int, tag uint32) ([]byte, 
 	return p.data, waitUntil(ctx, l.memory.arrive(l.rank, p))
 }
 
-func (l memoryLink) check(ctx context.Context, peer int) error {
+func (l link) check(ctx context.Context, peer int) error {
 	if peer < 0 || peer >= l.Size() || peer == l.rank {
 		return fmt.Errorf("rank %d has no link to rank %d of %d", l.rank, peer, l.Size())
 	}
@@ -97,20 +115,18 @@ func (l memoryLink) check(ctx context.Context, peer int) error {
 }
 
 // depart books a message's way out and returns when the sender is free again.
-func (m *Memory) depart(from, to int, p *parcel) time.Time {
+func (m *Memory) depart(from, to int, p *message) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := float64(len(p.data))
-	m.messages++
-	m.bytes += int64(len(p.data))
-	if m.model == nil {
+	if m.cost == nil {
 		return time.Time{}
 	}
-	c := m.model.Pair(from, to)
+	c := m.cost(from, to)
 	start := latest(time.Now(), m.sending[from])
-	if a, b := m.model.site(from), m.model.site(to); a != b && m.model.Trunk > 0 {
-		start = latest(start, m.trunks[[2]int{a, b}])
-		m.trunks[[2]int{a, b}] = start.Add(seconds(m.model.Trunk * n))
+	if c.Trunk > 0 {
+		start = latest(start, m.trunks[c.Sites])
+		m.trunks[c.Sites] = start.Add(seconds(c.Trunk * n))
 	}
 	p.first, p.body = start.Add(seconds(c.Beta)), seconds(c.Alpha*n)
 	m.coming[to] = append(m.coming[to], p)
@@ -119,14 +135,14 @@ func (m *Memory) depart(from, to int, p *parcel) time.Time {
 }
 
 // arrive returns when a message that has begun to come is there whole.
-func (m *Memory) arrive(rank int, p *parcel) time.Time {
-	if m.model == nil {
+func (m *Memory) arrive(rank int, p *message) time.Time {
+	if m.cost == nil {
 		return time.Time{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	coming := m.coming[rank]
-	slices.SortStableFunc(coming, func(a, b *parcel) int {
+	slices.SortStableFunc(coming, func(a, b *message) int {
 		return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.from, b.from))
 	})
 	now := time.Now()
@@ -173,8 +189,8 @@ type address struct {
 	tag  uint32
 }
 
-// parcel is a message on its way: its first byte comes at first, the others take body, all is there at whole.
-type parcel struct {
+// message is a message on its way: its first byte comes at first, the others take body, all is there at whole.
+type message struct {
 	from  int
 	data  []byte
 	first time.Time
@@ -190,9 +206,9 @@ type mailbox struct {
 
 // queue is the messages under one address. It exists while it holds some or somebody waits for some.
 type queue struct {
-	parcels []*parcel
-	more    chan struct{} // closed and renewed when a parcel comes; nil while nobody waits
-	waiting int
+	messages []*message
+	more     chan struct{} // closed and renewed when a message comes; nil while nobody waits
+	waiting  int
 }
 
 func (b *mailbox) at(a address) *queue {
@@ -204,29 +220,29 @@ func (b *mailbox) at(a address) *queue {
 	return q
 }
 
-func (b *mailbox) put(a address, p *parcel) {
+func (b *mailbox) put(a address, p *message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	q := b.at(a)
-	q.parcels = append(q.parcels, p)
+	q.messages = append(q.messages, p)
 	if q.more != nil {
 		close(q.more)
 		q.more = nil
 	}
 }
 
-func (b *mailbox) take(ctx context.Context, a address) (*parcel, error) {
+func (b *mailbox) take(ctx context.Context, a address) (*message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	q := b.at(a)
 	q.waiting++
 	defer func() {
 		q.waiting--
-		if q.waiting == 0 && len(q.parcels) == 0 {
+		if q.waiting == 0 && len(q.messages) == 0 {
 			delete(b.queues, a)
 		}
 	}()
-	for len(q.parcels) == 0 {
+	for len(q.messages) == 0 {
 		if q.more == nil {
 			q.more = make(chan struct{})
 		}
@@ -240,8 +256,8 @@ func (b *mailbox) take(ctx context.Context, a address) (*parcel, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	p := q.parcels[0]
-	q.parcels[0] = nil
-	q.parcels = q.parcels[1:]
+	p := q.messages[0]
+	q.messages[0] = nil
+	q.messages = q.messages[1:]
 	return p, nil
 }
