@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/testcluster/memgroup"
 )
 
 // holder is a master that holds a name for a while, and then refuses it for good.
@@ -87,7 +88,7 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 			}
 		}), t.Context())
 		server.Start()
-		mesh := membership.NewMesh()
+		mesh := memgroup.New()
 		group, err := mesh.Add(membership.Member{Name: "m", Role: membership.Master, Control: server.Listener.Addr().String()})
 		if err != nil {
 			t.Fatal(err)

@@ -1,10 +1,8 @@
 // Package membership finds the processes of a cluster and hints at those that died, by gossip. A hint is all it is: a
 // worker that is pinned down misses probes, so the master's lease decides who is lost.
 //
-// [Gossip] is hashicorp/memberlist; [Mesh] is the same inside a process, for tests.
+// [Gossip] is hashicorp/memberlist.
 package membership
-
-import "errors"
 
 // Role is what a member is.
 type Role string
@@ -68,9 +66,6 @@ func FindMaster(g Group) string {
 	}
 	return ""
 }
-
-// ErrName is that a name is taken in a Mesh.
-var ErrName = errors.New("there is a member of that name")
 
 // pending is how many events may wait for who takes them.
 const pending = 256

@@ -34,56 +34,6 @@ func until(t *testing.T, g Group, kind Kind, name string) {
 	}
 }
 
-// TestGroups holds the mesh to what gossip does, but for a death: see TestGossipSeesADeath.
-func TestGroups(t *testing.T) {
-	mesh := NewMesh()
-	key := bytes.Repeat([]byte{7}, 32)
-	makers := map[string]func(Member) (Group, error){
-		"mesh":   mesh.Add,
-		"gossip": func(m Member) (Group, error) { return Gossip(Config{Self: m, Listen: "127.0.0.1:0", Key: key}) },
-	}
-	for name, add := range makers {
-		t.Run(name, func(t *testing.T) {
-			master, err := add(Member{Name: "a", Role: Master, Control: "127.0.0.1:7700"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer master.Close()
-			worker, err := add(Member{Name: "b", Role: Worker})
-			if err != nil {
-				t.Fatal(err)
-			}
-			worker.Join(master.Address())
-			until(t, master, Joined, "b")
-			if n := len(master.Members()); n != 2 {
-				t.Errorf("found %d members", n)
-			}
-			if found := FindMaster(worker); found != "127.0.0.1:7700" {
-				t.Errorf("found the master at %q", found)
-			}
-			for range 2 {
-				if err := worker.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-			until(t, master, Gone, "b")
-		})
-	}
-}
-
-func TestMeshSeesADeath(t *testing.T) {
-	mesh := NewMesh()
-	a, _ := mesh.Add(Member{Name: "a"})
-	defer a.Close()
-	b, _ := mesh.Add(Member{Name: "b"})
-	defer b.Close()
-	if _, err := mesh.Add(Member{Name: "b"}); err == nil {
-		t.Error("a name was given twice")
-	}
-	mesh.Kill("b")
-	until(t, a, Gone, "b")
-}
-
 func TestGossipSeesADeath(t *testing.T) {
 	key := bytes.Repeat([]byte{7}, 32)
 	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0", Key: key})

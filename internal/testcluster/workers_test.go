@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/testcluster/memgroup"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -161,7 +162,7 @@ func TestNoMaster(t *testing.T) {
 
 // TestGossipHints lets gossip see a death, which shortens the lease; and a worker that lives keeps it.
 func TestGossipHints(t *testing.T) {
-	mesh := membership.NewMesh()
+	mesh := memgroup.New()
 	group, err := mesh.Add(membership.Member{Name: "master", Role: membership.Master})
 	if err != nil {
 		t.Fatal(err)
