@@ -30,10 +30,10 @@ type Share struct {
 	// Check, if not nil, judges what is known when all have read: how many tuples they have together, and the largest
 	// endpoint. Every rank calls it.
 	Check func(tuples int, largest uint64) error
-	// Stranger returns what is to be said of a tuple of the share, by its place, of which an endpoint is not listed, and
+	// Undeclared returns what is to be said of a tuple of the share, by its place, of which an endpoint is not listed, and
 	// Repeated of an id of the list that has come before. They are not nil if Naming is Listed.
-	Stranger func(ctx context.Context, tuple int, id uint64) error
-	Repeated func(ctx context.Context, place int, id uint64) error
+	Undeclared func(ctx context.Context, tuple int, id uint64) error
+	Repeated   func(ctx context.Context, place int, id uint64) error
 }
 
 // Span is a part of a file's content, in bytes: each begins where that of the rank before ends. Size is the file's, in

@@ -21,28 +21,38 @@ const (
 	triples = `3: "u v w", two ids and a weight`
 )
 
-// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names.
-func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.Input, error) {
-	g := r.listGrammar(format == WEL, pairs)
-	t, err := r.readTable(ctx, f, start{}, g)
+// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names; in a share the
+// ids stay what they are.
+func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.Share, error) {
+	t, err := r.readTable(ctx, f, start{}, r.listGrammar(format == WEL, pairs))
 	if err != nil {
 		return nil, err
 	}
 	defer t.slabs.close()
-	if t.n == 0 {
-		return nil, noEdges(f.path)
+	path := f.path
+	check := func(tuples int, _ uint64) error {
+		if tuples == 0 {
+			return noEdges(path)
+		}
+		return nil
 	}
-	x, err := number(ctx, r.Team, t)
-	if err != nil {
-		return nil, inFile(err, f.path)
+	var x *numbering
+	if !r.shares {
+		if err := check(t.n, 0); err != nil {
+			return nil, err
+		}
+		if x, err = number(ctx, r.Team, t); err != nil {
+			return nil, inFile(err, path)
+		}
 	}
 	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
 	if err != nil {
 		return nil, err
 	}
-	in := r.input(f.path, list, x, r.directed(true))
-	in.Account = []string{account(f, listNames[format], t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
-	return in, nil
+	s := r.input(path, list, x, r.directed(true))
+	s.Largest, s.Spans, s.Check = t.max, []edges.Span{t.span}, check
+	s.Account = r.account(f, listNames[format], t.remarks, s, format == WEL)
+	return s, nil
 }
 
 // noEdges is the fault of a file that says nothing but its edges, and has none: a download or a program that failed.
@@ -59,9 +69,15 @@ func (r *reader) listGrammar(weighted bool, layout string) grammar {
 	return g
 }
 
-// input makes an Input of a list in memory.
-func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.Input {
-	return &edges.Input{Name: path, Edges: list, Vertices: x.n, Labels: x.labels(), Directed: directed, Free: list.Close}
+// input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the ids as they are.
+func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.Share {
+	s := &edges.Share{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
+	if x == nil {
+		s.Naming = edges.Named
+	} else {
+		s.Vertices, s.Labels = x.n, x.labels()
+	}
+	return s
 }
 
 // inFile names the file in a fault that does not name one.
@@ -72,8 +88,11 @@ func inFile(err error, path string) error {
 	return err
 }
 
-// account says in one line what was understood of a file.
-func account(f *file, what string, remarks int, in *edges.Input, weights string) string {
+// account says in one line what was understood of a file; of a part of one it says nothing.
+func (r *reader) account(f *file, what string, remarks int, s *edges.Share, weighted bool) []string {
+	if r.shares {
+		return nil
+	}
 	parts := []string{what}
 	if f.codec != plain {
 		parts = append(parts, f.codec.String())
@@ -81,11 +100,11 @@ func account(f *file, what string, remarks int, in *edges.Input, weights string)
 	if remarks > 0 {
 		parts = append(parts, counted(remarks, "comment line", "comment lines"))
 	}
-	parts = append(parts, counted(in.Edges.Len(), "edge", "edges"), counted(in.Vertices, "vertex", "vertices"))
-	if ids := idsAccount(in); ids != "" {
+	parts = append(parts, counted(s.Edges.Len(), "edge", "edges"), counted(s.Vertices, "vertex", "vertices"))
+	if ids := idsAccount(&s.Input); ids != "" {
 		parts = append(parts, ids)
 	}
-	return f.path + ": " + strings.Join(append(parts, "weights "+weights, directedAccount(in.Directed)), ", ")
+	return []string{f.path + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
 }
 
 // idsAccount says which ids the vertices have.

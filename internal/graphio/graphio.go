@@ -1,5 +1,5 @@
 // Package graphio reads graphs from files into lists of tuples, and writes graphs and results to files. It is where
-// bytes that nobody vouches for come in: whatever a file holds, the outcome is the graph it describes or one error that
+// untrusted input is read: whatever a file holds, the outcome is the graph it describes or one error that
 // names the file, the line, what was found and what was expected; never a panic, never a smaller graph.
 //
 //	file -> pieces of whole lines -> parser, one a worker -> batches, in order -> numbering of ids -> edges.Packed
@@ -99,6 +99,16 @@ func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error)
 	return newReader(o, pieceSize).read(ctx, path)
 }
 
+// ReadShare reads the part of a file that the given one of several ranks has: together they read all of it, in order.
+// Plain files are cut by bytes, at the ends of lines or records; compressed ones by pieces, of which a rank decodes those
+// before its own too. Errors name the file and line that Read would: of several, the one of the lowest rank comes first.
+// What only all ranks together can tell, the share's Check, Undeclared and Repeated say. The caller closes the result.
+func ReadShare(ctx context.Context, path string, rank, ranks int, o ReadOptions) (*edges.Share, error) {
+	r := newReader(o, pieceSize)
+	r.rank, r.ranks = rank, ranks
+	return r.share(ctx, path)
+}
+
 // reader is one call of Read or ReadShare.
 type reader struct {
 	ReadOptions
@@ -114,49 +124,50 @@ func newReader(o ReadOptions, piece int) *reader {
 }
 
 func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
-	return within(ctx, r, path, formats[*edges.Input]{r.readEdgeList, r.readMatrixMarket, r.readLDBC, r.readGraph500})
+	s, err := r.tuples(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Input, nil
 }
 
-// formats are the ways to read the formats into a T: edge lists are given the one they have.
-type formats[T any] struct {
-	list   func(ctx context.Context, f *file, format Format) (T, error)
-	matrix func(ctx context.Context, f *file) (T, error)
-	ldbc   func(ctx context.Context, path string) (T, error)
-	packed func(ctx context.Context, path string) (T, error)
+func (r *reader) share(ctx context.Context, path string) (*edges.Share, error) {
+	r.shares = true
+	return r.tuples(ctx, path)
 }
 
-// within reads a file by its format, and returns why ctx ended if it did.
-func within[T interface{ Close() }](ctx context.Context, r *reader, path string, by formats[T]) (in T, err error) {
+// tuples reads a file, or a part of it, and returns why ctx ended if it did.
+func (r *reader) tuples(ctx context.Context, path string) (*edges.Share, error) {
 	if r.Format != "" {
 		if _, err := ParseFormat(string(r.Format)); err != nil {
-			return in, err
+			return nil, err
 		}
 	}
-	in, err = dispatch(ctx, r, path, by)
+	s, err := r.dispatch(ctx, path)
 	if ctx.Err() != nil {
 		if err == nil {
-			in.Close()
+			s.Close()
 		}
-		var none T
-		return none, fmt.Errorf("reading %s: %w", path, context.Cause(ctx))
+		return nil, fmt.Errorf("reading %s: %w", path, context.Cause(ctx))
 	}
-	return in, err
+	return s, err
 }
 
-func dispatch[T any](ctx context.Context, r *reader, path string, by formats[T]) (in T, err error) {
+// dispatch reads a file by its format.
+func (r *reader) dispatch(ctx context.Context, path string) (*edges.Share, error) {
 	format := r.Format
 	if format == "" {
 		format = formatOfName(path)
 	}
 	if format == LDBC || (format == "" && isLDBCBase(path)) {
-		return by.ldbc(ctx, path)
+		return r.readLDBC(ctx, path)
 	}
 	if format == Graph500 {
-		return by.packed(ctx, path)
+		return r.readGraph500(ctx, path)
 	}
 	f, err := r.open(ctx, path)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
 	defer f.Close()
 	head := f.head()
@@ -164,18 +175,18 @@ func dispatch[T any](ctx context.Context, r *reader, path string, by formats[T])
 		format = formatOfContent(format, head)
 	}
 	if err := f.foreign(head); err != nil {
-		return in, err
+		return nil, err
 	}
 	if format == MatrixMarket {
-		return by.matrix(ctx, f)
+		return r.readMatrixMarket(ctx, f)
 	}
 	metis := isMETIS(head, f.headIsAll())
-	in, err = by.list(ctx, f, format)
+	s, err := r.readEdgeList(ctx, f, format)
 	var bad *fault
 	if metis && errors.As(err, &bad) && bad.line > 0 {
 		err = metisFault(path)
 	}
-	return in, err
+	return s, err
 }
 
 // directed returns what the caller says of the edges' direction, or else what the format or the file says.

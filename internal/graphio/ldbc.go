@@ -100,32 +100,89 @@ func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
 
 func (g *ldbcGraph) directed() bool { return g.p.directed == nil || *g.p.directed }
 
-// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v.
-func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Input, error) {
+// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which a share lists.
+func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Share, error) {
 	g, err := r.openLDBC(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer g.Close()
-	x, err := r.readVertices(ctx, g.v)
+	vertices, err := r.readTable(ctx, g.v, start{}, vertexGrammar)
 	if err != nil {
 		return nil, err
 	}
-	list, remarks, err := r.readEdges(ctx, g.e, g.v.path, x, g.weighted)
+	defer vertices.slabs.close()
+	var x *numbering
+	if !r.shares {
+		if x, err = r.numberVertices(ctx, g.v, vertices); err != nil {
+			return nil, err
+		}
+		vertices.slabs.close()
+	}
+	t, err := r.readTable(ctx, g.e, start{}, r.listGrammar(g.weighted, ldbcPairs))
 	if err != nil {
 		return nil, err
 	}
+	defer t.slabs.close()
 	if err := g.v.unchanged(); err != nil {
-		list.Close()
 		return nil, err
 	}
-	in := r.input(path, list, x, r.directed(g.directed()))
-	in.Account = []string{
-		fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices")),
-		account(g.e, "Graphalytics edges", remarks, in, weightsAccount(g.weighted, r.Weights)),
-		g.account(r.Directed),
+	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil {
+		return nil, err
 	}
-	return in, nil
+	undeclaredIn := func(f *file, tuple int, id uint64) error {
+		return faultAt(f, t.span.From, tuple, fmt.Sprintf("vertex %d", id), "one of the vertices in "+g.vertices)
+	}
+	if undeclared >= 0 {
+		return nil, undeclaredIn(g.e, undeclared, t.undeclaredIn(undeclared, x))
+	}
+	s := r.input(path, list, x, r.directed(g.directed()))
+	if !r.shares {
+		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices"))},
+			append(r.account(g.e, "Graphalytics edges", t.remarks, s, g.weighted), g.account(r.Directed))...)
+		return s, nil
+	}
+	if err := r.admission(g.v).admit(8*int64(vertices.n), "the list of its vertices"); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.span, vertices.span}
+	s.IDs = make([]uint64, 0, vertices.n)
+	for _, b := range vertices.batches {
+		s.IDs = append(s.IDs, b.words...)
+	}
+	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {
+		return r.reopened(ctx, g.edges, func(f *file) error { return undeclaredIn(f, tuple, id) })
+	}
+	s.Repeated = func(ctx context.Context, place int, id uint64) error {
+		return r.reopened(ctx, g.vertices, func(f *file) error { return repeatedAt(f, vertices.span.From, place, id) })
+	}
+	return s, nil
+}
+
+// reopened returns what f says of a file that is opened anew.
+func (r *reader) reopened(ctx context.Context, path string, f func(*file) error) error {
+	in, err := r.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return f(in)
+}
+
+// faultAt is a fault of the k-th line of data from an offset on.
+func faultAt(f *file, from int64, k int, found, expected string) error {
+	line, err := lineOf(f, from, k, listMarks)
+	if err != nil {
+		return err
+	}
+	return &fault{f.path, line, found, expected}
+}
+
+// repeatedAt is the fault of a vertex that was listed before.
+func repeatedAt(f *file, from int64, k int, id uint64) error {
+	return faultAt(f, from, k, fmt.Sprintf("vertex %d again", id), "every vertex once")
 }
 
 // account says where the direction of edges is from.
@@ -155,26 +212,17 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 	return readProperties(f, filepath.Base(files.base))
 }
 
-// readVertices reads a list of ids, each of them once.
-func (r *reader) readVertices(ctx context.Context, f *file) (*numbering, error) {
-	t, err := r.readTable(ctx, f, start{}, vertexGrammar)
-	if err != nil {
-		return nil, err
-	}
-	defer t.slabs.close()
+// numberVertices numbers a list of ids, each of them once.
+func (r *reader) numberVertices(ctx context.Context, f *file, t *table) (*numbering, error) {
 	x, err := number(ctx, r.Team, t)
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	if x.n == t.n {
-		return x, nil
+	if x.n < t.n {
+		k, id := repeated(t, x)
+		return nil, repeatedAt(f, 0, k, id)
 	}
-	k, id := repeated(t, x)
-	line, err := lineOf(f, 0, k, listMarks)
-	if err != nil {
-		return nil, err
-	}
-	return nil, vertexAgain(f.path, line, id)
+	return x, nil
 }
 
 // repeated returns the first id of t that has come before, and its place.
@@ -194,38 +242,8 @@ func repeated(t *table, x *numbering) (int, uint64) {
 	panic("graphio: fewer vertices than ids, but none twice")
 }
 
-// readEdges reads edges between the vertices in x, which come from the file called vertices.
-func (r *reader) readEdges(ctx context.Context, f *file, vertices string, x *numbering, weighted bool) (*edges.Packed, int, error) {
-	t, err := r.readTable(ctx, f, start{}, r.listGrammar(weighted, ldbcPairs))
-	if err != nil {
-		return nil, 0, err
-	}
-	defer t.slabs.close()
-	list, stranger, err := pack(ctx, r.Team, t, x, r.Weights)
-	if err != nil {
-		return nil, 0, err
-	}
-	if stranger < 0 {
-		return list, t.remarks, nil
-	}
-	line, err := lineOf(f, 0, stranger, listMarks)
-	if err != nil {
-		return nil, 0, err
-	}
-	return nil, 0, strangerAt(f.path, line, t.strangerIn(stranger, x), vertices)
-}
-
-// strangerAt is the fault of an edge's end that is no vertex, and vertexAgain of a vertex that was listed before.
-func strangerAt(path string, line int, id uint64, vertices string) *fault {
-	return &fault{path, line, fmt.Sprintf("vertex %d", id), "one of the vertices in " + vertices}
-}
-
-func vertexAgain(path string, line int, id uint64) *fault {
-	return &fault{path, line, fmt.Sprintf("vertex %d again", id), "every vertex once"}
-}
-
-// strangerIn returns the first endpoint of tuple i that has no number; one of them has none.
-func (t *table) strangerIn(i int, x *numbering) uint64 {
+// undeclaredIn returns the first endpoint of tuple i that has no number; one of them has none.
+func (t *table) undeclaredIn(i int, x *numbering) uint64 {
 	batch := t.batchOf(i)
 	u, v := t.batches[batch].tuple(i - t.starts[batch])
 	if _, known := x.of(u); known {

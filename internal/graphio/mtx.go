@@ -34,7 +34,7 @@ type mtxHeader struct {
 
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to rows. Nothing is
 // allocated by what the header says before the entries have been read.
-func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Input, error) {
+func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Share, error) {
 	lines := &lineReader{r: f.content}
 	h, err := readMTXHeader(lines)
 	if err != nil {
@@ -49,17 +49,22 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Input, e
 		return nil, err
 	}
 	defer t.slabs.close()
-	if err := h.check(t.n); err != nil {
-		return nil, inFile(err, f.path)
+	path := f.path
+	check := func(tuples int, _ uint64) error { return inFile(h.check(tuples), path) }
+	if !r.shares {
+		if err := check(t.n, 0); err != nil {
+			return nil, err
+		}
 	}
 	x := consecutive(1, int(h.rows))
 	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
 	if err != nil {
 		return nil, err
 	}
-	in := r.input(f.path, list, x, r.directed(!h.symmetric))
-	in.Account = []string{account(f, h.what(), h.remarks+t.remarks, in, weightsAccount(g.columns == 3, r.Weights))}
-	return in, nil
+	s := r.input(path, list, x, r.directed(!h.symmetric))
+	s.Spans, s.Check = []edges.Span{t.span}, check
+	s.Account = r.account(f, h.what(), h.remarks+t.remarks, s, g.columns == 3)
+	return s, nil
 }
 
 // allows refuses a direction that the matrix does not have.

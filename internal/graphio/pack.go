@@ -25,7 +25,7 @@ func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind
 	}
 	list := edges.NewPacked(vertices, t.n, kind)
 	var mu sync.Mutex
-	stranger := math.MaxInt
+	undeclared := math.MaxInt
 	blocks := make([]edges.Block, team.Size())
 	for from := 0; from < edges.Blocks(list); from += packRound {
 		round := min(packRound, edges.Blocks(list)-from)
@@ -34,16 +34,16 @@ func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind
 			for i := from + lo; i < from+hi && ctx.Err() == nil; i++ {
 				if bad := t.block(i, b, x); bad >= 0 {
 					mu.Lock()
-					stranger = min(stranger, bad)
+					undeclared = min(undeclared, bad)
 					mu.Unlock()
 					return
 				}
 				list.Write(i, b)
 			}
 		})
-		if stranger < math.MaxInt {
+		if undeclared < math.MaxInt {
 			list.Close()
-			return nil, stranger, nil
+			return nil, undeclared, nil
 		}
 		if err := ctx.Err(); err != nil {
 			list.Close()

@@ -33,32 +33,49 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(u>>32|v>>32<<16))
 }
 
-// readGraph500 reads packed tuples, undirected. Its vertices are 0 to the largest endpoint. The file is read twice,
-// first for the largest endpoint and then for the tuples, so that nothing but the packed list takes memory.
-func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Input, error) {
+// readGraph500 reads packed tuples, undirected; a share whole blocks of them, but for the last. Its vertices are 0 to the
+// largest endpoint. The file is read twice, first for the largest endpoint and then for the tuples, so that nothing but the
+// packed list takes memory.
+func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Share, error) {
 	f, w, shut, err := r.openPacked(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer shut()
-	n, last, err := r.scanTuples(ctx, f, all)
+	check := func(tuples int, last uint64) error {
+		if tuples == 0 {
+			return noEdges(path)
+		}
+		return largestTuple(path, last)
+	}
+	n, last := int(f.size())/packedSize, uint64(0)
+	if !r.shares || f.codec != plain {
+		if n, last, err = r.scanTuples(ctx, f, all); err != nil {
+			return nil, err
+		}
+	}
+	part := extent{0, n}
+	if r.shares {
+		part.from, part.to = edges.Part((n+edges.BlockSize-1)/edges.BlockSize, r.rank, r.ranks)
+		part.from, part.to = min(part.from*edges.BlockSize, n), min(part.to*edges.BlockSize, n)
+		_, last, err = r.scanTuples(ctx, f, part)
+	} else {
+		err = check(n, last)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if n == 0 {
-		return nil, noEdges(path)
-	}
-	if err := largestTuple(path, last); err != nil {
-		return nil, err
-	}
-	x := consecutive(0, int(last)+1)
-	list, err := r.load(ctx, f, w, n, extent{0, n}, uint64(x.n))
+	list, err := r.load(ctx, f, w, n, part, last+1)
 	if err != nil {
 		return nil, err
 	}
-	in := r.input(path, list, x, r.directed(false))
-	in.Account = []string{account(f, "Graph500 packed edges", 0, in, weightsAccount(w != nil, r.Weights))}
-	return in, nil
+	s := r.input(path, list, consecutive(0, int(last)+1), r.directed(false))
+	s.Account = r.account(f, "Graph500 packed edges", 0, s, w != nil)
+	if r.shares {
+		s.Vertices, s.Largest, s.Check = 0, last, check
+		s.Spans = []edges.Span{{From: int64(part.from) * packedSize, To: int64(part.to) * packedSize, Size: f.size()}}
+	}
+	return s, nil
 }
 
 // largestTuple refuses vertices that a graph cannot have.

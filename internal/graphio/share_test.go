@@ -64,7 +64,7 @@ func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, 
 				most = max(most, u, v)
 				for _, id := range []uint64{u, v} {
 					if s.Naming == edges.Listed && !known[id] {
-						return g, s.Stranger(t.Context(), i*edges.BlockSize+j, id)
+						return g, s.Undeclared(t.Context(), i*edges.BlockSize+j, id)
 					}
 				}
 				g.tuples = append(g.tuples, [2]uint64{s.Labels.Of(u), s.Labels.Of(v)})
