@@ -167,32 +167,8 @@ func TestSuperstepsAreWrittenAsJSONIs(t *testing.T) {
 			t.Errorf("found %s, expected %s", got, want)
 		}
 	}
-	others := func(j *Job, e *End) {
-		t.Helper()
-		job, err := json.Marshal(struct {
-			head
-			*Job
-		}{head{Version, kindJob}, j})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := appendJob(nil, j); string(got) != string(job)+"\n" {
-			t.Errorf("found %s, expected %s", got, job)
-		}
-		end, err := json.Marshal(struct {
-			head
-			*End
-		}{head{Version, kindEnd}, e})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := appendEnd(nil, e); string(got) != string(end)+"\n" {
-			t.Errorf("found %s, expected %s", got, end)
-		}
-	}
 	check(sample()[2].(*Superstep))
 	check(&Superstep{Partitions: []Partition{{}}})
-	others(&Job{}, &End{})
 	random := rand.New(rand.NewPCG(1, 2))
 	texts := []string{"", "pull", "12.5 µs", "\"\\", "<b>&", "\x00\n", "\xff", "\u2028", "\u202e", "日本", "\U0001f600"}
 	number := func() float64 {
@@ -216,15 +192,6 @@ func TestSuperstepsAreWrittenAsJSONIs(t *testing.T) {
 		}
 		r.Partitions = append(r.Partitions, p, Partition{Partition: 3, Sends: 4})
 		check(r)
-		j := &Job{
-			Job: text(), Program: text(), Graph: text(), Vertices: random.Uint64() >> random.IntN(65), Arcs: random.Uint64() >> random.IntN(65),
-			Partitions: random.IntN(3), Threads: random.IntN(3), Grid: text(), Delivery: text(),
-			Began: time.Unix(random.Int64N(1<<33), random.Int64N(1e9)).In(time.FixedZone("", 60*random.IntN(600))), Parameters: map[string]string{},
-		}
-		for range random.IntN(3) {
-			j.Parameters[text()] = text()
-		}
-		others(j, &End{Job: text(), Outcome: text(), Error: text(), Supersteps: random.Int(), Seconds: number()})
 	}
 }
 

@@ -45,25 +45,23 @@ func (w *Writer) write(line any) error {
 func (w *Writer) Record(s *Superstep) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.line(appendSuperstep(w.buffer[:0], s))
-}
-
-func (w *Writer) line(line []byte) error {
-	w.buffer = line
-	_, err := w.w.Write(line)
+	w.buffer = appendSuperstep(w.buffer[:0], s)
+	_, err := w.w.Write(w.buffer)
 	return err
 }
 
 func (w *Writer) Begin(j *Job) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.line(appendJob(w.buffer[:0], j))
+	return w.write(struct {
+		head
+		*Job
+	}{head{Version, kindJob}, j})
 }
 
 func (w *Writer) End(e *End) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.line(appendEnd(w.buffer[:0], e))
+	return w.write(struct {
+		head
+		*End
+	}{head{Version, kindEnd}, e})
 }
 
 // Stage writes a stage that has ended; how far others are is of the moment.
