@@ -5,6 +5,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // StatusText words a status for people: the master's page and the command line show the same.
@@ -19,16 +21,7 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(t, "\nWORKER\tSTATE\tCORES\tMEMORY\tSITE\tDATA\tHEARD\tINCARNATION\t")
 	}
 	for _, w := range s.Workers {
-		state := w.State.Word()
-		switch {
-		case w.Suspected:
-			state += ", suspected"
-		case w.Excluded:
-			state += ", excluded"
-		case !w.Attached && w.State == WorkerState_WORKER_STATE_REGISTERED:
-			state += ", no session"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, state, w.Cores, bytesText(w.Memory), dash(w.Site), dash(w.DataAddress),
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Memory)), dash(w.Site), dash(w.DataAddress),
 			w.HeardSeconds, w.Incarnation, w.Reason)
 	}
 	if len(s.Graphs) > 0 {
@@ -96,7 +89,7 @@ func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 		}
 		memory := "-"
 		if g.State != GraphState_GRAPH_STATE_FAILED {
-			memory = bytesText(g.Bytes)
+			memory = mem.Text(int64(g.Bytes))
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, memory,
 			g.Source.GetInput(), g.Reason)
@@ -122,7 +115,7 @@ func GraphText(g *Graph) string {
 			weights = "with weights"
 		}
 		fmt.Fprintf(t, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
-		fmt.Fprintf(t, "memory\t%s on all workers\n", bytesText(g.Bytes))
+		fmt.Fprintf(t, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
 		fmt.Fprintf(t, "loaded in\t%s\n", timeText(time.Duration(g.LoadSeconds*float64(time.Second))))
 	}
 	fmt.Fprintf(t, "grid\t%dx%d\n", g.Rows, g.Columns)
@@ -178,16 +171,4 @@ func dash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-func bytesText(n uint64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	x, i := float64(n), 0
-	for x >= 1024 && i < len(units)-1 {
-		x, i = x/1024, i+1
-	}
-	if i == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", x, units[i])
 }

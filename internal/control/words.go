@@ -14,6 +14,20 @@ func (s JobState) Word() string { return word(s.String()) }
 // Word names a worker's state as people read it.
 func (s WorkerState) Word() string { return word(s.String()) }
 
+// StateText is a worker's state and what else is to be known of it, as people read it.
+func (w *Worker) StateText() string {
+	state := w.State.Word()
+	switch {
+	case w.Suspected:
+		return state + ", suspected"
+	case w.Excluded:
+		return state + ", excluded"
+	case !w.Attached && w.State == WorkerState_WORKER_STATE_REGISTERED:
+		return state + ", no session"
+	}
+	return state
+}
+
 // Word names a graph's state as people read it.
 func (s GraphState) Word() string { return word(s.String()) }
 

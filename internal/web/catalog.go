@@ -31,7 +31,7 @@ const loadPatience = time.Second
 
 // LoadGraph loads a graph into the catalog.
 func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
-	if strings.HasPrefix(l.Graph, catalogPrefix) {
+	if strings.HasPrefix(l.Graph, control.CatalogPrefix) {
 		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Graph)
 	}
 	spec, err := (&Submission{

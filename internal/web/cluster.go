@@ -73,25 +73,13 @@ func (c *Cluster) Graphs() []Graph {
 func (c *Cluster) Workers() []Worker {
 	var all []Worker
 	for _, w := range c.status().GetWorkers() {
-		state := w.State.Word()
-		switch {
-		case w.Suspected:
-			state += ", suspected"
-		case w.Excluded:
-			state += ", excluded"
-		case !w.Attached && w.State == control.WorkerState_WORKER_STATE_REGISTERED:
-			state += ", no session"
-		}
 		all = append(all, Worker{
-			Name: w.Name, State: state, Reason: w.Reason, Site: w.Site, Address: w.DataAddress, Threads: int(w.Cores),
+			Name: w.Name, State: w.StateText(), Reason: w.Reason, Site: w.Site, Address: w.DataAddress, Threads: int(w.Cores),
 			Memory: int64(w.Memory), Used: int64(w.MemoryUsed), Heard: w.HeardSeconds,
 		})
 	}
 	return all
 }
-
-// catalogPrefix is what the name of a graph of the catalog begins with, where others can be named too.
-const catalogPrefix = "catalog:"
 
 // Submit puts a job into the queue.
 func (c *Cluster) Submit(s *Submission) (id string, found bool, err error) {
@@ -128,7 +116,7 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 		}
 		return spec, s.cut(spec)
 	}
-	if name, ok := strings.CutPrefix(s.Graph, catalogPrefix); ok {
+	if name, ok := strings.CutPrefix(s.Graph, control.CatalogPrefix); ok {
 		spec.Graph = name
 		if s.Format+s.Duplicates+s.SelfLoops+s.Grid != "" || s.Directed != nil || s.UnitWeights {
 			return nil, invalid("graph %s: a graph of the catalog is as it was loaded; leave out format, directed, duplicates, self_loops, unit_weights and grid", s.Graph)
@@ -140,7 +128,7 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 	}
 	if s.Graph != "" && !generate.IsGenerator(s.Graph) && !filepath.IsAbs(s.Graph) {
 		return nil, invalid("graph: found %.150q, expected %sNAME, a generator such as kronecker:scale=18, or the whole path of a file that the workers see",
-			s.Graph, catalogPrefix)
+			s.Graph, control.CatalogPrefix)
 	}
 	spec.Source = &control.GraphSource{
 		Input: s.Graph, Format: s.Format, Directed: s.Directed, Duplicates: s.Duplicates, DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights,
