@@ -154,32 +154,37 @@ func refuse(w io.Writer, reason error) {
 	_ = writeBlock(w, statusNo, []byte(text[:min(len(text), maxBody)])) // it may be gone
 }
 
+// challenged says hello and returns what the listener says of itself, whose body is the challenge.
+func challenged(c io.ReadWriter, self greeting, who string) (greeting, error) {
+	if err := writeBlock(c, statusGo, self.body); err != nil {
+		return greeting{}, err
+	}
+	challenge, err := readBlock(c, who)
+	if err != nil {
+		return greeting{}, err
+	}
+	return parseGreeting(challenge)
+}
+
 // dialHello makes the dialler's half of the hello, and returns the window. If it is not known who is there, the dialler does
 // not go on with another than the peer, who would take it for a new connection.
 func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bool) (uint64, error) {
 	who := "worker " + peer.Name
-	if err := writeBlock(c, statusGo, self.body); err != nil {
-		return 0, err
-	}
-	challenge, err := readBlock(c, who)
-	if err != nil {
-		return 0, err
-	}
-	other, err := parseGreeting(challenge)
+	other, err := challenged(c, self, who)
 	if err != nil {
 		return 0, err
 	}
 	if !known && (other.name != peer.Name || other.incarnation != peer.Incarnation) {
 		return 0, fmt.Errorf("%w: it is worker %s", ErrFenced, other.name)
 	}
-	if err := writeBlock(c, statusGo, prove(token, "dial", self.body, challenge, nil)); err != nil {
+	if err := writeBlock(c, statusGo, prove(token, "dial", self.body, other.body, nil)); err != nil {
 		return 0, err
 	}
 	verdict, err := readBlock(c, who)
 	if err != nil {
 		return 0, err
 	}
-	if len(verdict) != sha256.Size+8 || !hmac.Equal(verdict[:sha256.Size], prove(token, "listen", self.body, challenge, verdict[sha256.Size:])) {
+	if len(verdict) != sha256.Size+8 || !hmac.Equal(verdict[:sha256.Size], prove(token, "listen", self.body, other.body, verdict[sha256.Size:])) {
 		return 0, fmt.Errorf("%s: %w", who, ErrToken)
 	}
 	if other.name != peer.Name || other.incarnation != peer.Incarnation {

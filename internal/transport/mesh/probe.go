@@ -26,21 +26,14 @@ func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 // probeHello makes the dialler's half of a probe.
 func probeHello(c io.ReadWriter, token string, self greeting, peer Peer) error {
 	who := "worker " + peer.Name
-	if err := writeBlock(c, statusGo, self.body); err != nil {
-		return err
-	}
-	challenge, err := readBlock(c, who)
-	if err != nil {
-		return err
-	}
-	other, err := parseGreeting(challenge)
+	other, err := challenged(c, self, who)
 	if err != nil {
 		return err
 	}
 	if other.name != peer.Name {
 		return fmt.Errorf("%w: at %s is worker %s", ErrFenced, peer.Addr, other.name)
 	}
-	if err := writeBlock(c, statusProbe, prove(token, "probe", self.body, challenge, nil)); err != nil {
+	if err := writeBlock(c, statusProbe, prove(token, "probe", self.body, other.body, nil)); err != nil {
 		return err
 	}
 	if _, err := c.Write(make([]byte, probeSize)); err != nil {
