@@ -316,22 +316,12 @@ func (b *builder) takeArcs(lists []*graph.Scatter, o *owners, from []sendBuffer)
 
 // total makes the graph's counts those of the whole.
 func (b *builder) total(ctx context.Context, g *graph.Graph) error {
-	var data []byte
-	for _, n := range []uint64{g.Arcs, uint64(b.loops), uint64(b.dropped)} {
-		data = appendWord(data, n)
-	}
-	if err := b.group.Allreduce(ctx, b.call(), data, collective.SumUint64); err != nil {
-		return err
-	}
-	sums, err := words(data, 3)
+	sums, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, g.Arcs, uint64(b.loops), uint64(b.dropped))
 	if err != nil {
 		return err
 	}
 	g.Arcs, g.Loops, g.Dropped = sums[0], int(sums[1]), int(sums[2])
-	data = appendWord(nil, math.Float64bits(g.LeastWeight))
-	if err := b.group.Allreduce(ctx, b.call(), data, collective.MinFloat64); err != nil {
-		return err
-	}
-	g.LeastWeight = math.Float64frombits(binary.LittleEndian.Uint64(data))
-	return nil
+	least, err := collective.CombineOne(ctx, b.group, b.call(), collective.MinFloat64, math.Float64bits(g.LeastWeight))
+	g.LeastWeight = math.Float64frombits(least)
+	return err
 }

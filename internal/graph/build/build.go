@@ -18,12 +18,12 @@ import (
 const maxIDs = graph.MaxVertices
 
 // Tags is how many tags Graph uses, from the one it is given.
-const Tags = 3
+const Tags = 2
 
 // builder is a rank's part of a build.
 type builder struct {
 	group       *collective.Group
-	tag         uint32 // of Together; the next is that of collectives, and the one after that of sendReceive
+	tag         uint32 // of Together; the next is that of other collectives
 	rank, ranks int
 	in          *edges.Share
 	owner       []int
@@ -39,6 +39,9 @@ type builder struct {
 	dense   bool   // ids are places of the directory
 	ranges  *ranges
 	sizes   []int // places of each range: ids where they are dense, else vertices
+
+	places  *ranges    // the places of all ranges, one after another
+	numbers []numbered // by range, of the ids in this rank's tuples, if ids are not dense
 
 	declared []uint64     // of this range: the listed ids or, if ids are dense, which are listed
 	labels   *edges.Index // of this range, if ids are not dense
@@ -207,14 +210,16 @@ func (b *builder) collect(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.dense {
-		b.rows = b.newCounters(b.tmp, b.sizes[b.rank])
-		if err := b.route(ctx); err != nil {
+	if b.places = b.ranges; !b.dense {
+		if err := b.name(ctx); err != nil {
 			return err
 		}
-	} else if err := b.name(ctx); err != nil {
+	}
+	b.rows = b.newCounters(b.tmp, b.sizes[b.rank])
+	if err := b.route(ctx); err != nil {
 		return err
 	}
+	b.numbers = nil
 	if err := b.distinct(ctx); err != nil {
 		return err
 	}

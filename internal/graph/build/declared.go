@@ -83,9 +83,8 @@ func (b *builder) any(ctx context.Context, here bool) (bool, error) {
 	if here {
 		x = 1
 	}
-	data := appendWord(nil, x)
-	err := b.group.Allreduce(ctx, b.call(), data, collective.Or)
-	return data[0] != 0, err
+	x, err := collective.CombineOne(ctx, b.group, b.call(), collective.Or, x)
+	return x != 0, err
 }
 
 // place is one of a list or of the tuples, and what is wrong with it.
@@ -179,7 +178,7 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 		case least.at == noPlace:
 			return errors.New("an end of an edge is not listed")
 		case rank == b.rank:
-			return b.in.Stranger(ctx, int(least.at)-b.all.before, least.id)
+			return b.in.Undeclared(ctx, int(least.at)-b.all.before, least.id)
 		default:
 			return b.elsewhere(ctx)
 		}

@@ -9,9 +9,9 @@
 // hash says which end, so that a hub's edges lie with many.
 //
 //	tuples --route--> directory: store -> duplicates -> degrees -> order: ids --vertices, arcs--> partitions -> link
-//	                               ^           |                    |
-//	                               |           +-- counts, ids -----+   between the rank of the row and that of the other end
-//	                               +-- name: ids that are not dense are numbered first
+//	  |                                        |                    |
+//	  +-- name: ids that are not dense         +-- counts, ids -----+   between the rank of the row and that of the other end
+//	      are numbered first
 //
 // A rank that is alone, and whose list of tuples stays, needs no store: it reads the list once for each step instead (tuples.go,
 // keys.go). All else is the same.

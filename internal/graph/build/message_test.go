@@ -51,22 +51,6 @@ func FuzzDegreeRuns(f *testing.F) {
 	})
 }
 
-// TestPass: what ranks pass to each other may be longer than a link's messages.
-func TestPass(t *testing.T) {
-	for _, size := range []int{0, 1, passed - 1, passed, passed + 1, 2*passed + 5} {
-		everywhere(t, 3, func(rank int, group *collective.Group) {
-			b := &builder{group: group, rank: rank, ranks: 3}
-			for step := 1; step < 3; step++ {
-				got, err := b.sendReceive(t.Context(), step, bytes.Repeat([]byte{byte(rank)}, size+rank))
-				from := (rank - step + 3) % 3
-				if err != nil || !bytes.Equal(got, bytes.Repeat([]byte{byte(from)}, size+from)) {
-					t.Errorf("rank %d, %d bytes: %d came, %v", rank, size, len(got), err)
-				}
-			}
-		})
-	}
-}
-
 // TestOwners: two products are a remainder.
 func TestOwners(t *testing.T) {
 	for n := 1; n < 300; n++ {

@@ -4,107 +4,96 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// unnumbered are edges whose ends are input ids still, of those whose other end one rank directs: by lane and way. Buffers
-// share an arena, which goes when they have been stored.
-type unnumbered struct {
-	arena   mem.Arena
-	buffers []buffer
-	asked   []uint64 // the other ends, rising, each once
-}
-
-// name deals edges whose ends are ids that are not dense, numbers the ids of each range by rising id, and stores the edges
-// by number. Each rank tells every other which of its ids it has as other ends, and is told their numbers.
+// name numbers ids that are not dense: those of each range by rising id, in the order of the ranges. What routes the edges
+// then has numbers alone, and a table of the ids that this rank's tuples have.
 func (b *builder) name(ctx context.Context) error {
-	all, err := b.routeByID(ctx)
+	ids, err := b.endpoints(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for i := range all {
-			all[i].arena.Close()
-		}
-	}()
-	if err := b.exchangeNames(ctx, all); err != nil {
+	if err := b.exchangeNames(ctx, ids); err != nil {
 		return err
 	}
 	known, err := b.group.Allgather(ctx, b.call(), appendWord(nil, uint64(len(b.labels.IDs()))))
 	if err != nil {
 		return err
 	}
+	starts, total := make([]uint64, b.ranks), uint64(0)
 	for rank, data := range known {
 		n, err := words(data, 1)
 		if err != nil || n[0] > graph.MaxVertices {
-			return fmt.Errorf("rank %d directs %v ids: %w", rank, n, collective.ErrMessage)
+			return fmt.Errorf("rank %d has %v ids: %w", rank, n, collective.ErrMessage)
 		}
-		b.sizes[rank] = int(n[0])
+		b.sizes[rank], starts[rank] = int(n[0]), total
+		total += n[0]
 	}
-	b.rows = b.newCounters(b.tmp, b.sizes[b.rank])
-	b.store = newStore(b.sizes[b.rank], b.sizes, b.all.tuples/b.ranks, b.lanes(), b.in.Directed, b.o.Weights, b.o.Meter)
+	if total > graph.MaxVertices {
+		return graph.TooManyVertices(total)
+	}
+	b.places = newRanges(starts, max(total, 1))
+	b.numbers = make([]numbered, b.ranks)
 	for step := range b.ranks {
-		at := (b.rank + step) % b.ranks
-		numbers, err := b.numbers(ctx, step, all)
-		if err != nil {
+		if err := b.askNumbers(ctx, step, ids); err != nil {
 			return err
 		}
-		if err := b.storeNamed(ctx, &all[at], at, numbers); err != nil {
-			return err
-		}
-		all[at].arena.Close()
-		all[at].buffers, all[at].asked = nil, nil
 	}
 	return nil
 }
 
-// routeByID deals the tuples to those who direct their rows, where they stay as they are, apart by who directs the other
-// end.
-func (b *builder) routeByID(ctx context.Context) ([]unnumbered, error) {
-	all := make([]unnumbered, b.ranks)
-	for i := range all {
-		all[i].arena.Meter = b.o.Meter
-		all[i].buffers = make([]buffer, b.lanes()*kinds)
-		for k := range all[i].buffers {
-			all[i].buffers[k] = buffer{arena: &all[i].arena, stride: 2, kind: b.o.Weights}
-		}
+// idSet is a set of ids that grows: a sorted list, and what has been added since it was sorted.
+type idSet struct{ sorted, added []uint64 }
+
+func (s *idSet) add(id uint64) {
+	if s.added = append(s.added, id); len(s.added) >= max(len(s.sorted), 1<<14) {
+		s.sort()
 	}
-	r := b.newRouter(2)
-	err := b.shuffle(ctx, &shuffle{
-		stride: 2, weights: b.o.Weights, produce: r.produce,
-		consume: func(from []sendBuffer) error {
-			return b.eachRun(from, 2, func(lane int, run run) error {
-				p := &from[run.rank]
-				words, weights := p.words[run.way], p.weights[run.way]
-				for i := run.lo; i < run.hi; i++ {
-					u, v := words[2*i], words[2*i+1]
-					if b.ranges.of(u) != b.rank || run.way == toRow && !b.in.Directed {
-						return fmt.Errorf("from rank %d: %w: edge %d-%d", run.rank, collective.ErrMessage, u, v)
-					}
-					all[b.ranges.of(v)].buffers[lane*kinds+run.way].add(u, v, weights, i)
-				}
-				return nil
-			})
-		},
+}
+
+func (s *idSet) sort() {
+	slices.Sort(s.added)
+	s.sorted = merge(s.sorted, slices.Compact(s.added))
+	s.added = s.added[:0]
+}
+
+// endpoints returns the distinct ids that this rank's tuples have as ends, by range, rising.
+func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
+	sets := make([][]idSet, b.team.Size())
+	for worker := range sets {
+		sets[worker] = make([]idSet, b.ranks)
+	}
+	err := b.scan(ctx, "looking for the ids", false, func(worker int, block *edges.Block) error {
+		for i, u := range block.U[:block.N] {
+			v := block.V[i]
+			if max(u, v) >= b.end {
+				return outside(u, v, b.end)
+			}
+			sets[worker][b.ranges.of(u)].add(u)
+			sets[worker][b.ranges.of(v)].add(v)
+		}
+		return nil
 	})
-	b.loops = int(r.loops.Load())
-	if err != nil {
-		for i := range all {
-			all[i].arena.Close()
+	ids := make([][]uint64, b.ranks)
+	b.team.For(b.ranks, 1, func(_, rank, _ int) {
+		for worker := range sets {
+			s := &sets[worker][rank]
+			s.sort()
+			ids[rank] = merge(ids[rank], s.sorted)
+			*s = idSet{}
 		}
-	}
-	return all, err
+	})
+	return ids, err
 }
 
 // exchangeNames finds the ids of this rank's range, in b.labels: the listed ones or, where none are listed, the ends of
-// all edges.
-func (b *builder) exchangeNames(ctx context.Context, all []unnumbered) error {
+// all ranks' tuples.
+func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 	var mine []uint64
 	listed := b.in.Naming == edges.Listed
 	if listed {
@@ -112,20 +101,11 @@ func (b *builder) exchangeNames(ctx context.Context, all []unnumbered) error {
 	}
 	undeclared := false
 	for step := range b.ranks {
-		at := (b.rank + step) % b.ranks
-		if !listed {
-			mine = merge(mine, b.column(&all[at], 0))
-		}
-		asked := b.column(&all[at], 1)
+		asked := ids[b.rank]
 		if step > 0 {
-			all[at].asked = asked
-			data, err := b.sendReceive(ctx, step, wire.Bytes(asked))
-			if err != nil {
+			var err error
+			if asked, err = b.sendIDs(ctx, step, ids); err != nil {
 				return err
-			}
-			from := (b.rank - step + b.ranks) % b.ranks
-			if asked, err = b.risingIDs(data); err != nil {
-				return fmt.Errorf("ids from rank %d: %w", from, err)
 			}
 		}
 		if listed {
@@ -138,9 +118,6 @@ func (b *builder) exchangeNames(ctx context.Context, all []unnumbered) error {
 		}
 		b.progress("numbering the ids", int64(step), int64(b.ranks))
 	}
-	for at := range all {
-		undeclared = undeclared || listed && !subset(b.column(&all[at], 0), mine)
-	}
 	b.labels = edges.NewIndex(mine)
 	if listed {
 		return b.checkEndpoints(ctx, undeclared)
@@ -148,43 +125,21 @@ func (b *builder) exchangeNames(ctx context.Context, all []unnumbered) error {
 	return nil
 }
 
-// column returns the distinct rows (0) or other ends (1) of edges, rising.
-func (b *builder) column(e *unnumbered, which int) []uint64 {
-	parts := make([][]uint64, 0, 8)
-	var mu sync.Mutex
-	var runs [][]uint64
-	for _, p := range e.buffers {
-		runs = append(runs, p.words...)
+// sendIDs sends the rank so many ranks on its ids among this rank's, and returns those that come from as many ranks back.
+func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint64, error) {
+	data, err := b.sendReceive(ctx, step, wire.Bytes(ids[(b.rank+step)%b.ranks]))
+	if err != nil {
+		return nil, err
 	}
-	b.team.For(len(runs), 8, func(_, lo, hi int) {
-		var ids []uint64
-		for _, words := range runs[lo:hi] {
-			for i := which; i < len(words); i += 2 {
-				ids = append(ids, words[i])
-			}
-		}
-		slices.Sort(ids)
-		ids = slices.Clip(slices.Compact(ids))
-		mu.Lock()
-		parts = append(parts, ids)
-		mu.Unlock()
-	})
-	for len(parts) > 1 {
-		half := (len(parts) + 1) / 2
-		b.team.For(len(parts)/2, 1, func(_, i, _ int) { parts[i] = merge(parts[i], parts[half+i]) })
-		parts = parts[:half]
+	asked, err := b.risingIDs(data)
+	if err != nil {
+		return nil, fmt.Errorf("ids from rank %d: %w", (b.rank-step+b.ranks)%b.ranks, err)
 	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return parts[0]
+	return asked, nil
 }
 
-// merge returns the union of two rising lists.
+// merge returns the union of two rising lists. It shares no memory with the second.
 func merge(a, z []uint64) []uint64 {
-	if len(a) == 0 {
-		return z
-	}
 	if len(z) == 0 {
 		return a
 	}
@@ -233,74 +188,55 @@ func (b *builder) risingIDs(data []byte) ([]uint64, error) {
 	return ids, nil
 }
 
-// numbers returns the numbers of the ids that this rank asked the one so many ranks on for, in their order.
-func (b *builder) numbers(ctx context.Context, step int, all []unnumbered) ([]uint32, error) {
+// numbered is ids of a range that this rank's tuples have, and their numbers; those of its own range are the range's places.
+type numbered struct {
+	ids     *edges.Index
+	numbers []uint32
+}
+
+// number returns the number of an id that this rank's tuples have.
+func (b *builder) number(id uint64) uint64 {
+	rank := b.ranges.of(id)
+	n := &b.numbers[rank]
+	at, _ := n.ids.Find(id)
+	if n.numbers != nil {
+		at = uint64(n.numbers[at])
+	}
+	return b.places.starts[rank] + at
+}
+
+// askNumbers asks the rank so many ranks on for the numbers of its ids, and answers the one as many ranks back. The ids are
+// sent once more rather than kept here for everybody.
+func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) error {
 	if step == 0 {
-		return nil, nil
+		b.numbers[b.rank].ids = b.labels
+		return nil
 	}
-	from := (b.rank - step + b.ranks) % b.ranks
-	to := (b.rank + step) % b.ranks
-	// Who was asked last time is told now: what it wants is asked for once more rather than kept here for everybody.
-	data, err := b.sendReceive(ctx, step, wire.Bytes(all[to].asked))
+	from, to := (b.rank-step+b.ranks)%b.ranks, (b.rank+step)%b.ranks
+	asked, err := b.sendIDs(ctx, step, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ids, err := b.risingIDs(data)
-	if err != nil {
-		return nil, fmt.Errorf("ids from rank %d: %w", from, err)
-	}
-	answer := make([]uint32, len(ids))
+	answer := make([]uint32, len(asked))
 	at := 0
 	mine := b.labels.IDs()
-	for i, id := range ids {
+	for i, id := range asked {
 		for at < len(mine) && mine[at] < id {
 			at++
 		}
 		if at == len(mine) || mine[at] != id {
-			return nil, fmt.Errorf("ids from rank %d: %w: %d is new", from, collective.ErrMessage, id)
+			return fmt.Errorf("ids from rank %d: %w: %d is new", from, collective.ErrMessage, id)
 		}
 		answer[i] = uint32(at)
 	}
-	if data, err = b.sendReceive(ctx, b.ranks-step, wire.Bytes(answer)); err != nil {
-		return nil, err
+	data, err := b.sendReceive(ctx, b.ranks-step, wire.Bytes(answer))
+	if err != nil {
+		return err
 	}
 	numbers := wire.Slice[uint32](data)
-	if len(data) != 4*len(all[to].asked) || !slices.IsSorted(numbers) || len(numbers) > 0 && int(numbers[len(numbers)-1]) >= b.sizes[to] {
-		return nil, fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to, collective.ErrMessage, len(data), len(all[to].asked))
+	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 && int(numbers[len(numbers)-1]) >= b.sizes[to] {
+		return fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to, collective.ErrMessage, len(data), len(ids[to]))
 	}
-	return numbers, nil
-}
-
-// storeNamed stores the edges whose other ends one rank directs, by number. numbers are those of the ids that were asked
-// for; nil means the ids of this rank itself.
-func (b *builder) storeNamed(ctx context.Context, e *unnumbered, at int, numbers []uint32) error {
-	others := b.labels
-	if at != b.rank {
-		others = edges.NewIndex(e.asked)
-	}
-	lanes := b.lanes()
-	b.team.For(lanes*kinds, 1, func(_, k, _ int) {
-		lane, way := k/kinds, k%kinds
-		p := &e.buffers[k]
-		for i, words := range p.words {
-			if ctx.Err() != nil {
-				return
-			}
-			for j := 0; j < len(words); j += 2 {
-				row, _ := b.labels.Find(words[j])
-				if words[j] == words[j+1] && b.o.DropLoops {
-					continue
-				}
-				other, _ := others.Find(words[j+1])
-				if numbers != nil {
-					other = uint64(numbers[other])
-				}
-				b.store.sides[at].put(lane, way, uint32(row), uint32(other), p.weights[i], j/2)
-			}
-		}
-	})
-	if ctx.Err() != nil {
-		return fmt.Errorf("numbering the ids: %w", context.Cause(ctx))
-	}
+	b.numbers[to] = numbered{edges.NewIndex(ids[to]), numbers}
 	return nil
 }

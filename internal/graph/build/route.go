@@ -18,10 +18,9 @@ const (
 	toRow
 )
 
-// router reads this rank's tuples and deals them to those who direct their rows.
+// router reads this rank's tuples and sends them to the owners of their rows' directory entries.
 type router struct {
 	b      *builder
-	stride int // words of a record: one with both ends, or two
 	next   int // block
 	blocks []edges.Block
 	errs   []error // by worker
@@ -29,14 +28,14 @@ type router struct {
 	count  int // blocks a round
 }
 
-func (b *builder) newRouter(stride int) *router {
+func (b *builder) newRouter() *router {
 	return &router{
-		b: b, stride: stride, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()),
+		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()),
 		count: max(roundRecords(b.all.tuples, b.ranks)/edges.BlockSize, 1),
 	}
 }
 
-// fill deals the tuples of the next blocks. Where the order of tuples matters it is done by one worker.
+// produce sends the tuples of the next blocks. Where the order of tuples matters it is done by one worker.
 func (r *router) produce(out [][]sendBuffer) (bool, error) {
 	b := r.b
 	list := b.in.Edges
@@ -48,7 +47,7 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 		}
 		block := &r.blocks[worker]
 		if r.errs[worker] = list.Read(i, block); r.errs[worker] == nil {
-			r.errs[worker] = r.deal(block, out[worker])
+			r.errs[worker] = r.put(block, out[worker])
 		}
 	}
 	if b.o.Ordered() {
@@ -71,20 +70,23 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 	return hi < edges.Blocks(list), nil
 }
 
-// deal puts a block's tuples into the send buffers of those who direct their rows.
-func (r *router) deal(block *edges.Block, out []sendBuffer) error {
+// put puts a block's tuples, their ends numbered, into the send buffers of the owners of their rows' directory entries.
+func (r *router) put(block *edges.Block, out []sendBuffer) error {
 	b := r.b
 	end, kind := b.end, b.o.Weights
 	loops := 0
 	for i, u := range block.U[:block.N] {
 		v := block.V[i]
 		if u >= end || v >= end {
-			return fmt.Errorf("edge %d-%d: the graph has vertices 0..%d", u, v, int(end)-1)
+			return outside(u, v, end)
+		}
+		if !b.dense {
+			u, v = b.number(u), b.number(v)
 		}
 		way := fromRow
 		if u == v {
 			loops++
-			if b.o.DropLoops && b.in.Naming == edges.Numbers {
+			if b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense) { // no vertex is one by a loop alone
 				continue
 			}
 		} else if turned(u, v) {
@@ -93,12 +95,8 @@ func (r *router) deal(block *edges.Block, out []sendBuffer) error {
 				way = toRow
 			}
 		}
-		p := &out[b.ranges.of(u)]
-		if r.stride == 1 {
-			p.words[way] = append(p.words[way], u<<32|v)
-		} else {
-			p.words[way] = append(p.words[way], u, v)
-		}
+		p := &out[b.places.of(u)]
+		p.words[way] = append(p.words[way], u<<32|v)
 		if kind != edges.Unweighted {
 			p.weights[way].weigh(kind, b.weight(block.W[i]))
 		}
@@ -166,12 +164,12 @@ func (b *builder) eachRun(from []sendBuffer, stride int, f func(lane int, r run)
 	return err
 }
 
-// route deals edges whose ends are dense numbers, straight into the store.
+// route sends the edges, their ends numbered, to the owners of their rows' directory entries, into the store.
 func (b *builder) route(ctx context.Context) error {
-	r := b.newRouter(1)
+	r := b.newRouter()
 	b.store = newStore(b.sizes[b.rank], b.sizes, b.all.tuples/b.ranks, b.lanes(), b.in.Directed, b.o.Weights, b.o.Meter)
-	starts := b.ranges.starts
-	if b.in.Naming != edges.Numbers {
+	starts, end := b.places.starts, b.places.end
+	if b.in.Naming != edges.Numbers && b.dense {
 		b.present = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}
 	first, size := starts[b.rank], uint64(b.sizes[b.rank])
@@ -183,7 +181,7 @@ func (b *builder) route(ctx context.Context) error {
 				words, weights := p.words[run.way], p.weights[run.way]
 				for i := run.lo; i < run.hi; i++ {
 					u, v := words[i]>>32, words[i]&noID
-					if u-first >= size || v >= b.end || run.way == toRow && !b.in.Directed {
+					if u-first >= size || v >= end || run.way == toRow && !b.in.Directed {
 						return fmt.Errorf("from rank %d: %w: edge %d-%d", run.rank, collective.ErrMessage, u, v)
 					}
 					row := uint32(u - first)
@@ -191,7 +189,7 @@ func (b *builder) route(ctx context.Context) error {
 						b.mark(row)
 						continue
 					}
-					at := b.ranges.of(v)
+					at := b.places.of(v)
 					b.store.sides[at].put(lane, run.way, row, uint32(v-starts[at]), weights, i)
 				}
 				return nil

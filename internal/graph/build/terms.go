@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // terms are what all ranks must have been given alike.
@@ -185,32 +186,23 @@ func (b *builder) divide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.group.Gather(ctx, b.call(), 0, encodePoints(mine))
+	all, err := b.group.Gather(ctx, b.call(), 0, wire.Bytes(mine))
 	if err != nil {
 		return err
 	}
-	var data []byte
+	var starts []uint64
 	if b.rank == 0 {
-		var points []point
-		for rank, data := range all {
-			p, err := decodePoints(data, end)
-			if err != nil {
-				return fmt.Errorf("the sample of rank %d: %w", rank, err)
-			}
-			points = append(points, p...)
-		}
 		each := uint64(0)
 		if b.dense {
 			each = idCost
 		}
-		for _, first := range cut(points, end, each, b.ranks) {
-			data = appendWord(data, first)
-		}
+		starts = cut(wire.Slice[point](slices.Concat(all...)), end, each, b.ranks)
 	}
-	if data, err = b.group.Broadcast(ctx, b.call(), 0, data); err != nil {
+	data, err := b.group.Broadcast(ctx, b.call(), 0, wire.Bytes(starts))
+	if err != nil {
 		return err
 	}
-	starts, err := words(data, b.ranks)
+	starts, err = words(data, b.ranks)
 	if err != nil || starts[0] != 0 || !slices.IsSorted(starts) || starts[b.ranks-1] >= end {
 		return fmt.Errorf("the ranges %v of ids below %d make no sense: %w", starts, end, err)
 	}
