@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	layout "github.com/superstep-go/superstep/internal/graph"
 )
 
 // stamp makes a time of day of a time since the start.
@@ -20,15 +20,8 @@ func (s *Server) stamp(d time.Duration) *timestamppb.Timestamp {
 	return timestamppb.New(s.start.Add(d))
 }
 
-// errNoEngine is the answer to everything that needs the engine while there is none.
-var errNoEngine = connect.NewError(connect.CodeUnimplemented,
-	errors.New("this master keeps workers and runs nothing: superstep run without --master runs jobs on one machine"))
-
-// able refuses what needs the engine, and what is too large.
-func (s *Server) able(m proto.Message) error {
-	if s.options.Engine == nil {
-		return errNoEngine
-	}
+// small refuses what is too large.
+func small(m proto.Message) error {
 	if n := proto.Size(m); n > control.MaxSpec {
 		return invalid("found a request of %d bytes, expected at most %d", n, control.MaxSpec)
 	}
@@ -46,10 +39,13 @@ func (s *Server) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJ
 
 // Submit puts a job into the queue, unless an earlier call with the same key has: found says so.
 func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
-	if err := s.able(r); err != nil {
+	if err := small(r); err != nil {
 		return nil, false, err
 	}
-	if err := s.options.Engine.Check(s.laidOut(r.Spec)); err != nil {
+	if r.Spec == nil {
+		return nil, false, invalid("a job names the program to run")
+	}
+	if err := kindOf(r.Spec).check(s.options.Programs, r.Spec, s.grid(r.Spec)); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	answer, err := s.job(func() (j *job, err error) {
@@ -62,17 +58,15 @@ func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found 
 	return answer.Msg, found, nil
 }
 
-// laidOut is a job's spec with the grid of the catalog's graph that it is for.
-func (s *Server) laidOut(spec *control.JobSpec) *control.JobSpec {
+// grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
+func (s *Server) grid(spec *control.JobSpec) layout.Grid {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.cluster.graphs[spec.GetGraph()]
-	if g == nil || spec.Rows|spec.Columns != 0 {
-		return spec
+	rows, columns := spec.Rows, spec.Columns
+	if g := s.cluster.graphs[spec.Graph]; g != nil && rows|columns == 0 {
+		rows, columns = g.rows, g.columns
 	}
-	with := proto.CloneOf(spec)
-	with.Rows, with.Columns = g.rows, g.columns
-	return with
+	return layout.Grid{Rows: int(rows), Columns: int(columns)}
 }
 
 // job answers with a job that something was done to.
@@ -230,7 +224,7 @@ func (s *Server) Result(id string, offset uint64, each func(data []byte) error) 
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
 func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
-	if err := s.able(r.Msg); err != nil {
+	if err := small(r.Msg); err != nil {
 		return nil, err
 	}
 	var g *graph

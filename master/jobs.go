@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	layout "github.com/superstep-go/superstep/internal/graph"
 )
 
 // job is a job and how far it is.
@@ -56,9 +55,6 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
-	if err := c.complete(spec); err != nil {
-		return nil, false, err
-	}
 	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
 		if !proto.Equal(j.spec, spec) {
 			return nil, false, connect.NewError(connect.CodeAlreadyExists,
@@ -97,33 +93,6 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string) 
 	return j, nil
 }
 
-// complete refuses a job that does not say what to run on what.
-func (c *cluster) complete(spec *control.JobSpec) error {
-	if spec.GetGraph500() != nil {
-		if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
-			return invalid("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
-		}
-		return nil
-	}
-	if spec.GetNetbench() != nil {
-		if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 {
-			return invalid("a job of netbench has the program %s, neither graph nor source, and no grid", control.NetbenchProgram)
-		}
-		spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
-		return nil
-	}
-	if spec.GetProgram() == "" {
-		return invalid("a job names the program to run")
-	}
-	if !slices.ContainsFunc(c.programs, func(p *control.Program) bool { return p.Name == spec.Program }) {
-		return invalid("there is no algorithm %.150q on this cluster", spec.Program)
-	}
-	if (spec.Graph == "") == (spec.Source.GetInput() == "") {
-		return invalid("a job names a graph of the cluster, or one to load: one of the two")
-	}
-	return nil
-}
-
 // schedule starts waiting jobs, oldest first, while there is room; one whose graph is not there yet lets others pass.
 func (c *cluster) schedule(now time.Duration) {
 	running := 0
@@ -145,11 +114,7 @@ func (c *cluster) schedule(now time.Duration) {
 // start begins a job's next attempt if what it needs is there, and reports whether it did.
 func (c *cluster) start(now time.Duration, j *job) bool {
 	if j.spec.Graph == "" {
-		shape := layout.Of
-		if j.spec.Graph500 != nil {
-			shape = layout.Squarest
-		}
-		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, shape)
+		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape)
 		if err != nil {
 			c.wait(j, "waits for a worker")
 			return false

@@ -176,7 +176,7 @@ func (s *Server) append(id string, e *control.JobEvent) {
 func (s *Server) describe(j *job) *control.Job {
 	d := &control.Job{}
 	if r := s.runs[j.id]; r != nil {
-		proto.Merge(d, r.figures())
+		d = r.figures()
 	}
 	d.Id, d.Spec, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.spec, j.state, j.reason, j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads = j.rows, j.columns, j.threads

@@ -3,14 +3,14 @@ package master
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
-	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// run leads one attempt of a job: load, prepare, superstep after superstep, values, drop.
+// run is one attempt at a job, as its kind coordinates it.
 type run struct {
 	server *Server
 	job    *job // its id, spec, epoch and placements, which do not change in an attempt
@@ -46,16 +46,13 @@ func onePerWorker(placements []*control.Placement) []*control.Placement {
 	return all
 }
 
-// figures copies what is known of the run.
+// figures copies what is known of the run, without the stack of a program that panicked.
 func (r *run) figures() *control.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := &r.about
-	return &control.Job{
-		Supersteps: a.Supersteps, Converged: a.Converged, Messages: a.Messages, MessagesSent: a.MessagesSent, BytesSent: a.BytesSent,
-		ResultBytes: a.ResultBytes, LoadSeconds: a.LoadSeconds, RunSeconds: a.RunSeconds, WriteSeconds: a.WriteSeconds,
-		Vertices: a.Vertices, Edges: a.Edges, Arcs: a.Arcs, Directed: a.Directed, PeakMemory: a.PeakMemory, Graph500: a.Graph500,
-	}
+	a := proto.CloneOf(&r.about)
+	a.Stack = ""
+	return a
 }
 
 // stack is of the program that panicked, if one did.
@@ -82,9 +79,9 @@ func (r *run) set(f func(*control.Job)) {
 	f(&r.about)
 }
 
-// lead runs the job to its end, and tells the state machine of it.
-func (r *run) lead(ctx context.Context) {
-	err := r.phases(ctx)
+// coordinate runs the job to its end, and tells the state machine of it.
+func (r *run) coordinate(ctx context.Context) {
+	err := kindOf(r.spec).coordinate(ctx, r)
 	var failed *workerError
 	if errors.As(err, &failed) {
 		r.set(func(a *control.Job) { a.Stack = failed.failure.Stack })
@@ -106,104 +103,6 @@ func (r *run) lead(ctx context.Context) {
 func (r *run) advance(state control.JobState) {
 	s := r.server
 	_ = s.event(func() error { s.cluster.advance(r.id, r.epoch, state); return nil })
-}
-
-func (r *run) phases(ctx context.Context) error {
-	switch {
-	case r.spec.Graph500 != nil:
-		return r.benchmark(ctx)
-	case r.spec.Netbench != nil:
-		return r.netbench(ctx)
-	}
-	s := r.server
-	if r.spec.Graph == "" {
-		source, err := s.options.Engine.Source(r.spec)
-		if err != nil {
-			return err
-		}
-		report, err := s.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
-			Graph: r.job.graph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
-		}, r.saw)
-		if err != nil {
-			return err
-		}
-		r.set(func(a *control.Job) {
-			a.Vertices, a.Edges, a.Arcs, a.Directed, a.LoadSeconds = report.Vertices, report.Edges, report.Arcs, report.Directed, report.Seconds
-		})
-	}
-	vertices, err := r.locate(ctx)
-	if err != nil {
-		return err
-	}
-	prepared, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{
-		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
-		Vertices: vertices,
-	}}}, func(report *control.Report) bool { return report.GetPrepare() != nil })
-	if err != nil {
-		return err
-	}
-	reports := make([]*control.PrepareReport, len(prepared))
-	for i, p := range prepared {
-		reports[i] = p.GetPrepare()
-	}
-	r.advance(control.JobState_JOB_STATE_RUNNING)
-	if err := r.supersteps(ctx, vertices, reports); err != nil {
-		return err
-	}
-	if !r.spec.KeepResult {
-		return nil
-	}
-	r.advance(control.JobState_JOB_STATE_WRITING)
-	return r.write(ctx)
-}
-
-// locate finds the vertices that the job's parameters name: who has them knows their numbers.
-func (r *run) locate(ctx context.Context) ([]*control.Vertex, error) {
-	labels, err := r.server.options.Engine.Labels(r.spec)
-	if err != nil || len(labels) == 0 {
-		return nil, err
-	}
-	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.job.graph(), Labels: labels}}},
-		func(report *control.Report) bool { return report.GetLocated() != nil })
-	if err != nil {
-		return nil, err
-	}
-	ids := map[uint64]uint64{}
-	for _, a := range answers {
-		for _, v := range a.GetLocated().Vertices {
-			ids[v.Label] = v.Id
-		}
-	}
-	var vertices []*control.Vertex
-	for _, label := range labels {
-		id, ok := ids[label]
-		if !ok {
-			return nil, fmt.Errorf("%s: the graph has no vertex %d", r.spec.Program, label)
-		}
-		vertices = append(vertices, &control.Vertex{Label: label, Id: id})
-	}
-	return vertices, nil
-}
-
-func (r *run) supersteps(ctx context.Context, vertices []*control.Vertex, prepared []*control.PrepareReport) error {
-	began := time.Now()
-	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
-	t, err := r.gatherTeam(Task{
-		ID: r.id, Epoch: r.epoch, Spec: r.spec, Vertices: vertices,
-		Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
-	}, prepared)
-	if err != nil {
-		return err
-	}
-	return t.lead(ctx, "")
-}
-
-// write has every worker send its values.
-func (r *run) write(ctx context.Context) error {
-	began := time.Now()
-	err := r.keep(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted}}})
-	r.set(func(a *control.Job) { a.WriteSeconds = time.Since(began).Seconds() })
-	return err
 }
 
 // keep sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its

@@ -18,10 +18,12 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 )
 
-// Options say how a master works. The zero value keeps workers, on loopback, and runs nothing.
+// Options say how a master works. The zero value keeps workers, on loopback, and has no programs.
 type Options struct {
 	// Token is what workers and clients must know; needed where others can reach the master.
 	Token control.Token
@@ -39,10 +41,9 @@ type Options struct {
 	State string
 	// Version is told to workers and clients.
 	Version string
-	// Programs are those of this binary: a worker must have the same.
-	Programs []*control.Program
-	// Engine leads jobs; nil refuses them.
-	Engine Engine
+	// Programs are those of this binary, and Build is what it was built from: all processes of a cluster agree in both.
+	Programs engine.Registry
+	Build    string
 	// Lease is how long a worker may be silent; default control.Lease, with which a loss is seen within 3 s.
 	Lease time.Duration
 	// Hold is how long a worker that is lost, or was there before the master was restarted, may take to come back: its shares
@@ -159,7 +160,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.cluster = newCluster(rules{
 		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
-		jobPrefix: s.id[:4] + "-", master: s.id, programs: o.Programs,
+		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Programs),
 	})
 	run, lock, err := number(&o)
 	if err != nil {
@@ -314,7 +315,7 @@ func (s *Server) effect(e effect) {
 		s.stops[e.job.id] = stop
 		r := newRun(s, e.job)
 		s.runs[e.job.id] = r
-		s.spawn(func() { r.lead(ctx) })
+		s.spawn(func() { r.coordinate(ctx) })
 	case stopJob:
 		if stop := s.stops[e.id]; stop != nil {
 			stop(errors.New(e.reason))

@@ -2,12 +2,15 @@ package master
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -22,29 +25,44 @@ type team struct {
 	cells   [][]kernel.Cell // as well
 }
 
-// gatherTeam makes the team of a job whose workers have prepared it, and what drives them.
-func (r *run) gatherTeam(task Task, prepared []*control.PrepareReport) (_ *team, err error) {
-	t := &team{run: r, reports: make([]*bsp.Report, len(task.Placements))}
-	task.Trace, task.Progress = t, func(bsp.Progress) { t.tell() }
-	if t.driver, err = r.server.options.Engine.Lead(task, prepared); err != nil {
+// newTeam makes the team of a program that the workers have prepared, and what drives them; reported are the facts of each.
+func (r *run) newTeam(program engine.Program, reported [][]byte) (*team, error) {
+	o, err := jobspec.Options(r.spec.Options)
+	if err != nil {
 		return nil, err
 	}
-	for range task.Placements {
+	n := len(r.job.placements)
+	facts := make([]*bsp.Facts, len(reported))
+	for i, data := range reported {
+		facts[i] = new(bsp.Facts)
+		if err := json.Unmarshal(data, facts[i]); err != nil {
+			return nil, fmt.Errorf("facts: %w", err)
+		}
+		if f := facts[i]; f.Partitions != n || f.Load.Partitions != n {
+			return nil, fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", f.Partitions, n)
+		}
+	}
+	t := &team{run: r, reports: make([]*bsp.Report, n)}
+	o.Trace, o.Progress = t, func(bsp.Progress) { t.publish() }
+	if t.driver, err = program.Driver(o, facts); err != nil {
+		return nil, err
+	}
+	for range n {
 		t.cells = append(t.cells, t.driver.Aggregates().Cells())
 	}
 	return t, nil
 }
 
-// lead leads a run to its end.
-func (t *team) lead(ctx context.Context, search string) error {
+// drive runs the program to its end; search is what records say they are of.
+func (t *team) drive(ctx context.Context, search string) error {
 	t.search = search
 	_, err := t.driver.Run(ctx, t)
-	t.tell()
+	t.publish()
 	return err
 }
 
-// tell says how far the run is.
-func (t *team) tell() {
+// publish shows how far the run is.
+func (t *team) publish() {
 	o := t.driver.Outcome()
 	t.set(func(a *control.Job) {
 		a.Converged, a.Supersteps = o.Converged, uint32(o.Supersteps)

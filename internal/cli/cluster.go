@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,9 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -21,7 +16,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/statefile"
 )
@@ -138,38 +132,3 @@ func (a *app) registry() (all engine.Registry) {
 	}
 	return all
 }
-
-// programs are those of this binary, with fingerprints.
-func (a *app) programs() []*control.Program { return jobspec.Programs(buildID(), a.registry()) }
-
-// buildID names what the binary was built from: its modules' versions when all are released or committed, else the hash of
-// the binary itself.
-var buildID = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if ok {
-		exact := info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty")
-		var text strings.Builder
-		fmt.Fprintln(&text, info.Main.Path, info.Main.Version)
-		for _, d := range info.Deps {
-			exact = exact && d.Replace == nil
-			fmt.Fprintln(&text, d.Path, d.Version)
-		}
-		if exact {
-			return text.String()
-		}
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return "unknown"
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "unknown"
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "unknown"
-	}
-	return hex.EncodeToString(h.Sum(nil))
-})

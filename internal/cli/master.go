@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/web"
@@ -101,9 +101,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Options{
-		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs(), Log: m.app.logger(),
-		Engine: cluster.NewEngine(m.app.registry()), MetricsToken: metricsToken,
-		KeepResults: m.keep.age, KeepResultBytes: keepBytes,
+		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.registry(), Build: jobspec.Build(), Log: m.app.logger(),
+		MetricsToken: metricsToken,
+		KeepResults:  m.keep.age, KeepResultBytes: keepBytes,
 	}
 	if m.data == "" {
 		if o.State, err = statefile.UserDir(); err != nil {

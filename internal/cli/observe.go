@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -48,6 +49,7 @@ func (a *app) observe(ctx context.Context, o *master.Options) (func(*master.Serv
 	for _, p := range o.Programs {
 		programs = append(programs, p.Name)
 	}
+	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
 	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil), &jobtrace.Searches{To: store}}

@@ -9,9 +9,12 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// Rehearse binds a program to a graph of one vertex: what cannot be bound so cannot be run. Then it looks whether the
-// options fit a grid, if that has partitions, without a graph in it: one of 4,096 partitions takes seconds.
+// Rehearse finds out whether a program can run on a cluster, with the options. It binds the program to a graph of one vertex. Then
+// it looks whether the options fit a grid, if that has partitions, without a graph in it: one of 4,096 partitions takes seconds.
 func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
+	if _, err := program.Codec(); err != nil {
+		return err
+	}
 	none := edges.NewPacked(1, 0, program.Weights())
 	defer none.Close()
 	g, err := build.Local(ctx, &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights()})

@@ -32,10 +32,9 @@ var layers = map[string]int{
 	"internal/graph500/validate": 4,
 	"internal/graph500":          7,
 	"master":                     8, "worker": 8, // they meet in internal/control
-	"internal/cluster": 9,
-	"internal/cli":     10, "internal/testcluster": 10,
-	"":              11, // the root package
-	"cmd/superstep": 12, "examples": 12, "test": 12, "pregel/pregeltest": 12,
+	"internal/cli": 9, "internal/testcluster": 9,
+	"":              10, // the root package
+	"cmd/superstep": 11, "examples": 11, "test": 11, "pregel/pregeltest": 11,
 	"lab/experiment": 10, "lab/model": 10, "lab": 11,
 }
 

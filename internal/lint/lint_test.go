@@ -98,7 +98,7 @@ func TestControlAsksNoWallClock(t *testing.T) {
 	wall := map[string]bool{"Unix": true, "UnixMilli": true, "UnixMicro": true, "UnixNano": true}
 	for _, f := range all(t) {
 		switch f.pkg() {
-		case "master", "worker", "internal/client", "internal/cluster", "internal/control", "internal/membership", "internal/transport/mesh":
+		case "master", "worker", "internal/client", "internal/control", "internal/membership", "internal/transport/mesh":
 		default:
 			continue
 		}

@@ -12,10 +12,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/superstep-go/superstep/internal/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -77,7 +75,7 @@ func Start(t testing.TB, n int, m master.Options, programs ...engine.Registered)
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}
-	c.Master.Programs, c.Master.Engine = jobspec.Programs("test", programs), cluster.NewEngine(programs)
+	c.Master.Programs, c.Master.Build = programs, c.Worker.Build
 	c.StartMaster("127.0.0.1:0")
 	t.Cleanup(c.close)
 	for i := range n {

@@ -1,7 +1,6 @@
-package cluster
+package engine_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ func TestRehearseGrid(t *testing.T) {
 				t.Fatal(err)
 			}
 			none := edges.NewPacked(1, 0, program.Weights())
-			g, err := build.Local(context.Background(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
+			g, err := build.Local(t.Context(), &edges.Input{Edges: none, Vertices: 1}, graph.Options{Weights: program.Weights(), Grid: grid})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +44,7 @@ func TestRehearseGrid(t *testing.T) {
 			g.Close()
 			none.Close()
 			got := ""
-			if err := rehearse(program, o, uint32(grid.Rows), uint32(grid.Columns)); err != nil {
+			if err := engine.Rehearse(t.Context(), program, o, grid); err != nil {
 				got = err.Error()
 			}
 			if got != want {
@@ -58,7 +57,7 @@ func TestRehearseGrid(t *testing.T) {
 	}
 	o, _ := jobspec.Options(&control.RunOptions{Deterministic: true})
 	began := time.Now()
-	if err := rehearse(program, o, 64, 64); err == nil || !strings.Contains(err.Error(), "64x64") {
+	if err := engine.Rehearse(t.Context(), program, o, graph.Grid{Rows: 64, Columns: 64}); err == nil || !strings.Contains(err.Error(), "64x64") {
 		t.Errorf("found %v", err)
 	}
 	if took := time.Since(began); took > 30*time.Second {

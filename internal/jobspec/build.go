@@ -1,0 +1,44 @@
+package jobspec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+)
+
+// Build names what the binary was built from: its modules' versions when all are released or committed, else the hash of
+// the binary itself.
+var Build = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		exact := info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty")
+		var text strings.Builder
+		fmt.Fprintln(&text, info.Main.Path, info.Main.Version)
+		for _, d := range info.Deps {
+			exact = exact && d.Replace == nil
+			fmt.Fprintln(&text, d.Path, d.Version)
+		}
+		if exact {
+			return text.String()
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unknown"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+})

@@ -1,0 +1,207 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	layout "github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+func init() {
+	register(kind{
+		asked: func(spec *control.JobSpec) bool { return spec.GetGraph500() != nil },
+		check: checkGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
+	})
+}
+
+func checkGraph500(programs engine.Registry, spec *control.JobSpec, grid layout.Grid) error {
+	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
+		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
+	}
+	g, err := jobspec.Generator(spec.Graph500)
+	if err != nil {
+		return err
+	}
+	if g.Scale > graph500.MaxScale {
+		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits", g.Scale, graph500.MaxScale)
+	}
+	if spec.Graph500.Roots == 0 {
+		return errors.New("roots: found 0, expected 1 or more")
+	}
+	o, err := jobspec.Options(spec.Options)
+	if err != nil {
+		return err
+	}
+	return graph500.EachKernel(spec.Graph500.Sssp, programs.New("bfs"), func(kernel string, program engine.Program) error {
+		if err := engine.Rehearse(context.Background(), program, o, grid); err != nil {
+			return fmt.Errorf("%s: %w", kernel, err)
+		}
+		return nil
+	})
+}
+
+// graph500Ranks are the workers as the ranks of a run of Graph500. What takes all workers is timed here; what a worker does by
+// itself it times itself, and the slowest counts.
+type graph500Ranks struct {
+	*run
+	report   graph500.Report
+	began    time.Time // the run, then the searches
+	kernel   string    // that the workers have prepared
+	searches *team     // of that kernel
+}
+
+// coordinateGraph500 runs the benchmark with the workers as its ranks.
+func coordinateGraph500(ctx context.Context, r *run) error {
+	w := &graph500Ranks{run: r, began: time.Now()}
+	err := w.report.Lead(ctx, w, r.spec.Graph500.Sssp, r.spec.Graph500.Validate, func(stage string, done, total int, note string) {
+		if note != "" {
+			w.publish(nil)
+		}
+		w.stage(stage, done, total, note)
+	})
+	var broken *validate.Violation
+	errors.As(err, &broken)
+	w.publish(broken)
+	w.set(func(a *control.Job) {
+		seconds := time.Since(w.began).Seconds()
+		if a.LoadSeconds == 0 {
+			a.LoadSeconds = seconds
+		} else {
+			a.RunSeconds = seconds
+		}
+	})
+	return err
+}
+
+// publish shows what is known so far to those who ask for the job.
+func (w *graph500Ranks) publish(broken *validate.Violation) {
+	r := &control.Graph500Result{
+		Generation: w.report.Generation, Construction: w.report.Construction, Roots: w.report.Roots,
+		Bfs: kernelResult(w.report.BFS), Sssp: kernelResult(w.report.SSSP),
+	}
+	if broken != nil {
+		r.Violation = &control.Violation{Rule: uint32(broken.Rule), Name: broken.Name, Text: broken.Text}
+	}
+	w.set(func(a *control.Job) { a.Graph500 = proto.CloneOf(r) })
+}
+
+// kernelResult is nil for a kernel that has not searched.
+func kernelResult(k graph500.Kernel) *control.KernelResult {
+	if len(k.Time) == 0 {
+		return nil
+	}
+	r := &control.KernelResult{Time: k.Time, Translate: k.Translate, Validate: k.Validate}
+	for _, n := range k.Nedge {
+		r.Nedge = append(r.Nedge, uint64(n))
+	}
+	return r
+}
+
+// stage shows those who watch the job what is being done.
+func (w *graph500Ranks) stage(name string, done, total int, note string) {
+	w.server.append(w.id, &control.JobEvent{Body: &control.JobEvent_Stage{Stage: &control.BenchmarkStage{
+		Stage: name, Done: uint32(done), Total: uint32(total), Note: note,
+	}}})
+}
+
+// step has every worker do a step and returns what they report.
+func (w *graph500Ranks) step(ctx context.Context, what string, step *control.BenchmarkStep) ([]*control.BenchmarkReport, error) {
+	answers, err := w.all(ctx, what, &control.Command{Body: &control.Command_Benchmark{Benchmark: step}},
+		func(report *control.Report) bool { return report.GetBenchmark() != nil })
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]*control.BenchmarkReport, len(answers))
+	for i, a := range answers {
+		reports[i] = a.GetBenchmark()
+	}
+	return reports, nil
+}
+
+// slowest returns the most seconds of the workers.
+func slowest(reports []*control.BenchmarkReport, seconds func(*control.BenchmarkReport) float64) float64 {
+	most := 0.
+	for _, r := range reports {
+		most = max(most, seconds(r))
+	}
+	return most
+}
+
+func (w *graph500Ranks) Generate(ctx context.Context) (float64, error) {
+	w.stage("generating", 0, 1, "")
+	reports, err := w.step(ctx, "generate", &control.BenchmarkStep{Step: &control.BenchmarkStep_Generate{Generate: &control.Generate{
+		Spec: w.spec.Graph500, Placements: w.job.placements, Rows: w.job.rows, Columns: w.job.columns,
+	}}})
+	return slowest(reports, (*control.BenchmarkReport).GetSeconds), err
+}
+
+func (w *graph500Ranks) Construct(ctx context.Context) (float64, []graph500.Root, error) {
+	w.stage("constructing", 0, 1, "")
+	reports, err := w.step(ctx, "construct", &control.BenchmarkStep{Step: &control.BenchmarkStep_Construct{Construct: &control.Construct{}}})
+	if err != nil {
+		return 0, nil, err
+	}
+	seconds, first := slowest(reports, (*control.BenchmarkReport).GetSeconds), reports[0]
+	var roots []graph500.Root
+	for _, v := range first.Roots {
+		roots = append(roots, graph500.Root{Vertex: v.Label, ID: pregel.VertexID(v.Id)})
+	}
+	w.set(func(a *control.Job) {
+		a.Vertices, a.Edges, a.Arcs, a.LoadSeconds = first.Vertices, first.Edges, first.Arcs, time.Since(w.began).Seconds()
+	})
+	w.stage("constructing", 1, 1, fmt.Sprintf("generated in %.3g s, constructed in %.3g s", w.report.Generation, seconds))
+	w.advance(control.JobState_JOB_STATE_RUNNING)
+	w.began = time.Now()
+	return seconds, roots, nil
+}
+
+func (w *graph500Ranks) Search(ctx context.Context, kernel string, root graph500.Root, name string) (float64, error) {
+	reports, err := w.step(ctx, name, &control.BenchmarkStep{Step: &control.BenchmarkStep_Search{Search: &control.Search{
+		Kernel: kernel, Root: &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)}, Options: w.spec.Options,
+	}}})
+	if err != nil {
+		return 0, err
+	}
+	if w.kernel != kernel {
+		program, err := graph500.Program(kernel, w.server.options.Programs.New("bfs"), root.ID)
+		if err != nil {
+			return 0, err
+		}
+		facts := make([][]byte, len(reports))
+		for i, r := range reports {
+			facts[i] = r.Facts
+		}
+		if w.searches, err = w.newTeam(program, facts); err != nil {
+			return 0, err
+		}
+		w.kernel = kernel
+	}
+	start := time.Now()
+	err = w.searches.drive(ctx, name)
+	return time.Since(start).Seconds(), err
+}
+
+func (w *graph500Ranks) Judge(ctx context.Context, root graph500.Root) (graph500.Judged, error) {
+	reports, err := w.step(ctx, "judging", &control.BenchmarkStep{Step: &control.BenchmarkStep_Judge{Judge: &control.Judge{Root: root.Vertex}}})
+	if err != nil {
+		return graph500.Judged{}, err
+	}
+	j := graph500.Judged{
+		Translate: slowest(reports, (*control.BenchmarkReport).GetTranslateSeconds),
+		Validate:  slowest(reports, (*control.BenchmarkReport).GetValidateSeconds), Nedge: int64(reports[0].Nedge),
+	}
+	if v := reports[0].Violation; v != nil {
+		return j, &validate.Violation{Rule: int(v.Rule), Name: v.Name, Text: v.Text}
+	}
+	return j, nil
+}
