@@ -13,6 +13,7 @@ import (
 // TestDropWhileLoading drops a graph that its workers would load for hours, over a slow link: the call that waits for it
 // learns why, the workers stop, and the name is free.
 func TestDropWhileLoading(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 0, master.Options{}, programs()...)
 	c.Rate = 32 << 10
 	c.StartWorker("w0")

@@ -22,6 +22,7 @@ func (c *Cluster) excluded() (names []string, reason string) {
 // TestTwoWorkersAreCutFromEachOther cuts the way between two workers, which both reach the master: the job under way names the
 // two, one of them is excluded and shown so, jobs run on the others, and when the way is mended on all.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 0, master.Options{Lease: 4 * time.Second}, programs()...)
 	c.Worker.Silence = 2 * time.Second
 	for i, name := range []string{"w0", "w1", "w2"} {

@@ -160,6 +160,7 @@ func TestCancelInASuperstep(t *testing.T) {
 // by that of its host or link, which does not. The job fails within 30 s with the loss as its one cause, and the cluster
 // goes on with the others.
 func TestWorkerDiesInAJob(t *testing.T) {
+	t.Parallel()
 	for _, way := range []struct {
 		name, want string
 		lose       func(*Cluster, string)
@@ -168,6 +169,7 @@ func TestWorkerDiesInAJob(t *testing.T) {
 		{"host", "worker w2 was lost: not heard of for", (*Cluster).Freeze},
 	} {
 		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
 			c := Start(t, 4, master.Options{Lease: control.Lease}, programs()...)
 			var began time.Time
 			j := c.submitSpec(t, endless())
@@ -200,6 +202,7 @@ func TestWorkerDiesInAJob(t *testing.T) {
 // TestSessionBreaks breaks a worker's connections in mid-job, and nothing else: the job fails, the worker is back with all
 // that it held but the job, and works on.
 func TestSessionBreaks(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, master.Options{}, programs()...)
 	c.load(t, "web", small(), 0, 0)
 	j := c.submitSpec(t, endless())

@@ -146,6 +146,7 @@ func TestGraph500Refusals(t *testing.T) {
 
 // TestGraph500Ends ends runs in each of their stages: by a client, and by the loss of a worker.
 func TestGraph500Ends(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, master.Options{})
 	lost := 2
 	for _, stage := range []string{"generating", "constructing", "BFS", "SSSP"} {

@@ -62,6 +62,7 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 // TestGraphOfALostWorkerThatComesBack cuts a worker off until it is lost. Its graph waits, and so does a job on it; when the worker
 // comes back the job runs, on the graph as it was loaded.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
 	c.Worker.Silence = time.Second
 	for i := range 3 {
@@ -103,6 +104,7 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 // TestGraphOfALostWorkerThatStaysAway: the graph fails when the hold time is over, and all shares of it are freed, that of the
 // worker too when it comes back then. It can be loaded again.
 func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
+	t.Parallel()
 	const hold = 500 * time.Millisecond
 	c := Start(t, 3, master.Options{Lease: 2 * time.Second, Hold: hold}, programs()...)
 	c.load(t, "web", small(), 0, 0)
@@ -126,6 +128,7 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 // TestMasterRestartsWithGraphs starts the master anew: graphs are as they were loaded, when all their workers are back. What a
 // job held is freed, and a graph of which a worker is gone fails after the hold time.
 func TestMasterRestartsWithGraphs(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, master.Options{}, programs()...)
 	web := c.load(t, "web", small(), 0, 0)
 	want := c.components(t, "web")

@@ -109,9 +109,11 @@ func (o observed) await(t testing.TB, want string) {
 // and the next one writes its values beside the Compute of the first, which goes on only then: the next has its own values.
 // Built with -tags invariants, a write into memory that was freed ends the process.
 func TestComputeOutlivesItsSession(t *testing.T) {
+	t.Parallel()
 	const first, next = 1 << 40, 2 << 40
 	for _, graph := range []string{"", "web"} {
 		t.Run("graph "+graph, func(t *testing.T) {
+			t.Parallel()
 			p := gated{first: 1, gates: map[uint64]*gate{first: newGate(), next: newGate()}}
 			worker := make(observed, 1000)
 			c := Start(t, 0, master.Options{}, engine.Register("gated", p))
@@ -161,6 +163,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 // TestAttachDuringCleanUp breaks a worker's connections in mid-job. It attaches again while the master still waits for
 // another worker to free what that holds of the job: in the end neither holds anything.
 func TestAttachDuringCleanUp(t *testing.T) {
+	t.Parallel()
 	const value = 1 << 40
 	p := gated{first: 2, gates: map[uint64]*gate{value: newGate()}}
 	worker := make(observed, 1000)
@@ -194,6 +197,7 @@ func TestAttachDuringCleanUp(t *testing.T) {
 // TestWorkerWithoutEndOfCompute stops a job whose Compute does not return, in each way it can be stopped: its worker ends, with
 // an error that says why, and one that is started anew works.
 func TestWorkerWithoutEndOfCompute(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		superstep, command time.Duration // limits
 		state              control.JobState

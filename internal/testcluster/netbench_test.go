@@ -109,6 +109,7 @@ func TestNetbenchRefusals(t *testing.T) {
 
 // TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a worker.
 func TestNetbenchEnds(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 3, master.Options{}, programs()...)
 	for _, how := range []string{"cancelled", "failed"} {
 		id := c.netbench(t, &control.Netbench{Repetitions: 1e6}).Id

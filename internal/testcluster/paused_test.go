@@ -13,6 +13,7 @@ import (
 // TestMasterIsPaused stops everything in the master for three leases while a job runs, as SIGSTOP does: nobody is lost, no
 // session breaks, the graph is there, the job goes on, and the next one runs.
 func TestMasterIsPaused(t *testing.T) {
+	t.Parallel()
 	const lease = 1500 * time.Millisecond
 	var once sync.Once
 	c := Start(t, 3, master.Options{Lease: lease, Watch: func(_ string, e *control.JobEvent) {
@@ -41,6 +42,7 @@ func TestMasterIsPaused(t *testing.T) {
 // TestTimeThatTheMasterMissed lets the master's clock run ahead between two of its ticks, as after a pause: that is no silence
 // of the workers.
 func TestTimeThatTheMasterMissed(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	var missed atomic.Int64
 	c := Start(t, 3, master.Options{Lease: lease, Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}, programs()...)

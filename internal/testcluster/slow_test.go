@@ -74,6 +74,7 @@ func (c *Cluster) after(t testing.TB, d time.Duration, workers int) {
 
 // TestDiskThatStalls lets the disk of results stall for longer than a lease: no worker is lost, and the result is whole.
 func TestDiskThatStalls(t *testing.T) {
+	t.Parallel()
 	d := newDisk()
 	const lease = 3 * time.Second
 	c := Start(t, 2, master.Options{Lease: lease, WrapPart: d.wrap}, programs()...)
@@ -123,6 +124,7 @@ func TestDiskThatIsFull(t *testing.T) {
 
 // TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
 	c.Rate = 48 << 10
 	c.StartWorker("w0")
@@ -144,6 +146,7 @@ func TestResultOverASlowLink(t *testing.T) {
 // TestLongMessageOverASlowLink has a worker send a message for longer than a lease: its bytes are signs of life, and so are the
 // master's beats, which do not wait for a heartbeat.
 func TestLongMessageOverASlowLink(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	c := Start(t, 0, master.Options{Lease: lease})
 	wires := &wires{link: link{rate: 64 << 10}}

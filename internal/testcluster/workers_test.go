@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"context"
+	"flag"
 	"io"
 	"net/http"
 	"strings"
@@ -19,8 +20,13 @@ import (
 	"github.com/superstep-go/superstep/worker"
 )
 
-// A probe that memberlist has under way when it is shut down ends by its own timeout.
+// The tests that run in parallel wait for leases and slow links: there may be more of them than threads. A probe that memberlist
+// has under way when it is shut down ends by its own timeout.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
 }
 
@@ -121,6 +127,7 @@ func TestListenOffLoopbackNeedsAToken(t *testing.T) {
 // TestSilentWorkerIsLost freezes a worker: it is lost within 3 s, its name is free again, the others stay. When it comes
 // back it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
+	t.Parallel()
 	c := Start(t, 2, master.Options{Lease: control.Lease})
 	began := time.Now()
 	c.Freeze("w1")
@@ -153,6 +160,7 @@ func TestWorkerLeaves(t *testing.T) {
 }
 
 func TestNoMaster(t *testing.T) {
+	t.Parallel()
 	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Options{Hold: 200 * time.Millisecond}}
 	err := c.StartWorker("w0").Wait(t)
 	if err == nil || !strings.Contains(err.Error(), "no master for 200ms") || !strings.Contains(err.Error(), "cannot be reached") {
@@ -162,6 +170,7 @@ func TestNoMaster(t *testing.T) {
 
 // TestGossipHints lets gossip see a death, which shortens the lease; and a worker that lives keeps it.
 func TestGossipHints(t *testing.T) {
+	t.Parallel()
 	mesh := memgroup.New()
 	group, err := mesh.Add(membership.Member{Name: "master", Role: membership.Master})
 	if err != nil {
@@ -173,13 +182,13 @@ func TestGossipHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Start(t, 2, master.Options{Group: group, Lease: 20 * time.Second})
+	c := Start(t, 2, master.Options{Group: group, Lease: 12 * time.Second})
 	c.Freeze("w1")
 	mesh.Kill("w1")
 	mesh.Kill("w0") // it only looks dead
 	began := time.Now()
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
-	if took := time.Since(began); took > 15*time.Second { // 8 s; without the hint 16 s at least
+	if took := time.Since(began); took > 9*time.Second { // 5 s; without the hint 10 s at least
 		t.Errorf("the hint was of no use: %v", took)
 	}
 	c.Until("w0 to be trusted again", func() bool {
