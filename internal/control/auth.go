@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // Token is a secret that everyone in a cluster knows. The zero value is none: everyone may speak.
@@ -27,7 +28,7 @@ func ReadToken(file string) (Token, error) {
 	if file == "" {
 		return Token{}, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := statefile.ReadSmall(file)
 	if err != nil {
 		return Token{}, err
 	}

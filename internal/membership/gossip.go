@@ -9,7 +9,6 @@ import (
 	"io"
 	"log"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // Config says how a process gossips.
@@ -46,7 +47,7 @@ func ReadKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := statefile.ReadSmall(file)
 	if err != nil {
 		return nil, fmt.Errorf("gossip key: %w", err)
 	}

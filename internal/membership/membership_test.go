@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestGossipKeys(t *testing.T) {
 }
 
 func TestReadKey(t *testing.T) {
-	for text, size := range map[string]int{"": -1, "00": -1, "zz": -1, "000102030405060708090a0b0c0d0e0f\n": 16} {
+	for text, size := range map[string]int{"": -1, "00": -1, "zz": -1, "000102030405060708090a0b0c0d0e0f\n": 16, "000102030405060708090a0b0c0d0e0f" + strings.Repeat("\n", 1<<20): -1} {
 		file := filepath.Join(t.TempDir(), "key")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // config is what the environment says of the collector. Its variables are those of the OpenTelemetry specification, of
@@ -101,7 +102,7 @@ func (c *config) addHeaders(text string) error {
 
 // trust takes a file with certificates as the only ones that may sign the collector's.
 func (c *config) trust(file string) error {
-	pem, err := os.ReadFile(file)
+	pem, err := statefile.ReadSmall(file)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -73,12 +74,28 @@ func locked(path string, do func() error) error {
 	}
 }
 
+// maxSmall bounds files that hold a number, a key, a token or certificates.
+const maxSmall = 1 << 20
+
+// ReadSmall reads a file of 1 MiB at most, and refuses a larger one, or one without an end, such as /dev/zero.
+func ReadSmall(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSmall+1))
+	if err = errors.Join(err, f.Close()); err == nil && len(data) > maxSmall {
+		err = fmt.Errorf("%s: found more than %d bytes, expected a small file", path, maxSmall)
+	}
+	return data, err
+}
+
 // Next adds one to the number in a file and returns it, from 1 on: no two calls return the same, whatever the clock says and
 // whenever a process or the machine ends.
 func Next(path string) (uint64, error) {
 	var n uint64
 	err := locked(path, func() error {
-		data, err := os.ReadFile(path)
+		data, err := ReadSmall(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -114,7 +131,7 @@ func Key(path string, size int) ([]byte, error) {
 		if err := private(path, info, 0o077); err != nil {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := ReadSmall(path)
 		if err != nil {
 			return err
 		}

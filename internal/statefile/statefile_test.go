@@ -3,6 +3,7 @@ package statefile
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -132,6 +133,22 @@ func TestKeysThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("regular file")
+}
+
+func TestReadSmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for size, refused := range map[int]bool{0: false, 1 << 20: false, 1<<20 + 1: true} {
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		data, err := ReadSmall(path)
+		if refused && (err == nil || err.Error() != path+": found more than 1048576 bytes, expected a small file") || !refused && (err != nil || len(data) != size) {
+			t.Errorf("of %d bytes: found %d, %v", size, len(data), err)
+		}
+	}
+	if _, err := ReadSmall(path + "-none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
 }
 
 func TestUserDir(t *testing.T) {
