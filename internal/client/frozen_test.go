@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// frozen is a master that can stop as SIGSTOP stops a process: its connections stay, new ones are made, and nobody answers.
+// It is a net.Listener for connections in memory.
+type frozen struct {
+	control.UnimplementedClusterHandler
+	stopped chan struct{}
+	dialed  chan net.Conn
+	closed  chan struct{}
+	once    sync.Once
+}
+
+func (f *frozen) WatchJob(ctx context.Context, _ *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
+	if err := s.Send(&control.JobEvent{Sequence: 1}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (f *frozen) dial(context.Context, string, string) (net.Conn, error) {
+	near, far := net.Pipe()
+	f.dialed <- &freezing{Conn: far, stopped: f.stopped, closed: make(chan struct{})}
+	return near, nil
+}
+
+func (f *frozen) Accept() (net.Conn, error) {
+	select {
+	case c := <-f.dialed:
+		return c, nil
+	case <-f.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (f *frozen) Close() error {
+	f.once.Do(func() { close(f.closed) })
+	return nil
+}
+
+func (f *frozen) Addr() net.Addr { return &net.TCPAddr{} }
+
+// freezing is a connection whose end writes nothing any more when it is stopped.
+type freezing struct {
+	net.Conn
+	stopped, closed chan struct{}
+	once            sync.Once
+}
+
+func (c *freezing) Write(b []byte) (int, error) {
+	select {
+	case <-c.stopped:
+		<-c.closed
+		return 0, io.ErrClosedPipe
+	default:
+		return c.Conn.Write(b)
+	}
+}
+
+func (c *freezing) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// TestAFrozenMaster: whoever waits for a master that no longer answers, and whose connections stay, knows it within 20 s more
+// than its patience, in words for people.
+func TestAFrozenMaster(t *testing.T) {
+	for _, patience := range []time.Duration{2 * time.Second, 40 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &frozen{stopped: make(chan struct{}), dialed: make(chan net.Conn), closed: make(chan struct{})}
+			mux := http.NewServeMux()
+			mux.Handle(control.NewClusterHandler(f))
+			server := control.NewHTTPServer(mux, t.Context())
+			go func() { _ = server.Serve(f) }()
+			var lost []string
+			c, err := New(Options{Address: "127.0.0.1:1", Patience: patience, Dial: f.dial, Lost: func(err error, _ time.Duration) { lost = append(lost, err.Error()) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var began time.Time
+			err = c.Follow(t.Context(), "j1", func(*control.JobEvent) error {
+				began = time.Now()
+				close(f.stopped)
+				return nil
+			})
+			waited := time.Since(began)
+			if gone := new(LostError); !errors.As(err, &gone) || waited < patience || waited > patience+20*time.Second || strings.Contains(err.Error(), "http2") {
+				t.Errorf("a job is followed for %v: found after %v: %v", patience, waited, err)
+			}
+			if len(lost) != 1 || lost[0] != "the master at 127.0.0.1:1 no longer answers" {
+				t.Errorf("told is %q", lost)
+			}
+			began = time.Now()
+			err = c.Reach(t.Context())
+			if waited := time.Since(began); err == nil || waited > patience+10*time.Second || strings.Contains(err.Error(), "http2") {
+				t.Errorf("the master is reached for %v: found after %v: %v", patience, waited, err)
+			}
+			t.Logf("%v: %v, %v", patience, waited, time.Since(began))
+			c.Close()
+			_ = server.Close()
+		})
+	}
+}
