@@ -120,6 +120,9 @@ func (t *team) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, er
 	return t.reports, nil
 }
 
+// Failed has nothing to add: the program runs in the workers.
+func (t *team) Failed() error { return nil }
+
 // report is a partition's report as it was sent.
 func (t *team) report(p *control.PartitionReport, superstep int) (*bsp.Report, error) {
 	r := &bsp.Report{Partition: p.Trace(), Cells: t.cells[p.Partition]}

@@ -62,6 +62,9 @@
 // Every vertex is active in superstep 0. Messages sent in superstep S are read in S+1. A vertex that voted to halt is
 // skipped until a message wakes it; one that called Finish never runs again. The run ends when no vertex is active and
 // no message reached an unfinished one, when Coordinate halts it, or at the limit of supersteps.
+//
+// A panic in a method fails the run with a [*ProgramError], and so does runtime.Goexit, which testing.T.FailNow calls: methods run on
+// goroutines of the engine, and not on that of who runs the program.
 package pregel
 
 import (

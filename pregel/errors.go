@@ -8,7 +8,8 @@ import (
 // ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above 1, and can in others.
 var ErrGrid = errors.New("not in this grid")
 
-// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function.
+// ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function. A call of
+// runtime.Goexit there is one too.
 type ProgramError struct {
 	Program string
 	// Superstep is the one that ran, or -1 if none did yet.
@@ -17,7 +18,7 @@ type ProgramError struct {
 	Vertex uint64
 	Known  bool
 	Method string // that panicked, if it runs in no superstep
-	Value  any    // what it panicked with
+	Value  any    // what it panicked with; an error that says so after runtime.Goexit
 	Stack  string // where
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
@@ -132,7 +132,11 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		q.mu.Unlock()
 		began := q.Now()
 		returned := q.watch(own, c)
-		report, err := q.do(own, c)
+		var report *control.Report
+		var err error
+		if ended := parallel.Contain(func() { report, err = q.do(own, c) }); ended != nil { // a panic is the worker's fault, and fails the command alone
+			report, err = nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
+		}
 		returned()
 		q.observed(own, c, q.Now().Sub(began), report, err)
 		q.mu.Lock()
@@ -209,13 +213,8 @@ func (q *queue) task(c *control.Command) task {
 	return t
 }
 
-// do has a command done. A panic is the worker's fault, and fails the command alone.
+// do has a command done.
 func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("a bug in superstep: %v\n%s", v, debug.Stack())
-		}
-	}()
 	t, x := q.task(c), q.executor
 	r = &control.Report{}
 	switch body := c.Body.(type) {

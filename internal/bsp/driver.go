@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
@@ -22,6 +23,8 @@ type Partitions interface {
 	// Superstep has every partition do what a command says, and returns their reports by partition, which are good until the
 	// next call. When one fails, or ctx ends, it returns why: rather the cause than what followed from it.
 	Superstep(ctx context.Context, c *Command) ([]*Report, error)
+	// Failed returns why a superstep failed in which the program ended the caller's goroutine (runtime.Goexit), or nil.
+	Failed() error
 }
 
 // Program is what a driver knows of a vertex program.
@@ -144,10 +147,19 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 	return &o, nil
 }
 
-// drive takes the coordinator and the partitions through the run, step by step.
-func (d *Driver) drive(ctx context.Context, p Partitions) (err error) {
+// drive takes the coordinator and the partitions through the run, on a goroutine that the program may end.
+func (d *Driver) drive(ctx context.Context, p Partitions) error {
+	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.steps(ctx, p) })
+	if errors.Is(err, parallel.ErrExited) {
+		if failed := p.Failed(); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	c := &d.c
-	defer Recover(&err, d.name, &c.command.Superstep)
 	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)

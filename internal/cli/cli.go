@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
@@ -112,29 +111,23 @@ func (a *app) main(args []string) int {
 	return exitFailed
 }
 
-// execute runs a command. A panic on this goroutine, which is where those of teams and partitions end up, becomes an
-// error: that there is no memory, or that superstep is at fault.
+// execute runs a command. A panic, also of a team or a partition, becomes an error: that there is no memory, or that superstep
+// is at fault. The main goroutine, which a program could end, only waits.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
-	defer func() {
-		v := recover()
-		var program *bsp.ProgramError
-		if e, ok := v.(error); ok && errors.As(e, &program) {
-			err = program
-			return
-		}
-		switch v := v.(type) {
-		case nil:
-		case *parallel.Panic:
-			err = &bugError{v.Value, v.Stack}
-		default:
-			err = &bugError{v, debug.Stack()}
-		}
-	}()
-	defer mem.Recover(&err)
 	root := a.root()
 	root.SetArgs(args)
 	a.line = strings.Join(append([]string{a.name}, args...), " ")
-	return root.ExecuteContext(ctx)
+	ended := parallel.Contain(func() {
+		defer mem.Recover(&err)
+		err = root.ExecuteContext(ctx)
+	})
+	if ended == nil {
+		return err
+	}
+	if program := new(bsp.ProgramError); errors.As(ended, &program) {
+		return program
+	}
+	return &bugError{ended.Value, ended.Stack}
 }
 
 func (a *app) root() *cobra.Command {

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"math"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/superstep-go/superstep"
@@ -121,15 +122,19 @@ func (Racing) Compute(*vertex, int64) {
 	select {}
 }
 
-// Broken panics at a vertex.
+// Broken panics at a vertex, or ends the goroutine.
 type Broken struct {
-	At pregel.VertexID `param:"at" help:"where to panic"`
+	At   pregel.VertexID `param:"at" help:"where to panic"`
+	Exit bool            `param:"exit" default:"false" help:"call runtime.Goexit instead"`
 }
 
 func (Broken) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
 
 func (p Broken) Compute(v *vertex, _ int64) {
 	if v.ID() == p.At && v.Superstep() == 2 {
+		if p.Exit {
+			runtime.Goexit()
+		}
 		panic("no such thing")
 	}
 }

@@ -32,14 +32,16 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 	c := &crew{vitals: j.vitals(), reports: make([]*bsp.Report, n), done: make(chan struct{}, n)}
 	for i, r := range j.runners {
 		r.exchange.Connect(endpoint(r.part.Index), gate)
+		c.reports[i] = &r.report
 		work := func(command *bsp.Command) {
 			gate <- struct{}{}
-			p := r.superstep(ctx, command)
-			<-gate
-			if p.Err != nil {
-				broken()
-			}
-			c.reports[i] = p
+			defer func() { // also when the program ends the goroutine
+				<-gate
+				if r.report.Err != nil {
+					broken()
+				}
+			}()
+			r.superstep(ctx, command)
 		}
 		if i == 0 {
 			c.first = work
@@ -49,8 +51,10 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 		c.commands = append(c.commands, commands)
 		c.group.Go(func() {
 			for command := range commands {
-				work(command)
-				c.done <- struct{}{}
+				func() {
+					defer func() { c.done <- struct{}{} }()
+					work(command)
+				}()
 			}
 		})
 	}
@@ -62,14 +66,21 @@ func (c *crew) step(command *bsp.Command) []*bsp.Report {
 	for _, commands := range c.commands {
 		commands <- command
 	}
-	c.first(command)
-	for range c.commands {
-		<-c.done
-	}
+	func() {
+		defer c.join() // also when the program ends the goroutine
+		c.first(command)
+	}()
 	if c.vitals != nil {
 		c.vitals.note(c.reports)
 	}
 	return c.reports
+}
+
+// join waits until all partitions but the first are done.
+func (c *crew) join() {
+	for range c.commands {
+		<-c.done
+	}
 }
 
 // stop ends the goroutines.
@@ -83,7 +94,8 @@ func (c *crew) stop() {
 // runAlone takes the only partition through a superstep.
 func (j *Job[V, M]) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
 	r := j.runners[0]
-	r.alone[0] = r.superstep(ctx, c)
+	r.alone[0] = &r.report
+	r.superstep(ctx, c)
 	if j.options.Trace != nil {
 		j.process.note(r.alone[:])
 	}

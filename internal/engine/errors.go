@@ -17,10 +17,11 @@ func (wrongSender) Error() string {
 	return "SendToAllNeighbors: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()"
 }
 
-// recover turns a panic into the failure of the superstep. It is deferred by every task that calls the program.
+// recover turns a panic, or runtime.Goexit in the program, into the failure of the superstep. It is deferred by every task that
+// calls the program.
 func (r *runner[V, M]) recover(t *thread[V, M]) {
 	v := recover()
-	if v == nil {
+	if v == nil && !t.running {
 		return
 	}
 	at := pregel.None
@@ -28,8 +29,8 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 		at = wrong.vertex
 	} else if t.running {
 		at = t.Current()
-		t.running = false
 	}
+	t.running = false
 	e := bsp.NewProgramError(r.job.name, v, r.command.Superstep)
 	if at != pregel.None {
 		e.Vertex, e.Known = r.job.graph.Label(at), true

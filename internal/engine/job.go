@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,8 +47,15 @@ type Job[V, M any] struct {
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
-func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (_ *Job[V, M], err error) {
-	defer bsp.Recover(&err, programName(p), &bsp.NoSuperstep)
+func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (j *Job[V, M], err error) {
+	err = bsp.Contain(programName(p), &bsp.NoSuperstep, func() (err error) {
+		j, err = newJob(g, p, o)
+		return err
+	})
+	return j, err
+}
+
+func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -190,11 +198,12 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 // Begin readies the partitions here for superstep 0, also of another run after one. They meet others at their endpoints, nil
 // if there are none. broken is called when one fails, or the run is stopped: it must end all waiting at the endpoints. ctx is
 // the run's, which lasts until End, Close, or the next Begin.
-func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) (err error) {
-	defer bsp.Recover(&err, j.name, &bsp.NoSuperstep)
+func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
 	j.End()
 	if !j.fresh {
-		j.Prepare()
+		if err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil }); err != nil {
+			return err
+		}
 	}
 	j.fresh = false
 	j.stop.Store(false)
@@ -222,7 +231,29 @@ func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*b
 	if j.running == nil {
 		return nil, errors.New("a superstep before the run began")
 	}
-	defer bsp.Recover(&err, j.name, &c.Superstep)
+	if j.driver != nil {
+		return j.superstep(ctx, c) // the driver has a goroutine for it
+	}
+	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
+		reports, err = j.superstep(ctx, c)
+		return err
+	})
+	if errors.Is(err, parallel.ErrExited) {
+		err = cmp.Or(j.Failed(), err)
+	}
+	return reports, err
+}
+
+// Failed returns why the superstep failed, if it did, also when the program ended the goroutine.
+func (j *Job[V, M]) Failed() error {
+	reports := make([]*bsp.Report, len(j.runners))
+	for i, r := range j.runners {
+		reports[i] = &r.report
+	}
+	return firstError(reports)
+}
+
+func (j *Job[V, M]) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
 	}

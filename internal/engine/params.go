@@ -190,7 +190,6 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 }
 
 // validated asks a program whether its parameters make sense.
-func validated(p Validating, name string) (err error) {
-	defer bsp.Recover(&err, name, &bsp.NoSuperstep)
-	return p.Validate()
+func validated(p Validating, name string) error {
+	return bsp.Contain(name, &bsp.NoSuperstep, p.Validate)
 }

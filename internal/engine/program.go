@@ -60,8 +60,15 @@ type methods[V, M any] struct {
 }
 
 // inspect finds a program's methods, and refuses those that have a known name and another signature.
-func inspect[V, M any](p pregel.Program[V, M]) (_ *methods[V, M], err error) {
-	defer bsp.Recover(&err, programName(p), &bsp.NoSuperstep)
+func inspect[V, M any](p pregel.Program[V, M]) (m *methods[V, M], err error) {
+	err = bsp.Contain(programName(p), &bsp.NoSuperstep, func() (err error) {
+		m, err = methodsOf(p)
+		return err
+	})
+	return m, err
+}
+
+func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	m := &methods[V, M]{program: p}
 	var value any = p
 	var door pregel.Engine[V, M]
@@ -153,7 +160,7 @@ func (m *methods[V, M]) validate() error {
 	if m.validating == nil {
 		return nil
 	}
-	return m.validating.Validate()
+	return validated(m.validating, programName(m.program))
 }
 
 // fits refuses a graph that the program cannot run on.

@@ -70,6 +70,9 @@ func (all processes) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Repo
 	return reports, errors.Join(errs...)
 }
 
+// Failed has nothing to add to the errors of Superstep.
+func (processes) Failed() error { return nil }
+
 // values returns the lines of all vertices.
 func (all processes) values(g *graph.Graph) []string {
 	values := make([]string, g.N)

@@ -217,15 +217,27 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	return t
 }
 
-// superstep runs what the coordinator commands. The report is valid until the next call.
-func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) (report *bsp.Report) {
-	var err error
+// superstep runs what the coordinator commands. r.report is valid until the next call, also when the program ended the goroutine.
+func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
+	returned := false
 	defer func() {
-		if err != nil {
-			report = r.fail(err)
+		v := recover()
+		if returned {
+			return
+		}
+		if err := r.failure.Load(); err != nil { // which knows the vertex
+			r.fail(err)
+		} else {
+			r.fail(bsp.Failure(r.job.name, v, c.Superstep))
 		}
 	}()
-	defer bsp.Recover(&err, r.job.name, &c.Superstep)
+	if err := r.work(ctx, c); err != nil {
+		r.fail(err)
+	}
+	returned = true
+}
+
+func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	r.command = c
 	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
 	r.report.Begin()
@@ -240,31 +252,30 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) (report *b
 	if m.before != nil {
 		m.before.BeforeSuperstep(&r.threads[0].Worker)
 	}
-	if err = r.deliverAndCompute(ctx, c); err != nil {
-		return nil
+	if err := r.deliverAndCompute(ctx, c); err != nil {
+		return err
 	}
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].Worker)
 	}
 	if r.sent != nil {
-		if err = r.sent.check(c.Superstep, r.job.graph.Label); err != nil {
-			return nil
+		if err := r.sent.check(c.Superstep, r.job.graph.Label); err != nil {
+			return err
 		}
 	}
 	waited := r.exchange.Waited
 	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
-		return nil
+		return err
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
-	return &r.report
+	return nil
 }
 
-func (r *runner[V, M]) fail(err error) *bsp.Report {
+func (r *runner[V, M]) fail(err error) {
 	r.report.Err = err
 	r.stop.Store(true)
-	return &r.report
 }
 
 // settle adds up what the workers saw.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +18,19 @@ import (
 
 var errUser = errors.New("a user's error")
 
-// failing panics where it is told.
+// failing panics where it is told, or ends its goroutine.
 type failing struct {
 	sums
 	in        string
 	superstep int
+	exit      bool
 }
 
 func (p failing) fail(in string, superstep int) {
 	if in == p.in && superstep == p.superstep {
+		if p.exit {
+			runtime.Goexit()
+		}
 		panic(fmt.Errorf("%s failed: %w", in, errUser))
 	}
 }

@@ -3,6 +3,7 @@
 package parallel
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -41,7 +42,11 @@ type worker struct {
 	_      [48]byte // workers' flags live on lines of their own
 }
 
-// Panic is what a Team panics with on its caller's goroutine when the function panicked on any worker.
+// ErrExited is the value of a [Panic] when the function did not panic, but called runtime.Goexit, as testing.T.FailNow does.
+var ErrExited = errors.New("runtime.Goexit ended the goroutine")
+
+// Panic is what a Team panics with on its caller's goroutine when the function panicked on any worker, or ended the goroutine
+// of another worker than the caller.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -64,7 +69,7 @@ func NewTeam(n int, spin bool) *Team {
 	}
 	for i := range t.workers {
 		t.workers[i].wake = make(chan struct{}, 1)
-		t.group.Go(func() { t.loop(i) })
+		t.group.Go(func() { t.loop(i, 0) })
 	}
 	return t
 }
@@ -83,7 +88,7 @@ func (t *Team) Run(task func(worker int)) {
 		task(0)
 		return
 	}
-	t.task = task
+	t.task, t.failed = task, nil
 	t.pending.Store(int32(len(t.workers)))
 	t.work.Add(1)
 	for i := range t.workers {
@@ -91,14 +96,17 @@ func (t *Team) Run(task func(worker int)) {
 			w.wake <- struct{}{}
 		}
 	}
-	t.call(0)
-	t.join()
+	t.lead()
 	t.task = nil
 	if t.failed != nil {
-		failed := t.failed
-		t.failed = nil
-		panic(failed)
+		panic(t.failed)
 	}
+}
+
+// lead runs the caller's part and waits for the workers, also when the task ends the caller's goroutine.
+func (t *Team) lead() {
+	defer t.join()
+	t.call(0)
 }
 
 func (t *Team) join() {
@@ -119,18 +127,32 @@ func (t *Team) join() {
 	}
 }
 
-func (t *Team) loop(i int) {
+// loop runs every task after the generation seen. A task that ends the goroutine leaves the loop to another one.
+func (t *Team) loop(i int, seen uint32) {
 	w := &t.workers[i]
-	seen := uint32(0)
+	returned := true
+	defer func() {
+		if !returned {
+			t.group.Go(func() { t.loop(i, seen) })
+			t.finish()
+		}
+	}()
 	for {
 		seen = t.await(w, seen)
 		if t.closed {
 			return
 		}
+		returned = false
 		t.call(i + 1)
-		if t.pending.Add(-1) == 0 && t.asleep.CompareAndSwap(true, false) {
-			t.done <- struct{}{}
-		}
+		returned = true
+		t.finish()
+	}
+}
+
+// finish counts a worker as done with the task.
+func (t *Team) finish() {
+	if t.pending.Add(-1) == 0 && t.asleep.CompareAndSwap(true, false) {
+		t.done <- struct{}{}
 	}
 }
 
@@ -154,12 +176,10 @@ func (t *Team) await(w *worker, seen uint32) uint32 {
 }
 
 func (t *Team) call(worker int) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			p, ok := v.(*Panic)
-			if !ok {
-				p = &Panic{v, debug.Stack()}
-			}
+		if v := recover(); !returned {
+			p := newPanic(v)
 			t.failMu.Lock()
 			if t.failed == nil {
 				t.failed = p
@@ -168,6 +188,37 @@ func (t *Team) call(worker int) {
 		}
 	}()
 	t.task(worker)
+	returned = true
+}
+
+// newPanic makes a Panic of what a deferred function recovered in a function that did not return.
+func newPanic(recovered any) *Panic {
+	if p, ok := recovered.(*Panic); ok {
+		return p
+	}
+	if recovered == nil {
+		recovered = ErrExited
+	}
+	return &Panic{recovered, debug.Stack()}
+}
+
+// Contain calls f on a goroutine of its own and waits for it. It returns nil when f returns, or else the panic or runtime.Goexit
+// that ended f.
+func Contain(f func()) (ended *Panic) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if v := recover(); !returned {
+				ended = newPanic(v)
+			}
+		}()
+		f()
+		returned = true
+	}()
+	<-done
+	return ended
 }
 
 // For calls body for consecutive ranges that together cover [0, n), each of at most grain indices, handed out in order

@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,6 +64,34 @@ func TestPanicReachesCaller(t *testing.T) {
 		}()
 	}
 	team.Run(func(int) {}) // the team is still of use
+}
+
+// TestGoexit: a task that ends its goroutine is known to the caller as a panic is, the caller's own when all others are done.
+func TestGoexit(t *testing.T) {
+	team := NewTeam(4, false)
+	defer team.Close()
+	for exits := range 4 {
+		var done atomic.Int32
+		ended := Contain(func() {
+			team.Run(func(worker int) {
+				if worker == exits {
+					runtime.Goexit()
+				}
+				done.Add(1)
+			})
+		})
+		if ended == nil || ended.Value != ErrExited || !strings.Contains(string(ended.Stack), "team_test.go") || done.Load() != 3 {
+			t.Errorf("worker %d: found %v, and %d others done", exits, ended, done.Load())
+		}
+	}
+	var workers atomic.Int32
+	team.Run(func(int) { workers.Add(1) })
+	if workers.Load() != 4 {
+		t.Errorf("afterwards the team has %d workers", workers.Load())
+	}
+	if ended := Contain(func() {}); ended != nil {
+		t.Error(ended)
+	}
 }
 
 func BenchmarkRun(b *testing.B) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -314,12 +315,10 @@ func (o *outbound) encode(c transport.Codec, f *transport.Frame) (failed, err er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() {
-			if p := recover(); p != nil { // it is the program's
-				failed = fmt.Errorf("encoding messages: panic: %v", p)
-			}
-		}()
-		if o.packed, failed = c.Append(o.packed[:0], f); failed != nil {
+		if ended := parallel.Contain(func() { o.packed, failed = c.Append(o.packed[:0], f) }); ended != nil { // by the program
+			failed = fmt.Errorf("panic: %v", ended.Value)
+		}
+		if failed != nil {
 			failed = fmt.Errorf("encoding messages: %w", failed)
 		}
 	}()
