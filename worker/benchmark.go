@@ -135,13 +135,7 @@ func (x *executor) search(ctx context.Context, t task, b *benchmark, s *control.
 		}
 		return &control.BenchmarkReport{}, j.restart()
 	}
-	x.mu.Lock()
-	old := x.jobs[t.job]
-	delete(x.jobs, t.job)
-	x.mu.Unlock()
-	if old != nil {
-		old.Close()
-	}
+	remove(x, x.jobs, t.job)
 	j, err := x.begin(ctx, t, t.job+" "+s.Kernel, program, s.Options, b.placements, &localGraph{Graph: b.rank.Graph(), Refs: b.Refs})
 	if err != nil {
 		return nil, err

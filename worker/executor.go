@@ -108,33 +108,26 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var old []interface{ Close() }
-	for id, j := range x.jobs {
-		if !slices.Contains(jobs, id) {
-			delete(x.jobs, id)
-			old = append(old, j)
-		}
-	}
-	for id, b := range x.benchmarks {
-		if !slices.Contains(jobs, id) {
-			delete(x.benchmarks, id)
-			old = append(old, b)
-		}
-	}
-	for name, g := range x.graphs {
-		if !slices.Contains(graphs, name) {
-			delete(x.graphs, name)
-			old = append(old, g)
-		}
-	}
-	for _, s := range x.peers {
-		old = append(old, s)
-	}
-	x.peers = map[string]*mesh.Session{}
+	old = forget(old, x.jobs, jobs)
+	old = forget(old, x.benchmarks, jobs)
+	old = forget(old, x.graphs, graphs)
+	old = forget(old, x.peers, nil)
 	return func() {
 		for _, o := range old {
 			o.Close()
 		}
 	}
+}
+
+// forget takes out of a map what has none of these names, and adds it to what is to be closed.
+func forget[T closer](old []interface{ Close() }, from map[string]T, names []string) []interface{ Close() } {
+	for name, x := range from {
+		if !slices.Contains(names, name) {
+			delete(from, name)
+			old = append(old, x)
+		}
+	}
+	return old
 }
 
 // offers returns the graphs of the catalog of which the worker holds partitions.
@@ -169,12 +162,15 @@ func (x *executor) use(name string) (*localGraph, error) {
 	return g, nil
 }
 
-// store stores what a command has made, in place of what was there, if any. When the command was told to stop meanwhile, who
-// wanted it is gone: then it is closed.
-func store[T interface {
+// closer is what the executor's maps have; its zero value is nothing.
+type closer interface {
 	comparable
 	Close()
-}](ctx context.Context, x *executor, into map[string]T, key string, made T) error {
+}
+
+// store stores what a command has made, in place of what was there, if any. When the command was told to stop meanwhile, who
+// wanted it is gone: then it is closed.
+func store[T closer](ctx context.Context, x *executor, into map[string]T, key string, made T) error {
 	x.mu.Lock()
 	old, err := made, context.Cause(ctx)
 	if err == nil {
@@ -188,29 +184,26 @@ func store[T interface {
 	return err
 }
 
+// remove closes something that is stored, if it is there.
+func remove[T closer](x *executor, from map[string]T, key string) {
+	x.mu.Lock()
+	old := from[key]
+	delete(from, key)
+	x.mu.Unlock()
+	if old != *new(T) {
+		old.Close()
+	}
+}
+
 // drop frees a graph, or with no name what the job holds. What is not there is no error.
 func (x *executor) drop(t task, graph string) {
-	x.disconnect(graph)
-	x.mu.Lock()
-	g, j, b := x.graphs[graph], x.jobs[t.job], x.benchmarks[t.job]
+	remove(x, x.peers, graph)
 	if graph != "" {
-		delete(x.graphs, graph)
-		j, b = nil, nil
-	} else {
-		delete(x.jobs, t.job)
-		delete(x.benchmarks, t.job)
-		g = nil
+		remove(x, x.graphs, graph)
+		return
 	}
-	x.mu.Unlock()
-	if j != nil {
-		j.Close()
-	}
-	if b != nil {
-		b.Close()
-	}
-	if g != nil {
-		g.Close()
-	}
+	remove(x, x.jobs, t.job)
+	remove(x, x.benchmarks, t.job)
 }
 
 // locate finds vertices of a graph by their input ids; those of other workers are left out.

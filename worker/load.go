@@ -14,7 +14,6 @@ import (
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // localGraph is the worker's partitions of a graph, and counts the commands and jobs that use it.
@@ -75,33 +74,16 @@ func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
 	if err != nil {
 		return err
 	}
-	x.disconnect(m.Graph)
-	x.mu.Lock()
-	x.peers[m.Graph] = session
-	x.mu.Unlock()
-	return nil
-}
-
-// disconnect ends the session for a graph, if there is one.
-func (x *executor) disconnect(graph string) {
-	if s := x.takePeers(graph); s != nil {
-		s.Close()
-	}
-}
-
-// takePeers takes the session to load a graph by, or nil.
-func (x *executor) takePeers(graph string) *mesh.Session {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	s := x.peers[graph]
-	delete(x.peers, graph)
-	return s
+	return store(ctx, x, x.peers, m.Graph, session)
 }
 
 // load loads this worker's partitions of a graph, together with the other workers that have connected for it.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
-	session := x.takePeers(l.Graph)
+	x.mu.Lock()
+	session := x.peers[l.Graph]
+	delete(x.peers, l.Graph)
+	x.mu.Unlock()
 	if session == nil {
 		return nil, fmt.Errorf("worker %s is not connected to others to load %s", x.options.Name, l.Graph)
 	}
