@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Program is a vertex program under the name it has on the command line; see [Register].
-type Program struct{ entry cli.Entry }
-
-// Register gives a program a name on the command line, of letters, digits, _ . and -, that no other program has, a
+// Register gives a program a name on the command line and in a cluster, of letters, digits, _ . and -, that no other program has, a
 // built-in one included. Its parameters are its exported fields with a `param` tag:
 //
 //	Source pregel.VertexID `param:"source" help:"where to start"`
@@ -21,8 +19,8 @@ type Program struct{ entry cli.Entry }
 // Their types are strings, booleans, integers and floats, also named ones, and pregel.VertexID, which is given as an id of
 // the input; one without a default must be given. Parameters have different names, of the same characters. [Main] refuses what
 // does not hold to this, with exit status 2.
-func Register[V, M any](name string, p pregel.Program[V, M]) Program {
-	return Program{cli.NewEntry(name, "a program of this binary", p)}
+func Register[V, M any](name string, p pregel.Program[V, M]) pregel.Registered {
+	return engine.Register(name, p)
 }
 
 // name returns what the binary is called.
@@ -32,10 +30,6 @@ func name() string { return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"
 // built-in ones. It does not return.
 //
 //	func main() { superstep.Main(superstep.Register("hops", Hops{})) }
-func Main(programs ...Program) {
-	entries := make([]cli.Entry, len(programs))
-	for i, p := range programs {
-		entries[i] = p.entry
-	}
-	os.Exit(cli.Run(name(), os.Args[1:], entries, os.Stdout, os.Stderr))
+func Main(programs ...pregel.Registered) {
+	os.Exit(cli.Run(name(), os.Args[1:], programs, os.Stdout, os.Stderr))
 }

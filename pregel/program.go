@@ -6,6 +6,9 @@ type Program[V, M any] interface {
 	Compute(v *Vertex[V, M], msg M)
 }
 
+// Registered is a program with the name by which it is asked for: what superstep.Register returns, and nothing else.
+type Registered interface{ ProgramName() string }
+
 // ListProgram is a program that wants every message by itself, in no particular order: there is no combiner, and an
 // edge costs about twice as much. It is passed as [List](p). msgs is only valid during the call.
 type ListProgram[V, M any] interface {

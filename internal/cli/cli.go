@@ -15,9 +15,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // Exit statuses.
@@ -29,13 +32,13 @@ const (
 
 // app is one invocation of the command line.
 type app struct {
-	name    string // of the binary
-	entries []Entry
-	out     io.Writer // results and reports
-	err     io.Writer // progress, warnings, errors
-	in      io.Reader // answers to questions
-	line    string    // the command line, for those who look
-	quiet   bool
+	name     string // of the binary
+	programs engine.Registry
+	out      io.Writer // results and reports
+	err      io.Writer // progress, warnings, errors
+	in       io.Reader // answers to questions
+	line     string    // the command line, for those who look
+	quiet    bool
 	// logFormat is how lines beside results and reports are written: text or json.
 	logFormat *oneOf
 
@@ -43,17 +46,17 @@ type app struct {
 	monitor    atomic.Pointer[monitor] // of this process, if it is a worker
 }
 
-// Run runs the command line of a binary for the built-in programs and those of entries, and returns the exit status. An interrupt
-// ends what runs; a second one ends the process at once. Entries that are no programs are refused, whatever the command.
-func Run(name string, args []string, entries []Entry, stdout, stderr io.Writer) int {
-	a := &app{name: name, entries: builtins(), out: stdout, err: stderr, in: os.Stdin}
-	if problems := checkEntries(a.entries, entries); len(problems) > 0 {
-		for _, problem := range problems {
-			a.notices().say(slog.LevelError, oneLine(problem))
-		}
+// Run runs the command line of a binary for the built-in programs and its own, and returns the exit status. An interrupt ends what
+// runs; a second one ends the process at once. Programs that cannot be are refused, whatever the command.
+func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.Writer) int {
+	programs, problems := builtin.With(own)
+	a := &app{name: name, programs: programs, out: stdout, err: stderr, in: os.Stdin}
+	for _, problem := range problems {
+		a.notices().say(slog.LevelError, oneLine(problem))
+	}
+	if len(problems) > 0 {
 		return exitUsage
 	}
-	a.entries = append(a.entries, entries...)
 	return a.main(args)
 }
 

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/statefile"
 )
@@ -123,12 +122,4 @@ func (a *app) logger() *slog.Logger {
 		return slog.New(slog.NewJSONHandler(a.err, o))
 	}
 	return slog.New(slog.NewTextHandler(a.err, o))
-}
-
-// registry is the programs of this binary, for what runs them on a cluster.
-func (a *app) registry() (all engine.Registry) {
-	for _, e := range a.entries {
-		all = append(all, e.Registered)
-	}
-	return all
 }

@@ -136,7 +136,7 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	e, err := a.entry(args[0])
+	e, err := a.program(args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

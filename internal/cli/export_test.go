@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
@@ -11,7 +12,7 @@ import (
 
 // RunSpoiled is Run with programs whose results are wrong at one vertex.
 func RunSpoiled(args []string) int {
-	entries := builtins()
+	entries := builtin.Programs()
 	for i := range entries {
 		sound := entries[i].New
 		entries[i].New = func(values map[string]string, find engine.Find) (engine.Program, error) {
@@ -19,18 +20,18 @@ func RunSpoiled(args []string) int {
 			return spoiled{p}, err
 		}
 	}
-	return (&app{name: "spoiled", entries: entries, out: os.Stdout, err: os.Stderr}).main(args)
+	return (&app{name: "spoiled", programs: entries, out: os.Stdout, err: os.Stderr}).main(args)
 }
 
 // RunReplaced is Run with a program in the place of the built-in one of its name, which Run refuses.
-func RunReplaced(args []string, other Entry) int {
-	entries := builtins()
+func RunReplaced(args []string, other engine.Registered) int {
+	entries := builtin.Programs()
 	for i := range entries {
 		if entries[i].Name == other.Name {
 			entries[i] = other
 		}
 	}
-	return (&app{name: "replaced", entries: entries, out: os.Stdout, err: os.Stderr, in: os.Stdin}).main(args)
+	return (&app{name: "replaced", programs: entries, out: os.Stdout, err: os.Stderr, in: os.Stdin}).main(args)
 }
 
 // spoiled is a program whose last vertex has a wrong value.

@@ -284,7 +284,7 @@ func (f *runFlags) remote() *control.RunOptions {
 }
 
 // weightsFor returns what weights a program wants to be loaded.
-func weightsFor(e Entry, want edges.Weights, unit bool) (w edges.Weights, ifAny bool) {
+func weightsFor(e engine.Registered, want edges.Weights, unit bool) (w edges.Weights, ifAny bool) {
 	if want == edges.Unweighted && e.KeepWeights {
 		return edges.Float64, !unit
 	}

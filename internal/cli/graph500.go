@@ -113,7 +113,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := errors.Join(writable(g.run.json, g.run.trace), g.run.check()); err != nil {
 		return err
 	}
-	bfs, err := g.app.entry("bfs")
+	bfs, err := g.app.program("bfs")
 	if err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func (a *app) algorithms() *cobra.Command {
   superstep run pagerank --graph kronecker:scale=16 -p damping=0.9 -p tolerance=1e-9`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			for _, e := range a.entries {
+			for _, e := range a.programs {
 				fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
 				for _, p := range e.Parameters {
 					text := p.Help

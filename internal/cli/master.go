@@ -101,7 +101,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Options{
-		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.registry(), Build: jobspec.Build(), Log: m.app.logger(),
+		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs, Build: jobspec.Build(), Log: m.app.logger(),
 		MetricsToken: metricsToken,
 		KeepResults:  m.keep.age, KeepResultBytes: keepBytes,
 	}

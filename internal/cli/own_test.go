@@ -12,8 +12,8 @@ import (
 )
 
 // own are the programs of a user's binary.
-func own() []superstep.Program {
-	return []superstep.Program{
+func own() []pregel.Registered {
+	return []pregel.Registered{
 		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}),

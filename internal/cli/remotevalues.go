@@ -89,7 +89,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
 func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) error {
-	if e, err := j.app.entry(j.name); err != nil || e.certificate == nil {
+	if e, err := j.app.program(j.name); err != nil || certificates[e.Name] == nil {
 		return noCertificate(j.name)
 	}
 	j.source = spec.Source
@@ -117,7 +117,7 @@ func noCertificate(name string) error {
 
 // verifyHere checks the result against the graph, which it loads as the workers did.
 func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.Reader) error {
-	e, err := j.app.entry(j.name)
+	e, err := j.app.program(j.name)
 	if err != nil {
 		return err
 	}

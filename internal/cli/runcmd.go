@@ -67,7 +67,7 @@ cancels it; --detach prints the job's name and leaves.`,
 		Args: exactly(1, "the name of an algorithm"),
 		ValidArgsFunction: firstOf(func(string) []string {
 			var names []string
-			for _, e := range a.entries {
+			for _, e := range a.programs {
 				names = append(names, e.Name+"\t"+e.Help)
 			}
 			return names
@@ -102,18 +102,18 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return r.executeOnCluster(ctx, name)
 	}
 	// What can be wrong with the command line is found before the graph is opened.
-	e, err := r.app.entry(name)
+	e, err := r.app.program(name)
 	if err != nil {
 		return err
 	}
-	values, err := e.parameters(r.params)
+	values, err := parametersOf(e, r.params)
 	if err != nil {
 		return err
 	}
 	if r.graph == "" {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
-	if r.verify && e.certificate == nil {
+	if r.verify && certificates[e.Name] == nil {
 		return noCertificate(name)
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
@@ -188,7 +188,7 @@ func (r *runCommand) finish(ctx context.Context, report *runReport, m *history.M
 // runJob is one execution.
 type runJob struct {
 	*runCommand
-	entry    Entry
+	entry    engine.Registered
 	values   map[string]string
 	team     *parallel.Team
 	progress stages

@@ -18,6 +18,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/internal/engine"
 )
 
 // TestMain lets the scripts run this binary as superstep, as a user's own binary, and as one whose results are wrong.
@@ -27,9 +28,9 @@ func TestMain(m *testing.M) {
 		"own":       func() { superstep.Main(own()...) },
 		"spoiled":   func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
 		"misled": func() {
-			os.Exit(cli.RunReplaced(os.Args[1:], cli.NewEntry("bfs", "not breadth-first search", Misled{})))
+			os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", Misled{})))
 		},
-		"replaced": func() { os.Exit(cli.RunReplaced(os.Args[1:], cli.NewEntry("bfs", "not breadth-first search", Hops{}))) },
+		"replaced": func() { os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", Hops{}))) },
 	})
 }
 

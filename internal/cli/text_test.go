@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/cli"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -21,8 +22,8 @@ func (p setting[V]) Compute(v *pregel.Vertex[V, int64], _ []int64) {
 	v.VoteToHalt()
 }
 
-func settingEntry[V any](value func(label uint64) V) cli.Entry {
-	return cli.NewEntry("x", "", pregel.List(setting[V]{value}))
+func settingEntry[V any](value func(label uint64) V) engine.Registered {
+	return engine.Register("x", pregel.List(setting[V]{value}))
 }
 
 type (
@@ -40,9 +41,9 @@ type (
 func (c coded) String() string { return fmt.Sprintf("code\n%d", int(c)) }
 
 // runEntry runs a program over a path of three vertices, with its values on standard output.
-func runEntry(e cli.Entry) (status int, out, errs string) {
+func runEntry(e engine.Registered) (status int, out, errs string) {
 	var o, e2 bytes.Buffer
-	status = cli.Run("own", []string{"run", "x", "-q", "-g", "path:vertices=3", "-o", "-"}, []cli.Entry{e}, &o, &e2)
+	status = cli.Run("own", []string{"run", "x", "-q", "-g", "path:vertices=3", "-o", "-"}, []pregel.Registered{e}, &o, &e2)
 	return status, o.String(), e2.String()
 }
 
@@ -50,7 +51,7 @@ func runEntry(e cli.Entry) (status int, out, errs string) {
 func TestValuesAsText(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		entry cli.Entry
+		entry engine.Registered
 		want  string
 	}{
 		{"strings", settingEntry(func(v uint64) string { return []string{"a\n1 forged", `"b"`, "c \"d\"\r"}[v] }), "0 \"a\\n1 forged\"\n1 \"\\\"b\\\"\"\n2 \"c \\\"d\\\"\\r\"\n"},
@@ -72,7 +73,7 @@ func TestValuesWithoutText(t *testing.T) {
 	_ = hidden{1, 2}.a + pair{n: 1}.n
 	for _, test := range []struct {
 		name   string
-		entry  cli.Entry
+		entry  engine.Registered
 		status int
 		want   string
 	}{

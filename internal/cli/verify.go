@@ -46,7 +46,7 @@ func (j *runJob) verified(ctx context.Context, o *bsp.Outcome) error {
 		defer in.Close()
 	}
 	j.progress.stage("verifying", 0, 0)
-	err := j.entry.certificate(&result{
+	err := certificates[j.entry.Name](&result{
 		Graph: verify.Graph{
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: j.team, Stop: ctx.Err, Progress: func(done, all int64) { j.progress.stage("verifying", done, all) },

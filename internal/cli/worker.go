@@ -129,7 +129,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		defer observer.pages(l, set, log, token, metricsToken)()
 	}
 	o := worker.Options{
-		Name: w.name, Site: w.site, Master: w.client.master, Token: token, Programs: w.app.registry(), Build: jobspec.Build(), Version: revision(),
+		Name: w.name, Site: w.site, Master: w.client.master, Token: token, Programs: w.app.programs, Build: jobspec.Build(), Version: revision(),
 		Threads: w.threads, Listener: listener, Address: address, Compress: mesh.Compression(w.compress.value), HTTPAddress: pages,
 		Hold: w.hold, StopTimeout: w.stop, Observe: observer, Log: log,
 	}

@@ -14,24 +14,33 @@ type Find = func(label uint64) (pregel.VertexID, bool)
 // New makes a program with the values of its parameters; find is nil when there is no graph yet.
 type New = func(values map[string]string, find Find) (Program, error)
 
-// Registered is a program under the name by which it is asked for.
+// Registered is a program under the name by which it is asked for, as package pregel has it without what is in it.
 type Registered struct {
-	Name       string
+	Name, Help string
 	Parameters []Parameter
 	New        New
+	Err        error // what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
 }
 
+var _ pregel.Registered = Registered{}
+
+// ProgramName returns the name.
+func (r Registered) ProgramName() string { return r.Name }
+
 // Register names a program. Its parameters are its fields with a param tag.
 func Register[V, M any](name string, p pregel.Program[V, M]) Registered {
-	return Registered{Name: name, Parameters: Parameters(Inner(p)), KeepWeights: true, New: func(values map[string]string, find Find) (Program, error) {
-		fresh, err := Fresh(p, values, find)
-		if err != nil {
-			return nil, err
-		}
-		return Erase(fresh)
-	}}
+	return Registered{
+		Name: name, Help: "a program of this binary", Parameters: Parameters(Inner(p)), KeepWeights: true, Err: CheckProgram(p),
+		New: func(values map[string]string, find Find) (Program, error) {
+			fresh, err := Fresh(p, values, find)
+			if err != nil {
+				return nil, err
+			}
+			return Erase(fresh)
+		},
+	}
 }
 
 // Registry is the programs of a binary, with different names.

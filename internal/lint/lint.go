@@ -30,8 +30,8 @@ var layers = map[string]int{
 	"internal/bsp": 5, "internal/engine": 6, "internal/load": 5, "internal/jobspec": 7, "internal/netbench/ranks": 5, "internal/jobtrace": 5, "internal/metrics": 5, "internal/web": 5,
 	"algorithms": 5, "algorithms/reference": 5, "algorithms/verify": 5,
 	"internal/graph500/validate": 4,
-	"internal/graph500":          7,
-	"master":                     8, "worker": 8, // they meet in internal/control
+	"internal/graph500":          7, "internal/builtin": 7,
+	"master": 8, "worker": 8, // they meet in internal/control
 	"internal/cli": 9, "internal/testcluster": 9,
 	"":              10, // the root package
 	"cmd/superstep": 11, "examples": 11, "test": 11, "pregel/pregeltest": 11,

@@ -1,0 +1,78 @@
+// Package builtin has the vertex programs that come with superstep, which every binary knows beside its own.
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Programs returns the built-in programs.
+func Programs() engine.Registry {
+	bfs := engine.Register("bfs", algorithms.BFS{})
+	levels := engine.Register("", algorithms.BFSLevels{})
+	parents := bfs.New
+	bfs.Parameters = append(slices.Clone(bfs.Parameters), engine.Parameter{
+		Name: "output", Default: "parent", Help: "what to compute", Type: "string", Words: []string{"parent", "level"},
+	})
+	bfs.New = func(values map[string]string, find engine.Find) (engine.Program, error) {
+		if values["output"] == "level" {
+			return levels.New(values, find)
+		}
+		return parents(values, find)
+	}
+	all := engine.Registry{
+		bfs, engine.Register("sssp", algorithms.SSSP[float64]{}), engine.Register("pagerank", algorithms.PageRank{}),
+		engine.Register("wcc", algorithms.WCC{}),
+	}
+	for i, help := range []string{
+		"breadth-first search: the parent or the level of every vertex",
+		"single-source shortest paths, by weights that are not negative",
+		"PageRank, with the rank of vertices without out-edges spread over all",
+		"weakly connected components",
+	} {
+		all[i].Help, all[i].KeepWeights = help, false
+	}
+	return all
+}
+
+// With returns the built-in programs and a binary's own. What is wrong with these is an error each.
+func With(own []pregel.Registered) (all engine.Registry, problems []error) {
+	all = Programs()
+	taken := map[string]string{}
+	for _, p := range all {
+		taken[p.Name] = "a built-in program has this name"
+	}
+	for _, given := range own {
+		p, ok := given.(engine.Registered)
+		if !ok {
+			problems = append(problems, errors.New("a program must come from superstep.Register"))
+			continue
+		}
+		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
+		switch {
+		case !programName.MatchString(p.Name):
+			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
+		case taken[p.Name] != "":
+			refuse(errors.New(taken[p.Name]))
+		default:
+			taken[p.Name] = "another program has this name"
+		}
+		if joined, ok := p.Err.(interface{ Unwrap() []error }); ok {
+			for _, err := range joined.Unwrap() {
+				refuse(err)
+			}
+		} else if p.Err != nil {
+			refuse(p.Err)
+		}
+		all = append(all, p)
+	}
+	return all, problems
+}
+
+var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)

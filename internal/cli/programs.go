@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// program finds a program by name.
+func (a *app) program(name string) (engine.Registered, error) {
+	p, err := a.programs.Find(name)
+	if err != nil {
+		return p, usageError{err}
+	}
+	return p, nil
+}
+
+// parametersOf reads -p key=value flags and checks what can be checked without a graph.
+func parametersOf(e engine.Registered, flags []string) (map[string]string, error) {
+	values, err := splitParameters(flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := engine.Check(e.Parameters, values); err != nil {
+		return nil, usagef("%s: %w", e.Name, err)
+	}
+	if _, err := e.New(values, nil); err != nil {
+		return nil, usagef("%s: %w", e.Name, err)
+	}
+	return values, nil
+}
+
+// splitParameters reads -p key=value flags.
+func splitParameters(flags []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, f := range flags {
+		name, text, ok := strings.Cut(f, "=")
+		if !ok || name == "" {
+			return nil, usagef("-p %s: expected key=value", f)
+		}
+		if _, twice := values[name]; twice {
+			return nil, usagef("-p %s: given twice", name)
+		}
+		values[name] = text
+	}
+	return values, nil
+}
