@@ -234,6 +234,11 @@ func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*b
 	if j.driver != nil {
 		return j.superstep(ctx, c) // the driver has a goroutine for it
 	}
+	return j.contained(ctx, c)
+}
+
+// contained is superstep on a goroutine that the program may end.
+func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
 		reports, err = j.superstep(ctx, c)
 		return err
