@@ -40,7 +40,7 @@ func commandName(c *control.Command) string {
 	return "unknown"
 }
 
-// unobserved is nobody's.
+// unobserved is the observer of a worker without one.
 type unobserved struct{}
 
 func (unobserved) Session(bool)                                          {}

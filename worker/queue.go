@@ -19,8 +19,8 @@ import (
 
 func stamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
 
-// queue has the commands of a session done: those of a job, or for a graph of the catalog, one after the other, and each
-// job's beside the others'.
+// queue runs the commands of a session: those of a job, or for a graph of the catalog, one after the other, and those of
+// different jobs at the same time.
 type queue struct {
 	*session
 	mu    sync.Mutex
@@ -36,7 +36,7 @@ type serial struct {
 	stop    context.CancelCauseFunc // of the command under way
 }
 
-// key is what commands are ordered by.
+// key returns what commands share that run one after the other.
 func key(c *control.Command) string {
 	if c.Job != "" {
 		return "job " + c.Job
@@ -147,9 +147,8 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 	}
 }
 
-// watch ends the worker when a command has not returned a while after it was told to stop: what it holds, and the threads it
-// works with, are lost until the process ends. The master is told why. The function it returns says that the command has
-// returned.
+// watch ends the worker when a command has not returned StopTimeout after it was told to stop: what it holds, and its threads,
+// are lost until the process ends. It tells the master why. Call the function it returns when the command has returned.
 func (q *queue) watch(ctx context.Context, c *control.Command) func() {
 	done := make(chan struct{})
 	exit := &control.ReportExitRequest{Name: q.Name, Incarnation: q.incarnation}
@@ -201,19 +200,19 @@ func (q *queue) end(error) {
 
 func (q *queue) task(c *control.Command) task {
 	t := task{job: c.Job, epoch: c.Epoch, log: func(line string) { q.log(c.Job, line) }}
-	last, graph := &lately{now: q.Now}, ""
+	limit, graph := &progressLimit{now: q.Now}, ""
 	if c.Job == "" {
 		graph = c.GetLoad().GetGraph()
 	}
 	t.progress = func(stage string, done, total int64) {
-		if last.due(stage) {
+		if limit.due(stage) {
 			q.progress(&control.Progress{Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
 		}
 	}
 	return t
 }
 
-// do has a command done.
+// do executes a command.
 func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, err error) {
 	t, x := q.task(c), q.executor
 	r = &control.Report{}

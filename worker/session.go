@@ -15,8 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// session is a connection to the master: one goroutine reads, one tells that the worker lives, and each job that is worked
-// for has one.
+// session is a connection to the master: one goroutine reads, one sends heartbeats, and each job that has commands has one.
 type session struct {
 	*Worker
 	lane    *control.Lane
@@ -45,8 +44,8 @@ var (
 	errGrace   = errors.New("the master did not let the worker go in time")
 )
 
-// keep attaches and stays until the session ends; nil is goodbye. When leave ends it asks to go.
-func (s *session) keep(leave context.Context) error {
+// serve attaches and serves until the session ends; nil is goodbye. When leave ends it asks to go.
+func (s *session) serve(leave context.Context) error {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(leave))
 	defer end(nil)
 	s.hear()
@@ -102,7 +101,7 @@ func (s *session) attach() *control.Attach {
 	return a
 }
 
-// live sends heartbeats, and watches whether the master lives.
+// live sends heartbeats, and ends the session when the master is silent for too long.
 func (s *session) live(ctx, leave context.Context) error {
 	if err := s.send(&control.FromWorker{Body: &control.FromWorker_Attach{Attach: s.attach()}}); err != nil {
 		return s.reason(ctx, err)
@@ -139,7 +138,7 @@ func (s *session) live(ctx, leave context.Context) error {
 	}
 }
 
-// reason is why a send failed: who reads learns more of it than who writes, and a moment later.
+// reason returns why a send failed: the goroutine that reads learns the cause a moment later.
 func (s *session) reason(ctx context.Context, err error) error {
 	t := time.NewTimer(s.heartbeat)
 	defer t.Stop()
@@ -171,7 +170,7 @@ func (s *session) read(ctx context.Context) error {
 	}
 }
 
-// report sends a report; while much waits to be sent, whoever has one more waits too.
+// report sends a report; it waits while much waits to be sent.
 func (s *session) report(ctx context.Context, r *control.Report) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -193,8 +192,8 @@ func (s *session) progress(p *control.Progress) {
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Progress{Progress: p}})
 }
 
-// lately bounds how often progress is told: a new stage at once, else every now and then.
-type lately struct {
+// progressLimit bounds how often progress is reported: a new stage at once, else every progressEvery.
+type progressLimit struct {
 	now   func() time.Time
 	mu    sync.Mutex
 	stage string
@@ -203,7 +202,7 @@ type lately struct {
 
 const progressEvery = 200 * time.Millisecond
 
-func (l *lately) due(stage string) bool {
+func (l *progressLimit) due(stage string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -224,7 +223,7 @@ func memoryUsed() uint64 {
 	return m.Sys
 }
 
-// stale is what commands of an attempt that is over are answered.
+// stale is the answer to commands of an attempt that is over.
 func stale(c *control.Command, newer uint32) error {
 	return fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job, c.Epoch, newer)
 }

@@ -13,7 +13,7 @@ import (
 // every other partition, so that the reports of many do not fit into one.
 const reportSize = 1 << 20
 
-// split deals the partitions of a report to several, the reports before the last, and leaves the last in it.
+// split moves partitions of a report to reports of about this size, which come before it, and leaves the last ones in it.
 func split(r *control.SuperstepReport, size int) []*control.SuperstepReport {
 	var before []*control.SuperstepReport
 	from, bytes := 0, 0
@@ -29,7 +29,7 @@ func split(r *control.SuperstepReport, size int) []*control.SuperstepReport {
 	return before
 }
 
-// shorten sends of a report what does not fit into one, and leaves the rest in it.
+// shorten sends the parts of a report that is too long for one message, but for the last, which stays in it.
 func (q *queue) shorten(ctx context.Context, c *control.Command, r *control.Report) error {
 	if s := r.GetSuperstep(); s != nil {
 		for _, part := range split(s, reportSize) {
@@ -45,7 +45,7 @@ func (q *queue) shorten(ctx context.Context, c *control.Command, r *control.Repo
 	return fits(r)
 }
 
-// fits refuses a report that is no message: it would not be sent, and be waited for.
+// fits refuses a report that is too long for a message.
 func fits(r *control.Report) error {
 	const rest = 1 << 10 // what is around it, and not known yet
 	if n := proto.Size(r); n > control.MaxMessage-rest {

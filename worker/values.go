@@ -17,7 +17,7 @@ import (
 // piece is about how many bytes of lines are emitted at once.
 const piece = 64 << 10
 
-// batch is of how many vertices the values are told at a time that name vertices elsewhere.
+// batch is of how many vertices the values are translated at a time, if they are vertices of other workers.
 const batch = 1 << 14
 
 // Tags of the group of a job's workers.
@@ -26,11 +26,11 @@ const (
 	forLabels
 )
 
-// gathering is the stage of a job whose result the master collects, for those who watch.
+// gathering is the stage of a job whose result the master collects.
 const gathering = "gathering the result"
 
-// values emits a line "id value" for every vertex here, and tells of how many it has. Values that are vertices are told by
-// their input ids, which others are asked for: all workers do it together then.
+// values emits a line "id value" for every vertex here, and reports its progress. Values that are vertices are emitted as input
+// ids, which the owners of their directory entries know: then all workers do it together.
 func (j *job) values(ctx context.Context, sorted bool, progress func(stage string, done, total int64), emit func([]byte) error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -60,11 +60,11 @@ func (j *job) values(ctx context.Context, sorted bool, progress func(stage strin
 	if err != nil {
 		return err
 	}
-	return group.Together(ctx, forValues, func(ctx context.Context) error { return j.tellTogether(ctx, group, ids, o) })
+	return group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
 }
 
-// tellTogether emits the lines batch by batch: first it finds which vertices the values name, then who they are.
-func (j *job) tellTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
+// emitTogether emits the lines batch by batch: first it finds which vertices the values are, then their input ids.
+func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
 	call := collective.Call{Tag: forLabels, Bytes: batch}
 	most := binary.LittleEndian.AppendUint64(nil, uint64((len(ids)+batch-1)/batch))
 	if err := group.Allreduce(ctx, call, most, collective.MaxUint64); err != nil {
@@ -117,7 +117,7 @@ func (o *out) put(ctx context.Context, lines []byte, vertices int) error {
 	return nil
 }
 
-// emitLines emits the lines of vertices here; label tells of the vertices that values name.
+// emitLines emits the lines of vertices here; label returns the input id of a value that is a vertex.
 func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(pregel.VertexID) uint64, o *out) error {
 	g := j.graph.Graph
 	var lines []byte

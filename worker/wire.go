@@ -9,9 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// The engine's commands and reports, and what travels of them.
-
-// commandOf is what the master commands; its totals are put into cells.
+// commandOf returns the engine's form of the master's command; the totals are decoded into cells.
 func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.Ring) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
@@ -22,8 +20,8 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 	}, aggregates.Decode(s.Totals, totals)
 }
 
-// partitionReportOf is what a partition tells the master, one of so many: what is recorded, its account with the others, and
-// its aggregates, which it keeps no longer.
+// partitionReportOf returns the report of a partition, one of so many, for the master: its record, what it sent to each other
+// and received, and its aggregates, which it resets.
 func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates) (_ *control.PartitionReport, err error) {
 	p := control.NewPartitionReport(&r.Partition, partitions)
 	if p.Aggregates, err = aggregates.Encode(nil, r.Cells); err != nil {

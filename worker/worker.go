@@ -52,8 +52,9 @@ type Options struct {
 	Address  string
 	// Silence is how long another worker may give no sign of life, and connecting to it may take; default 5 s.
 	Silence time.Duration
-	// Compress says whether messages to other workers are compressed; default auto.
-	Compress mesh.Compression
+	// Compress says whether messages to other workers are compressed: auto, where that is faster than the link, on or off; default
+	// auto.
+	Compress string
 	// HTTPAddress is where metrics and health are, or empty.
 	HTTPAddress string
 	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default control.Hold.
@@ -65,10 +66,10 @@ type Options struct {
 	// Group is joined where the master says, and asked where the master is; or nil.
 	Group membership.Group
 	// Dial makes connections; default TCP.
-	Dial control.Dialer
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Observe is told what the worker does, or is nil.
 	Observe Observer
-	// Log gets what happens, or is nil. Now and Random are the clock and chance; default the system's.
+	// Log gets what happens, or is nil. Now and Random are the clock and random source; default the system's.
 	Log    *slog.Logger
 	Now    func() time.Time
 	Random io.Reader
@@ -305,5 +306,5 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 		_, err := c.Workers.Register(ctx, connect.NewRequest(again))
 		return err
 	}
-	return true, s.keep(ctx)
+	return true, s.serve(ctx)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
-	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -130,7 +129,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	}
 	o := worker.Options{
 		Name: w.name, Site: w.site, Master: w.client.master, Token: token, Programs: w.app.programs, Build: jobspec.Build(), Version: revision(),
-		Threads: w.threads, Listener: listener, Address: address, Compress: mesh.Compression(w.compress.value), HTTPAddress: pages,
+		Threads: w.threads, Listener: listener, Address: address, Compress: w.compress.value, HTTPAddress: pages,
 		Hold: w.hold, StopTimeout: w.stop, Observe: observer, Log: log,
 	}
 	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
