@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,25 +18,30 @@ import (
 // module is the module's path, before which imports are ours.
 const module = "github.com/superstep-go/superstep"
 
-// layers says how high each package stands. An import goes to a lower one, or into the package's own subfolder.
-var layers = map[string]int{
-	"internal/bitmap": 0, "internal/parallel": 0, "internal/wire": 0, "internal/mem": 0, "internal/lint": 0, "internal/statefile": 0, "internal/invariants": 0, "internal/figure": 0,
-	"internal/testcluster/memlink": 0, "internal/testcluster/memgroup": 4,
-	"internal/kernel": 1,
-	"pregel":          2, "internal/edges": 2, "internal/transport": 2, "internal/trace": 2,
-	"combiners": 3, "combiners/internal/gen": 3, "internal/graph": 3, "internal/generate": 3, "internal/collective": 3,
-	"internal/transport/mesh": 3, "internal/transport/pack": 3, "internal/control": 3, "internal/membership": 3, "internal/history": 3,
-	"internal/otlp":     3,
-	"internal/delivery": 4, "internal/graph/build": 4, "internal/graphio": 4, "internal/netbench": 4, "internal/client": 4,
-	"internal/bsp": 5, "internal/engine": 6, "internal/load": 5, "internal/jobspec": 7, "internal/netbench/ranks": 5, "internal/jobtrace": 5, "internal/metrics": 5, "internal/web": 5,
-	"algorithms": 5, "algorithms/reference": 5, "algorithms/verify": 5,
-	"internal/graph500/validate": 4,
-	"internal/graph500":          7, "internal/builtin": 7,
-	"master": 8, "worker": 8, // they meet in internal/control
-	"internal/cli": 9, "internal/testcluster": 9,
-	"":              10, // the root package
-	"cmd/superstep": 11, "examples": 11, "test": 11, "pregel/pregeltest": 11,
-	"lab/experiment": 10, "lab/model": 10, "lab": 11,
+// layers are the packages, from the ground up. An import goes to a lower layer, to one that stands before in its own, or into the
+// package's own subfolder. Examples and tests share a name; the root package has none. docs/design.md has the same table.
+var layers = [...][]string{
+	{
+		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile", "internal/figure",
+		"internal/invariants", "internal/lint",
+	},
+	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},
+	{
+		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio", "internal/load",
+		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/transport/pack", "internal/transport/mesh",
+		"internal/control", "internal/membership",
+	},
+	{
+		"internal/delivery", "internal/bsp", "internal/engine", "algorithms/reference", "algorithms/verify", "algorithms",
+		"internal/netbench", "internal/netbench/ranks",
+	},
+	{
+		"internal/graph500/validate", "internal/graph500", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp",
+		"internal/jobtrace", "internal/metrics", "internal/web", "internal/client",
+	},
+	{"master", "worker"}, // they meet in internal/control
+	{"internal/cli", "", "internal/testcluster/memgroup", "internal/testcluster"},
+	{"pregel/pregeltest", "lab/model", "lab/experiment", "lab", "examples", "test", "cmd/superstep"},
 }
 
 // unsafeFiles are the only ones that may import unsafe.
@@ -114,13 +120,22 @@ func files(root string) ([]file, error) {
 	return all, err
 }
 
-// layer returns how high the package of a path below the module stands; examples and tests share theirs.
-func layer(pkg string) (int, bool) {
-	if l, ok := layers[pkg]; ok {
-		return l, true
+// place is where a package stands: its layer, and its place in it.
+type place struct{ layer, at int }
+
+// below reports whether what stands at q may import what stands at p.
+func (p place) below(q place) bool { return p.layer < q.layer || p.layer == q.layer && p.at < q.at }
+
+// placeOf finds the package of a path below the module.
+func placeOf(pkg string) (place, bool) {
+	top, _, _ := strings.Cut(pkg, "/")
+	if top == "examples" || top == "test" {
+		pkg = top
 	}
-	if top, _, ok := strings.Cut(pkg, "/"); ok && (top == "examples" || top == "test") {
-		return layers[top], true
+	for i, packages := range layers {
+		if at := slices.Index(packages, pkg); at >= 0 {
+			return place{i, at}, true
+		}
 	}
-	return 0, false
+	return place{}, false
 }

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"fmt"
 	"go/ast"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +23,7 @@ func all(t *testing.T) []file {
 
 func TestImportsGoDown(t *testing.T) {
 	for _, f := range all(t) {
-		own, known := layer(f.pkg())
+		own, known := placeOf(f.pkg())
 		if !known {
 			t.Errorf("%s: package %q is not in the table of layers", f.path, f.pkg())
 			continue
@@ -35,11 +37,25 @@ func TestImportsGoDown(t *testing.T) {
 				continue
 			}
 			target = strings.TrimPrefix(target, "/")
-			l, ok := layer(target)
-			below := f.pkg() != "" && strings.HasPrefix(target, f.pkg()+"/")
-			if !ok || l >= own && !below {
-				t.Errorf("%s: layer %d imports %q of layer %d", f.path, own, target, l)
+			at, ok := placeOf(target)
+			inside := f.pkg() != "" && strings.HasPrefix(target, f.pkg()+"/")
+			if !ok || !at.below(own) && !inside {
+				t.Errorf("%s, of layer %d, imports %q, which does not stand below it", f.path, own.layer, target)
 			}
+		}
+	}
+}
+
+// TestDesignHasTheLayers: the table of docs/design.md is that of this package.
+func TestDesignHasTheLayers(t *testing.T) {
+	design, err := os.ReadFile("../../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, packages := range layers {
+		row := fmt.Sprintf("| %d | %s |", i, strings.ReplaceAll(strings.Join(packages, ", "), ", ,", ", superstep,"))
+		if !strings.Contains(string(design), row) {
+			t.Errorf("docs/design.md has no row that begins with\n%s", row)
 		}
 	}
 }
