@@ -97,10 +97,12 @@ type LoadOptions struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Graph is a loaded graph. It is safe for use by several goroutines.
+// Graph is a loaded graph, in this process or, of a [Connection], on a cluster: then the input ids of its vertices are here. It is
+// safe for use by several goroutines.
 type Graph struct {
 	g    *graph.Graph
-	refs *mem.Refs // of the runs and calls that read it: Close frees it when the last of them has returned
+	conn *Connection // to the cluster whose workers have the partitions, or nil
+	refs *mem.Refs   // of the runs and calls that read it: Close frees it when the last of them has returned
 	// Account says, for people, what was understood of the input.
 	Account []string
 }
@@ -120,7 +122,7 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 		return nil, err
 	}
 	if o.Vertices != nil {
-		return nil, errors.New("superstep: LoadOptions.Vertices are for FromEdges: other graphs name their vertices themselves")
+		return nil, errVertices
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
@@ -182,7 +184,7 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 	if err != nil {
 		return nil, err
 	}
-	return &Graph{g, mem.NewRefs(g.Close), in.Account}, nil
+	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
 }
 
 func (o LoadOptions) directed() *bool {
@@ -238,7 +240,10 @@ func newTeam(threads int) *parallel.Team {
 	return parallel.NewTeam(threads, true)
 }
 
-var errClosed = errors.New("superstep: the graph is closed")
+var (
+	errClosed   = errors.New("superstep: the graph is closed")
+	errVertices = errors.New("superstep: LoadOptions.Vertices are for FromEdges: other graphs name their vertices themselves")
+)
 
 // Vertex returns the handle of the vertex with an input id, and whether there is one.
 func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
@@ -290,8 +295,14 @@ func (g *Graph) Partitions() int {
 func (g *Graph) Grid() Grid { return Grid(g.g.Options.Grid) }
 
 // Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no vertices: Run and Repartition
-// refuse it, runs that have begun go on, and results can no longer name theirs. A graph that is forgotten frees itself.
-func (g *Graph) Close() { g.refs.Close() }
+// refuse it, runs that have begun go on, and results can no longer name theirs. A graph in this process that is forgotten frees
+// itself; one that [Connection.Load] has put on a cluster is dropped there when it, or the connection, is closed.
+func (g *Graph) Close() {
+	g.refs.Close()
+	if g.conn != nil {
+		g.conn.forget(g)
+	}
+}
 
 // Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput. Weights are
 // kept in their type unless the options ask for another. Handles are the same if the edges are.
@@ -303,6 +314,9 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	defer g.refs.Release()
 	if err := o.validate(); err != nil {
 		return nil, err
+	}
+	if g.conn != nil {
+		return nil, errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
 	}
 	if o.Kind != AsInput {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")

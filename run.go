@@ -82,7 +82,8 @@ type Result[V any] struct {
 }
 
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
-// and when the program does not fit the graph.
+// and when the program does not fit the graph. On a graph of a [Connection] the cluster runs it, under the name by which it is
+// registered: its fields that are no parameters must be as they were registered.
 func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (_ *Result[V], err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -93,6 +94,9 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		return nil, errClosed
 	}
 	defer g.refs.Release()
+	if g.conn != nil {
+		return runOnCluster(ctx, g, p, o)
+	}
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &keeper{keep: o.KeepTrace}

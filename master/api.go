@@ -79,7 +79,8 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 		}
 		about = s.describe(j)
 		if r := s.runs[j.id]; r != nil {
-			about.Stack = r.stack()
+			about.Panic = r.panicked()
+			about.Stack = about.Panic.GetStack()
 		}
 		return nil
 	})

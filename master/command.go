@@ -148,7 +148,7 @@ type workerError struct {
 }
 
 func (e *workerError) Error() string {
-	if e.failure.Program { // it names the vertex and the superstep itself
+	if e.failure.Panic != nil { // it names the vertex and the superstep itself
 		return e.failure.Message
 	}
 	return fmt.Sprintf("%s: worker %s: %s", e.what, e.worker, e.failure.Message)

@@ -55,7 +55,15 @@ func checkProgram(programs engine.Registry, spec *control.JobSpec, grid layout.G
 			return err
 		}
 	}
-	if spec.KeepResult {
+	switch {
+	case spec.Values != "":
+		if here, err := program.ValueType(); err != nil {
+			return err
+		} else if here != spec.Values {
+			return fmt.Errorf("%s: its values are of type %s on the cluster, and %.200s at the client", p.Name, here, spec.Values)
+		}
+		spec.KeepResult, spec.Unsorted = true, true // blocks have no order
+	case spec.KeepResult:
 		if err := program.Printable(); err != nil {
 			return err
 		}
@@ -111,7 +119,7 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	r.advance(control.JobState_JOB_STATE_WRITING)
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.WriteSeconds = time.Since(began).Seconds() }) }()
-	return r.keep(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted}}})
+	return r.keep(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted, Raw: r.spec.Values != ""}}})
 }
 
 // load loads the graph that the job brings. Where the job leaves open which weights it has, the program says so.

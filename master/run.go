@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // run is one attempt at a job, as its kind coordinates it.
@@ -51,15 +52,15 @@ func (r *run) figures() *control.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := proto.CloneOf(&r.about)
-	a.Stack = ""
+	a.Panic = nil // which GetJob alone has
 	return a
 }
 
-// stack is of the program that panicked, if one did.
-func (r *run) stack() string {
+// panicked is how the program did, if it did.
+func (r *run) panicked() *control.Panic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.about.Stack
+	return r.about.Panic
 }
 
 // saw notes the memory that a worker of the team has used.
@@ -83,8 +84,12 @@ func (r *run) set(f func(*control.Job)) {
 func (r *run) coordinate(ctx context.Context) {
 	err := kindOf(r.spec).coordinate(ctx, r)
 	var failed *workerError
-	if errors.As(err, &failed) {
-		r.set(func(a *control.Job) { a.Stack = failed.failure.Stack })
+	var here *pregel.ProgramError // of Coordinate
+	switch {
+	case errors.As(err, &failed):
+		r.set(func(a *control.Job) { a.Panic = failed.failure.Panic })
+	case errors.As(err, &here):
+		r.set(func(a *control.Job) { a.Panic = control.NewPanic(here) })
 	}
 	s := r.server
 	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch, err); return nil })

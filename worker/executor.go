@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // executor executes the master's commands: it holds the worker's partitions of graphs and jobs. Commands of one job come one
@@ -219,6 +220,11 @@ func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 			found.Vertices = append(found.Vertices, &control.Vertex{Label: label, Id: uint64(id)})
 		}
 	}
+	for id := l.First; id < min(l.First+uint64(l.Count), uint64(g.N)); id++ {
+		if g.Parts[id%uint64(len(g.Parts))] != nil {
+			found.Labels = append(found.Labels, g.Label(pregel.VertexID(id)))
+		}
+	}
 	return found, nil
 }
 
@@ -274,7 +280,7 @@ func (x *executor) values(ctx context.Context, t task, v *control.Values, emit f
 		return err
 	}
 	defer j.Release()
-	return j.values(ctx, v.GetSorted(), t.progress, emit)
+	return j.values(ctx, v, t.progress, emit)
 }
 
 // meshListener is a listener that many meshes have, one after the other: closing it leaves the listener open.

@@ -50,6 +50,9 @@ func key(c *control.Command) string {
 	if l := c.GetCancel(); l != nil {
 		return "graph " + l.Graph
 	}
+	if l := c.GetLocate(); l != nil {
+		return "graph " + l.Graph
+	}
 	if c.GetProbe() != nil {
 		return "probe"
 	}
@@ -286,7 +289,7 @@ func (q *queue) failure(err error) *control.Failure {
 	case err == nil:
 		return nil
 	case errors.As(err, &program):
-		return &control.Failure{Message: bounded(program.Error()), Stack: bounded(program.Stack), Program: true}
+		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
 	return &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err)}
 }

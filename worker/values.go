@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -31,7 +32,7 @@ const gathering = "gathering the result"
 
 // values emits a line "id value" for every vertex here, and reports its progress. Values that are vertices are emitted as input
 // ids, which the owners of their directory entries know: then all workers do it together.
-func (j *job) values(ctx context.Context, sorted bool, progress func(stage string, done, total int64), emit func([]byte) error) (err error) {
+func (j *job) values(ctx context.Context, v *control.Values, progress func(stage string, done, total int64), emit func([]byte) error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -42,13 +43,16 @@ func (j *job) values(ctx context.Context, sorted bool, progress func(stage strin
 		}
 	}()
 	g := j.graph.Graph
+	if v.GetRaw() {
+		return j.emitRaw(ctx, &out{emit: emit, progress: progress})
+	}
 	var ids []pregel.VertexID
 	for _, i := range j.program.Own() {
 		for v := i; v < g.N; v += len(g.Parts) {
 			ids = append(ids, pregel.VertexID(v))
 		}
 	}
-	if sorted {
+	if v.GetSorted() {
 		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(g.Label(a), g.Label(b)) })
 	}
 	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
@@ -92,6 +96,29 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 		}, o)
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// emitRaw emits the values of the vertices here in blocks.
+func (j *job) emitRaw(ctx context.Context, o *out) error {
+	for _, i := range j.program.Own() {
+		o.total += int64(j.graph.Parts[i].Owned)
+	}
+	o.progress(gathering, 0, o.total)
+	var block []byte
+	for _, i := range j.program.Own() {
+		owned := j.graph.Parts[i].Owned
+		for first := 0; first < owned; first += batch {
+			count := min(batch, owned-first)
+			var err error
+			if block, err = j.program.AppendBlock(block[:0], i, first, count); err != nil {
+				return err
+			}
+			if err := o.put(ctx, block, count); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -14,20 +13,11 @@ import (
 
 // Programs returns the built-in programs.
 func Programs() engine.Registry {
-	bfs := engine.Register("bfs", algorithms.BFS{})
-	levels := engine.Register("", algorithms.BFSLevels{})
-	parents := bfs.New
-	bfs.Parameters = append(slices.Clone(bfs.Parameters), engine.Parameter{
-		Name: "output", Default: "parent", Help: "what to compute", Type: "string", Words: []string{"parent", "level"},
-	})
-	bfs.New = func(values map[string]string, find engine.Find) (engine.Program, error) {
-		if values["output"] == "level" {
-			return levels.New(values, find)
-		}
-		return parents(values, find)
-	}
+	bfs, sssp := engine.Register("bfs", algorithms.BFS{}), engine.Register("sssp", algorithms.SSSP[float64]{})
+	bfs.Or(engine.Register("", algorithms.BFSLevels{}), "output", "what to compute", "parent", "level")
+	sssp.Or(engine.Register("", algorithms.SSSP[float32]{}), "weights", "their type, and that of distances", "float64", "float32")
 	all := engine.Registry{
-		bfs, engine.Register("sssp", algorithms.SSSP[float64]{}), engine.Register("pagerank", algorithms.PageRank{}),
+		bfs, sssp, engine.Register("pagerank", algorithms.PageRank{}),
 		engine.Register("wcc", algorithms.WCC{}),
 	}
 	for i, help := range []string{

@@ -109,14 +109,7 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	if f.patience < 0 {
 		return nil, usagef("--retry-for: found %v, expected a time, such as 30s", f.patience)
 	}
-	c, err := client.New(client.Options{
-		Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond),
-		Absent: func(err error, patience time.Duration) { warn(fmt.Sprintf("%v; trying again for %v", err, patience)) },
-		Lost: func(err error, patience time.Duration) {
-			warn(fmt.Sprintf("lost the connection: %v; trying again for %v", err, patience))
-		},
-		Back: func() { warn("connected again") },
-	})
+	c, err := client.New(client.Options{Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond), Log: warn})
 	if err != nil {
 		return nil, usagef("--master: %w", err)
 	}

@@ -25,10 +25,8 @@ type followed struct {
 	tell    *jobtrace.Teller // what --trace records, or nil
 	finish  func() error     // ends the recording, or nil
 
-	mu     sync.Mutex
-	last   uint64    // event
-	missed uint64    // events that were no longer kept
-	times  []float64 // of supersteps
+	mu    sync.Mutex
+	times []float64 // of supersteps
 }
 
 // follow watches the job until it has ended, and returns how.
@@ -41,21 +39,11 @@ func (f *followed) follow(ctx context.Context) (*control.Job, error) {
 }
 
 func (f *followed) watch(ctx context.Context) (*control.Job, error) {
-	if err := f.client.Follow(ctx, f.id, f.event); err != nil {
-		return nil, err
+	job, missed, err := f.client.Wait(ctx, f.id, f.event)
+	if missed > 0 && f.whole && err == nil {
+		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(missed, "event", "events"), f.id))
 	}
-	if f.missed > 0 && f.whole {
-		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(f.missed, "event", "events"), f.id))
-	}
-	// The stack of a program that failed is in no event.
-	job, err := f.client.Job(ctx, f.id)
-	if err != nil {
-		return nil, err
-	}
-	if !job.State.Ended() {
-		return nil, fmt.Errorf("job %s is %s, and the master says nothing more of it", f.id, job.State.Word())
-	}
-	return job, nil
+	return job, err
 }
 
 func (f *followed) event(e *control.JobEvent) error {
@@ -65,8 +53,6 @@ func (f *followed) event(e *control.JobEvent) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.missed += e.Sequence - f.last - 1
-	f.last = e.Sequence
 	if f.tell != nil {
 		f.tell.Event(f.id, e)
 	}

@@ -2,9 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -98,60 +97,24 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	}
 	defer c.Close()
 	d.stage("loading "+l.graph, 0, 0)
-	watching, stop := context.WithCancel(ctx)
-	var watcher sync.WaitGroup
-	watcher.Go(func() { l.watch(watching, c.Cluster(), name, d) })
-	r, err := c.Cluster().LoadGraph(ctx, connect.NewRequest(request))
-	stop()
-	watcher.Wait()
+	g, err := c.LoadGraph(ctx, request, d.stage)
 	d.done()
-	if ctx.Err() != nil {
-		return l.giveUp(c.Cluster(), name)
-	}
-	if err := c.Explain(ctx, err); err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil:
 		if connect.CodeOf(err) == connect.CodeInvalidArgument {
 			return usageError{err}
 		}
 		return err
+	case err != nil && !errors.Is(err, context.Cause(ctx)):
+		return fmt.Errorf("interrupted: %w", err)
+	case err != nil:
+		return fmt.Errorf("interrupted: graph %s is dropped", name)
 	}
 	if l.client.json {
-		return printJSON(l.app.out, r.Msg)
+		return printJSON(l.app.out, g)
 	}
-	_, err = fmt.Fprint(l.app.out, control.GraphText(r.Msg))
+	_, err = fmt.Fprint(l.app.out, control.GraphText(g))
 	return err
-}
-
-// askEvery is how often the master is asked how far a load is.
-const askEvery = 250 * time.Millisecond
-
-// watch shows how far the load is until ctx ends. What goes wrong LoadGraph says.
-func (l *graphLoad) watch(ctx context.Context, c control.ClusterClient, name string, to stages) {
-	t := time.NewTicker(askEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
-		r, err := c.InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: name}))
-		if err != nil || ctx.Err() != nil {
-			continue
-		}
-		if p := r.Msg.Progress; p != nil {
-			to.stage(p.Stage, int64(p.Done), int64(p.Total))
-		}
-	}
-}
-
-// giveUp drops the graph that is being loaded, or that an interrupt was too late for.
-func (l *graphLoad) giveUp(c control.ClusterClient, name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	if _, err := c.DropGraph(ctx, connect.NewRequest(&control.DropGraphRequest{Name: name})); err != nil {
-		return fmt.Errorf("interrupted: graph %s could not be dropped: %w", name, control.Explain(l.client.master, err))
-	}
-	return fmt.Errorf("interrupted: graph %s is dropped", name)
 }
 
 func (a *app) listGraphs() *cobra.Command {

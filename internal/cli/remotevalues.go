@@ -89,8 +89,8 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
 func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) error {
-	if e, err := j.app.program(j.name); err != nil || certificates[e.Name] == nil {
-		return noCertificate(j.name)
+	if err := j.verifies(j.name, spec.Parameters); err != nil {
+		return err
 	}
 	j.source = spec.Source
 	if j.graph != "" {
@@ -111,8 +111,16 @@ func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) erro
 	return nil
 }
 
-func noCertificate(name string) error {
-	return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", name)
+// verifies refuses --verify where nothing could be said of the result.
+func (r *runCommand) verifies(program string, values map[string]string) error {
+	switch {
+	case !r.verify:
+	case certificates[program] == nil:
+		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", program)
+	case values["weights"] == "float32":
+		return usagef("--verify: there is no certificate for distances of type float32")
+	}
+	return nil
 }
 
 // verifyHere checks the result against the graph, which it loads as the workers did.

@@ -113,8 +113,8 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.graph == "" {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
-	if r.verify && certificates[e.Name] == nil {
-		return noCertificate(name)
+	if err := r.verifies(name, values); err != nil {
+		return err
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err

@@ -128,6 +128,9 @@ func (a *app) result() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if job.Spec.GetValues() != "" {
+				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
+			}
 			return a.saveResult(cmd.Context(), c.Result, job, output, d)
 		},
 	}

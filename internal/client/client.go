@@ -27,10 +27,8 @@ type Options struct {
 	Token   control.Token
 	// Patience is how long to try to reach a master that is not there; default one minute.
 	Patience time.Duration
-	// Absent is told when Reach waits for a master, Lost when a connection is lost, and Back when there is one again; each may
-	// be nil.
-	Absent, Lost func(err error, patience time.Duration)
-	Back         func()
+	// Log gets a line when Reach waits for a master, when a connection is lost, and when there is one again; or is nil.
+	Log func(line string)
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
 }
@@ -54,14 +52,8 @@ func New(o Options) (*Client, error) {
 	if o.Patience == 0 {
 		o.Patience = time.Minute
 	}
-	if o.Absent == nil {
-		o.Absent = func(error, time.Duration) {}
-	}
-	if o.Lost == nil {
-		o.Lost = func(error, time.Duration) {}
-	}
-	if o.Back == nil {
-		o.Back = func() {}
+	if o.Log == nil {
+		o.Log = func(string) {}
 	}
 	conn, err := control.Connect(o.Address, o.Token, o.Dial)
 	if err != nil {
@@ -69,6 +61,8 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{Options: o, conn: conn}, nil
 }
+
+func (c *Client) back() { c.Log("connected again") }
 
 // Close lets go of connections.
 func (c *Client) Close() { c.conn.Close() }
@@ -188,7 +182,7 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			if got {
 				lost = now
 			}
-			c.Lost(c.loss(err), c.Patience)
+			c.Log(fmt.Sprintf("lost the connection: %v; trying again for %v", c.loss(err), c.Patience))
 		}
 		if now.Sub(lost) >= c.Patience {
 			return &LostError{c.Address, c.Patience, c.loss(err)}
@@ -215,7 +209,7 @@ func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Jo
 			return err
 		})
 		if broke && err == nil {
-			c.Back()
+			c.back()
 		}
 		broke = err != nil
 		return err == nil, err

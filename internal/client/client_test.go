@@ -152,7 +152,13 @@ func start(t *testing.T, f *fake, patience time.Duration) (*Client, func() strin
 	}
 	c, err := New(Options{
 		Address: server.Listener.Addr().String(), Patience: patience, Dial: f.dial,
-		Lost: func(error, time.Duration) { tell("lost") }, Back: func() { tell("back") },
+		Log: func(line string) {
+			if line == "connected again" {
+				tell("back")
+			} else if strings.HasPrefix(line, "lost the connection: ") {
+				tell("lost")
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -356,8 +362,8 @@ func TestNoMaster(t *testing.T) {
 			"job":    func(c *Client) error { _, err := c.Job(t.Context(), "j1"); return err },
 			"cancel": func(c *Client) error { _, err := c.Cancel(t.Context(), "j1", ""); return err },
 		} {
-			lost := func(err error, _ time.Duration) { t.Errorf("%s, %s: lost what never was there: %v", what, call, err) }
-			c, err := New(Options{Address: address, Lost: lost})
+			lost := func(line string) { t.Errorf("%s, %s: lost what never was there: %s", what, call, line) }
+			c, err := New(Options{Address: address, Log: lost})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 				return false, err
 			}
 			if !back { // once for each loss that is told
-				c.Back()
+				c.back()
 			}
 			back = true
 		}
@@ -89,7 +89,7 @@ func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, err
 		for stream.Receive() {
 			if broke {
 				broke = false
-				c.Back()
+				c.back()
 			}
 			got = true
 			n, err := w.Write(stream.Msg().Data)

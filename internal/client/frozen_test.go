@@ -90,7 +90,7 @@ func TestAFrozenMaster(t *testing.T) {
 			server := control.NewHTTPServer(mux, t.Context())
 			go func() { _ = server.Serve(f) }()
 			var lost []string
-			c, err := New(Options{Address: "127.0.0.1:1", Patience: patience, Dial: f.dial, Lost: func(err error, _ time.Duration) { lost = append(lost, err.Error()) }})
+			c, err := New(Options{Address: "127.0.0.1:1", Patience: patience, Dial: f.dial, Log: func(line string) { lost = append(lost, line) }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestAFrozenMaster(t *testing.T) {
 			if gone := new(LostError); !errors.As(err, &gone) || waited < patience || waited > patience+20*time.Second || strings.Contains(err.Error(), "http2") {
 				t.Errorf("a job is followed for %v: found after %v: %v", patience, waited, err)
 			}
-			if len(lost) != 1 || lost[0] != "the master at 127.0.0.1:1 no longer answers" {
+			if len(lost) != 1 || !strings.HasPrefix(lost[0], "lost the connection: the master at 127.0.0.1:1 no longer answers; ") {
 				t.Errorf("told is %q", lost)
 			}
 			began = time.Now()

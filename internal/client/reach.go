@@ -64,7 +64,7 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 		}
 		if waited > absentAfter && !told {
 			told = true
-			c.Absent(err, c.Patience)
+			c.Log(fmt.Sprintf("%v; trying again for %v", err, c.Patience))
 		}
 		if err := pause(ctx, min(wait, c.Patience-waited)); err != nil {
 			return nil, err

@@ -60,6 +60,8 @@ const (
 	ClusterInspectGraphProcedure = "/superstep.control.v1.Cluster/InspectGraph"
 	// ClusterDropGraphProcedure is the fully-qualified name of the Cluster's DropGraph RPC.
 	ClusterDropGraphProcedure = "/superstep.control.v1.Cluster/DropGraph"
+	// ClusterListVerticesProcedure is the fully-qualified name of the Cluster's ListVertices RPC.
+	ClusterListVerticesProcedure = "/superstep.control.v1.Cluster/ListVertices"
 	// ClusterListWorkersProcedure is the fully-qualified name of the Cluster's ListWorkers RPC.
 	ClusterListWorkersProcedure = "/superstep.control.v1.Cluster/ListWorkers"
 	// ClusterStatusProcedure is the fully-qualified name of the Cluster's Status RPC.
@@ -182,6 +184,8 @@ type ClusterClient interface {
 	ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error)
 	InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error)
 	DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error)
+	// ListVertices says which input ids the vertices of a graph have.
+	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 }
@@ -257,6 +261,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("DropGraph")),
 			connect.WithClientOptions(opts...),
 		),
+		listVertices: connect.NewClient[ListVerticesRequest, ListVerticesResponse](
+			httpClient,
+			baseURL+ClusterListVerticesProcedure,
+			connect.WithSchema(clusterMethods.ByName("ListVertices")),
+			connect.WithClientOptions(opts...),
+		),
 		listWorkers: connect.NewClient[ListWorkersRequest, ListWorkersResponse](
 			httpClient,
 			baseURL+ClusterListWorkersProcedure,
@@ -284,6 +294,7 @@ type clusterClient struct {
 	listGraphs   *connect.Client[ListGraphsRequest, ListGraphsResponse]
 	inspectGraph *connect.Client[InspectGraphRequest, Graph]
 	dropGraph    *connect.Client[DropGraphRequest, Graph]
+	listVertices *connect.Client[ListVerticesRequest, ListVerticesResponse]
 	listWorkers  *connect.Client[ListWorkersRequest, ListWorkersResponse]
 	status       *connect.Client[StatusRequest, StatusResponse]
 }
@@ -338,6 +349,11 @@ func (c *clusterClient) DropGraph(ctx context.Context, req *connect.Request[Drop
 	return c.dropGraph.CallUnary(ctx, req)
 }
 
+// ListVertices calls superstep.control.v1.Cluster.ListVertices.
+func (c *clusterClient) ListVertices(ctx context.Context, req *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {
+	return c.listVertices.CallUnary(ctx, req)
+}
+
 // ListWorkers calls superstep.control.v1.Cluster.ListWorkers.
 func (c *clusterClient) ListWorkers(ctx context.Context, req *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {
 	return c.listWorkers.CallUnary(ctx, req)
@@ -364,6 +380,8 @@ type ClusterHandler interface {
 	ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error)
 	InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error)
 	DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error)
+	// ListVertices says which input ids the vertices of a graph have.
+	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 }
@@ -435,6 +453,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("DropGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterListVerticesHandler := connect.NewUnaryHandler(
+		ClusterListVerticesProcedure,
+		svc.ListVertices,
+		connect.WithSchema(clusterMethods.ByName("ListVertices")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterListWorkersHandler := connect.NewUnaryHandler(
 		ClusterListWorkersProcedure,
 		svc.ListWorkers,
@@ -469,6 +493,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterInspectGraphHandler.ServeHTTP(w, r)
 		case ClusterDropGraphProcedure:
 			clusterDropGraphHandler.ServeHTTP(w, r)
+		case ClusterListVerticesProcedure:
+			clusterListVerticesHandler.ServeHTTP(w, r)
 		case ClusterListWorkersProcedure:
 			clusterListWorkersHandler.ServeHTTP(w, r)
 		case ClusterStatusProcedure:
@@ -520,6 +546,10 @@ func (UnimplementedClusterHandler) InspectGraph(context.Context, *connect.Reques
 
 func (UnimplementedClusterHandler) DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.DropGraph is not implemented"))
+}
+
+func (UnimplementedClusterHandler) ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ListVertices is not implemented"))
 }
 
 func (UnimplementedClusterHandler) ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {

@@ -1969,13 +1969,12 @@ func (*Report_Benchmark) isReport_Body() {}
 
 func (*Report_Probe) isReport_Body() {}
 
-// Failure is why a command was not done. Of a program that panicked it has the vertex and the stack.
+// Failure is why a command was not done.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	Stack         string                 `protobuf:"bytes,2,opt,name=stack,proto3" json:"stack,omitempty"`
-	Program       bool                   `protobuf:"varint,3,opt,name=program,proto3" json:"program,omitempty"` // the user's program is at fault, not the worker
-	Lost          string                 `protobuf:"bytes,4,opt,name=lost,proto3" json:"lost,omitempty"`        // the failure follows from the loss of the connection to this worker
+	Lost          string                 `protobuf:"bytes,4,opt,name=lost,proto3" json:"lost,omitempty"`   // the failure follows from the loss of the connection to this worker
+	Panic         *Panic                 `protobuf:"bytes,5,opt,name=panic,proto3" json:"panic,omitempty"` // the user's program is at fault, not the worker
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2017,23 +2016,109 @@ func (x *Failure) GetMessage() string {
 	return ""
 }
 
-func (x *Failure) GetStack() string {
+func (x *Failure) GetLost() string {
 	if x != nil {
-		return x.Stack
+		return x.Lost
 	}
 	return ""
 }
 
-func (x *Failure) GetProgram() bool {
+func (x *Failure) GetPanic() *Panic {
+	if x != nil {
+		return x.Panic
+	}
+	return nil
+}
+
+// Panic is that of a user's program, as pregel.ProgramError has it.
+type Panic struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Program       string                 `protobuf:"bytes,1,opt,name=program,proto3" json:"program,omitempty"`
+	Superstep     int32                  `protobuf:"varint,2,opt,name=superstep,proto3" json:"superstep,omitempty"`
+	Vertex        uint64                 `protobuf:"varint,3,opt,name=vertex,proto3" json:"vertex,omitempty"`
+	Known         bool                   `protobuf:"varint,4,opt,name=known,proto3" json:"known,omitempty"`
+	Method        string                 `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
+	Value         string                 `protobuf:"bytes,6,opt,name=value,proto3" json:"value,omitempty"` // as text
+	Stack         string                 `protobuf:"bytes,7,opt,name=stack,proto3" json:"stack,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Panic) Reset() {
+	*x = Panic{}
+	mi := &file_control_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Panic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Panic) ProtoMessage() {}
+
+func (x *Panic) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Panic.ProtoReflect.Descriptor instead.
+func (*Panic) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Panic) GetProgram() string {
 	if x != nil {
 		return x.Program
+	}
+	return ""
+}
+
+func (x *Panic) GetSuperstep() int32 {
+	if x != nil {
+		return x.Superstep
+	}
+	return 0
+}
+
+func (x *Panic) GetVertex() uint64 {
+	if x != nil {
+		return x.Vertex
+	}
+	return 0
+}
+
+func (x *Panic) GetKnown() bool {
+	if x != nil {
+		return x.Known
 	}
 	return false
 }
 
-func (x *Failure) GetLost() string {
+func (x *Panic) GetMethod() string {
 	if x != nil {
-		return x.Lost
+		return x.Method
+	}
+	return ""
+}
+
+func (x *Panic) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Panic) GetStack() string {
+	if x != nil {
+		return x.Stack
 	}
 	return ""
 }
@@ -2052,7 +2137,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2149,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2162,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -2132,7 +2217,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2229,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2242,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -2228,7 +2313,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2240,7 +2325,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2253,7 +2338,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Meet) GetGraph() string {
@@ -2294,7 +2379,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2391,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2404,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Load) GetGraph() string {
@@ -2386,7 +2471,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2483,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +2496,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2480,7 +2565,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2492,7 +2577,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2505,7 +2590,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2564,18 +2649,20 @@ func (x *RunOptions) GetTrace() bool {
 	return false
 }
 
-// Locate asks for the vertices of a graph with these input ids.
+// Locate asks for the vertices of a graph with these input ids, and for the input ids of vertices from a number on.
 type Locate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
 	Labels        []uint64               `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	First         uint64                 `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`
+	Count         uint32                 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2587,7 +2674,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2600,7 +2687,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2617,17 +2704,32 @@ func (x *Locate) GetLabels() []uint64 {
 	return nil
 }
 
-// Located has those of them that the worker knows.
+func (x *Locate) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *Locate) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// Located has the vertices that the worker knows, and the input ids of those that are its own, by rising number.
 type Located struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Vertices      []*Vertex              `protobuf:"bytes,1,rep,name=vertices,proto3" json:"vertices,omitempty"`
+	Labels        []uint64               `protobuf:"fixed64,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2741,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,12 +2754,19 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Located) GetVertices() []*Vertex {
 	if x != nil {
 		return x.Vertices
+	}
+	return nil
+}
+
+func (x *Located) GetLabels() []uint64 {
+	if x != nil {
+		return x.Labels
 	}
 	return nil
 }
@@ -2673,7 +2782,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +2794,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2698,7 +2807,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2729,7 +2838,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +2850,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +2863,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2810,7 +2919,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2822,7 +2931,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2835,7 +2944,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2867,7 +2976,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +2988,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +3001,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -2955,7 +3064,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2967,7 +3076,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2980,7 +3089,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -3029,7 +3138,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3041,7 +3150,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3054,7 +3163,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -3219,7 +3328,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3231,7 +3340,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3244,7 +3353,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -3297,7 +3406,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3309,7 +3418,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3322,7 +3431,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3381,7 +3490,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3393,7 +3502,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3406,7 +3515,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3458,7 +3567,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3579,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3592,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3538,7 +3647,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3550,7 +3659,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3563,7 +3672,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3650,7 +3759,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3662,7 +3771,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3675,7 +3784,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3715,7 +3824,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3727,7 +3836,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3740,7 +3849,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 // Search makes ready to search from a root.
@@ -3755,7 +3864,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3767,7 +3876,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3780,7 +3889,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Search) GetKernel() string {
@@ -3814,7 +3923,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3826,7 +3935,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3839,7 +3948,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -3868,7 +3977,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3880,7 +3989,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3893,7 +4002,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -3978,7 +4087,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4099,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4112,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4040,7 +4149,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4052,7 +4161,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4065,7 +4174,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4099,7 +4208,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4220,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4233,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4144,7 +4253,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4156,7 +4265,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4169,7 +4278,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4179,17 +4288,18 @@ func (x *ProbeReport) GetUnreachable() []string {
 	return nil
 }
 
-// Values asks for the result's lines, an input id and a value each.
+// Values asks for the result: a line for each vertex, an input id and a value.
 type Values struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sorted        bool                   `protobuf:"varint,1,opt,name=sorted,proto3" json:"sorted,omitempty"` // by rising id; else as is fastest
+	Raw           bool                   `protobuf:"varint,2,opt,name=raw,proto3" json:"raw,omitempty"`       // blocks of values as they lie in memory instead of lines (docs/formats.md)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4201,7 +4311,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4214,12 +4324,19 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Values) GetSorted() bool {
 	if x != nil {
 		return x.Sorted
+	}
+	return false
+}
+
+func (x *Values) GetRaw() bool {
+	if x != nil {
+		return x.Raw
 	}
 	return false
 }
@@ -4234,7 +4351,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4246,7 +4363,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4259,7 +4376,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4287,7 +4404,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4416,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4429,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4339,7 +4456,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4351,7 +4468,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4364,7 +4481,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4386,7 +4503,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4398,7 +4515,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4411,7 +4528,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4451,6 +4568,7 @@ type JobSpec struct {
 	Options       *RunOptions            `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
 	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"` // for GetResult
 	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                       // the result need not be by rising id
+	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                           // the type of values as a client in Go has it, which wants them raw; empty: lines
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
@@ -4461,7 +4579,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4473,7 +4591,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4486,7 +4604,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4538,6 +4656,13 @@ func (x *JobSpec) GetUnsorted() bool {
 	return false
 }
 
+func (x *JobSpec) GetValues() string {
+	if x != nil {
+		return x.Values
+	}
+	return ""
+}
+
 func (x *JobSpec) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
@@ -4579,7 +4704,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4591,7 +4716,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4604,7 +4729,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4651,7 +4776,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4663,7 +4788,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4676,7 +4801,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4743,7 +4868,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4755,7 +4880,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4768,7 +4893,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4825,7 +4950,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4837,7 +4962,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4850,7 +4975,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -4909,6 +5034,7 @@ type Job struct {
 	Threads       uint32                 `protobuf:"varint,24,opt,name=threads,proto3" json:"threads,omitempty"`                         // of all workers
 	PeakMemory    uint64                 `protobuf:"varint,25,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the workers' processes, summed, in bytes
 	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                              // of a program that panicked; GetJob alone has it
+	Panic         *Panic                 `protobuf:"bytes,28,opt,name=panic,proto3" json:"panic,omitempty"`                              // as well
 	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4917,7 +5043,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4929,7 +5055,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4942,7 +5068,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Job) GetId() string {
@@ -5127,6 +5253,13 @@ func (x *Job) GetStack() string {
 	return ""
 }
 
+func (x *Job) GetPanic() *Panic {
+	if x != nil {
+		return x.Panic
+	}
+	return nil
+}
+
 func (x *Job) GetArcs() uint64 {
 	if x != nil {
 		return x.Arcs
@@ -5151,7 +5284,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5163,7 +5296,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5176,7 +5309,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5202,7 +5335,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5214,7 +5347,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5227,7 +5360,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5247,7 +5380,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5259,7 +5392,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5272,7 +5405,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5298,7 +5431,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5310,7 +5443,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5323,7 +5456,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5344,7 +5477,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5356,7 +5489,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5369,7 +5502,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5411,7 +5544,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5423,7 +5556,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5436,7 +5569,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5552,7 +5685,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5564,7 +5697,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5577,7 +5710,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5625,7 +5758,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5637,7 +5770,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5650,7 +5783,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5726,7 +5859,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +5871,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +5884,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5778,7 +5911,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5790,7 +5923,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5803,7 +5936,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5829,7 +5962,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5841,7 +5974,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5854,7 +5987,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -5876,7 +6009,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5888,7 +6021,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5901,7 +6034,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -5955,7 +6088,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5967,7 +6100,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5980,7 +6113,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Graph) GetName() string {
@@ -6096,7 +6229,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6108,7 +6241,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6121,7 +6254,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 type ListGraphsResponse struct {
@@ -6133,7 +6266,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6145,7 +6278,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6158,7 +6291,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6177,7 +6310,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6189,7 +6322,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6202,7 +6335,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6221,7 +6354,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6233,7 +6366,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6246,7 +6379,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6254,6 +6387,110 @@ func (x *DropGraphRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+type ListVerticesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	First         uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"` // number
+	Count         uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListVerticesRequest) Reset() {
+	*x = ListVerticesRequest{}
+	mi := &file_control_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListVerticesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListVerticesRequest) ProtoMessage() {}
+
+func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
+func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *ListVerticesRequest) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
+}
+
+func (x *ListVerticesRequest) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *ListVerticesRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type ListVerticesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Labels        []uint64               `protobuf:"fixed64,1,rep,packed,name=labels,proto3" json:"labels,omitempty"` // by number, from the first on
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListVerticesResponse) Reset() {
+	*x = ListVerticesResponse{}
+	mi := &file_control_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListVerticesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListVerticesResponse) ProtoMessage() {}
+
+func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
+func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *ListVerticesResponse) GetLabels() []uint64 {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
 }
 
 type Worker struct {
@@ -6279,7 +6516,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6291,7 +6528,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6304,7 +6541,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Worker) GetName() string {
@@ -6420,7 +6657,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6432,7 +6669,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6445,7 +6682,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 type ListWorkersResponse struct {
@@ -6457,7 +6694,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6469,7 +6706,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6482,7 +6719,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6500,7 +6737,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6512,7 +6749,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6525,7 +6762,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 type StatusResponse struct {
@@ -6548,7 +6785,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6560,7 +6797,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6573,7 +6810,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -6788,12 +7025,19 @@ const file_control_proto_rawDesc = "" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
 	"\x04bodyJ\x04\b\t\x10\n" +
-	"\"g\n" +
+	"\"v\n" +
 	"\aFailure\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
-	"\x05stack\x18\x02 \x01(\tR\x05stack\x12\x18\n" +
-	"\aprogram\x18\x03 \x01(\bR\aprogram\x12\x12\n" +
-	"\x04lost\x18\x04 \x01(\tR\x04lost\"\x91\x01\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
+	"\x04lost\x18\x04 \x01(\tR\x04lost\x121\n" +
+	"\x05panic\x18\x05 \x01(\v2\x1b.superstep.control.v1.PanicR\x05panicJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xb1\x01\n" +
+	"\x05Panic\x12\x18\n" +
+	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
+	"\tsuperstep\x18\x02 \x01(\x05R\tsuperstep\x12\x16\n" +
+	"\x06vertex\x18\x03 \x01(\x04R\x06vertex\x12\x14\n" +
+	"\x05known\x18\x04 \x01(\bR\x05known\x12\x16\n" +
+	"\x06method\x18\x05 \x01(\tR\x06method\x12\x14\n" +
+	"\x05value\x18\x06 \x01(\tR\x05value\x12\x14\n" +
+	"\x05stack\x18\a \x01(\tR\x05stack\"\x91\x01\n" +
 	"\tPlacement\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
@@ -6851,12 +7095,15 @@ const file_control_proto_rawDesc = "" +
 	"\x11superstep_timeout\x18\a \x01(\x03R\x10superstepTimeout\x12\x16\n" +
 	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
 	"\x05trace\x18\n" +
-	" \x01(\bR\x05trace\"6\n" +
+	" \x01(\bR\x05trace\"b\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\x04R\x06labels\"C\n" +
+	"\x06labels\x18\x02 \x03(\x04R\x06labels\x12\x14\n" +
+	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\rR\x05count\"[\n" +
 	"\aLocated\x128\n" +
-	"\bvertices\x18\x01 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\".\n" +
+	"\bvertices\x18\x01 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x16\n" +
+	"\x06labels\x18\x02 \x03(\x06R\x06labels\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\"\xfe\x02\n" +
@@ -6987,9 +7234,10 @@ const file_control_proto_rawDesc = "" +
 	"\x05Probe\x125\n" +
 	"\x05peers\x18\x01 \x03(\v2\x1f.superstep.control.v1.PlacementR\x05peers\"/\n" +
 	"\vProbeReport\x12 \n" +
-	"\vunreachable\x18\x01 \x03(\tR\vunreachable\" \n" +
+	"\vunreachable\x18\x01 \x03(\tR\vunreachable\"2\n" +
 	"\x06Values\x12\x16\n" +
-	"\x06sorted\x18\x01 \x01(\bR\x06sorted\"5\n" +
+	"\x06sorted\x18\x01 \x01(\bR\x06sorted\x12\x10\n" +
+	"\x03raw\x18\x02 \x01(\bR\x03raw\"5\n" +
 	"\vValuesChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
@@ -7002,7 +7250,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xa1\x04\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xb9\x04\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -7013,7 +7261,9 @@ const file_control_proto_rawDesc = "" +
 	"\aoptions\x18\x05 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\x12\x1f\n" +
 	"\vkeep_result\x18\x06 \x01(\bR\n" +
 	"keepResult\x12\x1a\n" +
-	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x12\n" +
+	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x16\n" +
+	"\x06values\x18\n" +
+	" \x01(\tR\x06values\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
@@ -7048,7 +7298,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xb5\a\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xe8\a\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -7081,7 +7331,8 @@ const file_control_proto_rawDesc = "" +
 	"\athreads\x18\x18 \x01(\rR\athreads\x12\x1f\n" +
 	"\vpeak_memory\x18\x19 \x01(\x04R\n" +
 	"peakMemory\x12\x14\n" +
-	"\x05stack\x18\x1a \x01(\tR\x05stack\x12\x12\n" +
+	"\x05stack\x18\x1a \x01(\tR\x05stack\x121\n" +
+	"\x05panic\x18\x1c \x01(\v2\x1b.superstep.control.v1.PanicR\x05panic\x12\x12\n" +
 	"\x04arcs\x18\x1b \x01(\x04R\x04arcs\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"W\n" +
 	"\x10SubmitJobRequest\x121\n" +
@@ -7165,7 +7416,13 @@ const file_control_proto_rawDesc = "" +
 	"\x13InspectGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
 	"\x10DropGraphRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xcd\x03\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"W\n" +
+	"\x13ListVerticesRequest\x12\x14\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
+	"\x05first\x18\x02 \x01(\x04R\x05first\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\".\n" +
+	"\x14ListVerticesResponse\x12\x16\n" +
+	"\x06labels\x18\x01 \x03(\x06R\x06labels\"\xcd\x03\n" +
 	"\x06Worker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.superstep.control.v1.WorkerStateR\x05state\x12\x16\n" +
@@ -7228,7 +7485,7 @@ const file_control_proto_rawDesc = "" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\x93\b\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xfa\b\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
 	"\bListJobs\x12%.superstep.control.v1.ListJobsRequest\x1a&.superstep.control.v1.ListJobsResponse\x12H\n" +
@@ -7240,7 +7497,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"ListGraphs\x12'.superstep.control.v1.ListGraphsRequest\x1a(.superstep.control.v1.ListGraphsResponse\x12V\n" +
 	"\fInspectGraph\x12).superstep.control.v1.InspectGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12P\n" +
-	"\tDropGraph\x12&.superstep.control.v1.DropGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12b\n" +
+	"\tDropGraph\x12&.superstep.control.v1.DropGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12e\n" +
+	"\fListVertices\x12).superstep.control.v1.ListVerticesRequest\x1a*.superstep.control.v1.ListVerticesResponse\x12b\n" +
 	"\vListWorkers\x12(.superstep.control.v1.ListWorkersRequest\x1a).superstep.control.v1.ListWorkersResponse\x12S\n" +
 	"\x06Status\x12#.superstep.control.v1.StatusRequest\x1a$.superstep.control.v1.StatusResponseB<Z:github.com/superstep-go/superstep/internal/control;controlb\x06proto3"
 
@@ -7257,7 +7515,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 88)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7284,71 +7542,74 @@ var file_control_proto_goTypes = []any{
 	(*Command)(nil),               // 22: superstep.control.v1.Command
 	(*Report)(nil),                // 23: superstep.control.v1.Report
 	(*Failure)(nil),               // 24: superstep.control.v1.Failure
-	(*Placement)(nil),             // 25: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 26: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 27: superstep.control.v1.Meet
-	(*Load)(nil),                  // 28: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 29: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 30: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 31: superstep.control.v1.Locate
-	(*Located)(nil),               // 32: superstep.control.v1.Located
-	(*Vertex)(nil),                // 33: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 34: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 35: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 36: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 37: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 38: superstep.control.v1.PartitionReport
-	(*ExchangeSum)(nil),           // 39: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 40: superstep.control.v1.Times
-	(*Peer)(nil),                  // 41: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 42: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 43: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 44: superstep.control.v1.Generate
-	(*Construct)(nil),             // 45: superstep.control.v1.Construct
-	(*Search)(nil),                // 46: superstep.control.v1.Search
-	(*Judge)(nil),                 // 47: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 48: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 49: superstep.control.v1.Violation
-	(*Measure)(nil),               // 50: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 51: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 52: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 53: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 54: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 55: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 56: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 57: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 58: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 59: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 60: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 61: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 62: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 63: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 64: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 65: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 66: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 67: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 68: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 69: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 70: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 71: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 72: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 73: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 74: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 75: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 76: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 77: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 78: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 79: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 80: superstep.control.v1.DropGraphRequest
-	(*Worker)(nil),                // 81: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 82: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 83: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 84: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 85: superstep.control.v1.StatusResponse
-	nil,                           // 86: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 87: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 88: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 89: google.protobuf.Timestamp
+	(*Panic)(nil),                 // 25: superstep.control.v1.Panic
+	(*Placement)(nil),             // 26: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 27: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 28: superstep.control.v1.Meet
+	(*Load)(nil),                  // 29: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 30: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 31: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 32: superstep.control.v1.Locate
+	(*Located)(nil),               // 33: superstep.control.v1.Located
+	(*Vertex)(nil),                // 34: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 35: superstep.control.v1.Prepare
+	(*PrepareReport)(nil),         // 36: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 37: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 38: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 39: superstep.control.v1.PartitionReport
+	(*ExchangeSum)(nil),           // 40: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 41: superstep.control.v1.Times
+	(*Peer)(nil),                  // 42: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 43: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 44: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 45: superstep.control.v1.Generate
+	(*Construct)(nil),             // 46: superstep.control.v1.Construct
+	(*Search)(nil),                // 47: superstep.control.v1.Search
+	(*Judge)(nil),                 // 48: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 49: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 50: superstep.control.v1.Violation
+	(*Measure)(nil),               // 51: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 52: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 53: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 54: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 55: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 56: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 57: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 58: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 59: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 60: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 61: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 62: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 63: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 64: superstep.control.v1.Job
+	(*SubmitJobRequest)(nil),      // 65: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 66: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 67: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 68: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 69: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 70: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 71: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 72: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 73: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 74: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 75: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 76: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 77: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 78: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 79: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 80: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 81: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 82: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 83: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 84: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 85: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 86: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 87: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 88: superstep.control.v1.StatusResponse
+	nil,                           // 89: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 90: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 91: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 92: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -7357,133 +7618,137 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	57,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	58,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	54,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	55,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	28,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	29,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	29,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	30,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
 	19,  // 13: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	20,  // 14: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
 	22,  // 15: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
 	21,  // 16: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	18,  // 17: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	28,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	34,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	36,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	53,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	55,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	56,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	31,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	43,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	27,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	50,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	51,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	29,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	35,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	37,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	54,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	56,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	57,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	32,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	44,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	28,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	51,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	52,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
 	24,  // 29: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	29,  // 30: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	35,  // 31: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	37,  // 32: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	32,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	48,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	52,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	25,  // 36: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	26,  // 37: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	25,  // 38: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	33,  // 39: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	86,  // 40: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	30,  // 41: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	25,  // 42: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	33,  // 43: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	38,  // 44: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	40,  // 45: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	41,  // 46: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	42,  // 47: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	39,  // 48: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	44,  // 49: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	45,  // 50: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	46,  // 51: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	47,  // 52: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	60,  // 53: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	25,  // 54: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	33,  // 55: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	30,  // 56: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	33,  // 57: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	49,  // 58: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	59,  // 59: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	25,  // 60: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	25,  // 61: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	89,  // 62: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	87,  // 63: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	26,  // 64: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	30,  // 65: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	60,  // 66: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	59,  // 67: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	62,  // 68: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	62,  // 69: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	49,  // 70: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	58,  // 71: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 72: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	89,  // 73: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	89,  // 74: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	89,  // 75: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	61,  // 76: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	58,  // 77: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	63,  // 78: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	89,  // 79: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	63,  // 80: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	71,  // 81: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	57,  // 82: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 83: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	70,  // 84: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	89,  // 85: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	38,  // 86: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	88,  // 87: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	26,  // 88: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	26,  // 89: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 90: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	25,  // 91: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 92: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	76,  // 93: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 94: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	81,  // 95: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	81,  // 96: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	76,  // 97: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	63,  // 98: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	89,  // 99: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 100: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 101: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	64,  // 102: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	65,  // 103: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	67,  // 104: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	68,  // 105: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	72,  // 106: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	73,  // 107: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	75,  // 108: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	77,  // 109: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	79,  // 110: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	80,  // 111: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	82,  // 112: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	84,  // 113: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 114: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 115: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	63,  // 116: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	66,  // 117: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	63,  // 118: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	69,  // 119: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	63,  // 120: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	74,  // 121: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	76,  // 122: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	78,  // 123: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	76,  // 124: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	76,  // 125: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	83,  // 126: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	85,  // 127: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	114, // [114:128] is the sub-list for method output_type
-	100, // [100:114] is the sub-list for method input_type
-	100, // [100:100] is the sub-list for extension type_name
-	100, // [100:100] is the sub-list for extension extendee
-	0,   // [0:100] is the sub-list for field type_name
+	30,  // 30: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	36,  // 31: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	38,  // 32: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	33,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	49,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	53,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	25,  // 36: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	26,  // 37: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	27,  // 38: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	26,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	34,  // 40: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	89,  // 41: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	31,  // 42: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	26,  // 43: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	34,  // 44: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	39,  // 45: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	41,  // 46: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	42,  // 47: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	43,  // 48: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	40,  // 49: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	45,  // 50: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	46,  // 51: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	47,  // 52: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	48,  // 53: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	61,  // 54: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	26,  // 55: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	34,  // 56: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	31,  // 57: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	34,  // 58: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	50,  // 59: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	60,  // 60: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	26,  // 61: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	26,  // 62: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	92,  // 63: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	90,  // 64: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	27,  // 65: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 66: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	61,  // 67: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	60,  // 68: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	63,  // 69: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	63,  // 70: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	50,  // 71: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	59,  // 72: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 73: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	92,  // 74: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	92,  // 75: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	92,  // 76: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	25,  // 77: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	62,  // 78: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	59,  // 79: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	64,  // 80: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	92,  // 81: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	64,  // 82: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	72,  // 83: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	58,  // 84: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 85: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	71,  // 86: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	92,  // 87: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	39,  // 88: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	91,  // 89: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	27,  // 90: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 91: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 92: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 93: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 94: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	77,  // 95: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 96: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	84,  // 97: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	84,  // 98: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	77,  // 99: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	64,  // 100: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	92,  // 101: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 102: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 103: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	65,  // 104: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	66,  // 105: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	68,  // 106: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	69,  // 107: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	73,  // 108: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	74,  // 109: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	76,  // 110: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	78,  // 111: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	80,  // 112: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	81,  // 113: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	82,  // 114: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	85,  // 115: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	87,  // 116: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 117: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 118: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	64,  // 119: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	67,  // 120: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	64,  // 121: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	70,  // 122: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	64,  // 123: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	75,  // 124: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	77,  // 125: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	79,  // 126: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	77,  // 127: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	77,  // 128: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	83,  // 129: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	86,  // 130: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	88,  // 131: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	117, // [117:132] is the sub-list for method output_type
+	102, // [102:117] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7529,14 +7794,14 @@ func file_control_proto_init() {
 		(*Report_Benchmark)(nil),
 		(*Report_Probe)(nil),
 	}
-	file_control_proto_msgTypes[22].OneofWrappers = []any{}
-	file_control_proto_msgTypes[39].OneofWrappers = []any{
+	file_control_proto_msgTypes[23].OneofWrappers = []any{}
+	file_control_proto_msgTypes[40].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[65].OneofWrappers = []any{
+	file_control_proto_msgTypes[66].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7549,7 +7814,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   85,
+			NumMessages:   88,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

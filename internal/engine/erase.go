@@ -32,6 +32,7 @@ type Program interface {
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
 	// Printable is an error if nothing, or nothing that others could read, can be written of its values.
 	Printable() error
+	ValueType() (string, error)
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
 	// what aggregators hold, cannot travel.
 	Codec() (transport.Codec, error)
@@ -49,6 +50,7 @@ type Bound interface {
 
 	Own() []int
 	Refers() bool
+	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
 	Append(dst []byte, id pregel.VertexID) []byte
 	AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
 	Any(id pregel.VertexID) any

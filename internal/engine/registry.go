@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -22,6 +24,14 @@ type Registered struct {
 	Err        error // what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
+
+	samples []sample // of the types of programs that it makes
+}
+
+// sample is a program as it was registered, and the parameters that choose its type.
+type sample struct {
+	program any
+	choose  map[string]string
 }
 
 var _ pregel.Registered = Registered{}
@@ -31,16 +41,53 @@ func (r Registered) ProgramName() string { return r.Name }
 
 // Register names a program. Its parameters are its fields with a param tag.
 func Register[V, M any](name string, p pregel.Program[V, M]) Registered {
-	return Registered{
-		Name: name, Help: "a program of this binary", Parameters: Parameters(Inner(p)), KeepWeights: true, Err: CheckProgram(p),
-		New: func(values map[string]string, find Find) (Program, error) {
-			fresh, err := Fresh(p, values, find)
-			if err != nil {
-				return nil, err
-			}
-			return Erase(fresh)
-		},
+	make := func(values map[string]string, find Find) (Program, error) {
+		fresh, err := Fresh(p, values, find)
+		if err != nil {
+			return nil, err
+		}
+		return Erase(fresh)
 	}
+	return Registered{
+		Name: name, Help: "a program of this binary", Parameters: Parameters(Inner(p)), KeepWeights: true, Err: CheckProgram(p), New: make,
+		samples: []sample{{Inner(p), nil}},
+	}
+}
+
+// Or adds a program of the same parameters, which a parameter of two words chooses: the first word means what there was.
+func (r *Registered) Or(other Registered, parameter, help string, words ...string) {
+	first := r.New
+	r.Parameters = append(r.Parameters, Parameter{Name: parameter, Default: words[0], Help: help, Type: "string", Words: words})
+	r.New = func(values map[string]string, find Find) (Program, error) {
+		if values[parameter] == words[1] {
+			return other.New(values, find)
+		}
+		return first(values, find)
+	}
+	r.samples = append(r.samples, sample{other.samples[0].program, map[string]string{parameter: words[1]}})
+}
+
+// Given returns the parameters by which a program is made, and whether it is of the type that is registered.
+func (r Registered) Given(program any, label func(pregel.VertexID) (uint64, bool)) (values map[string]string, ok bool, err error) {
+	for _, s := range r.samples {
+		if indirect(s.program) != indirect(program) {
+			continue
+		}
+		if values, err = given(s.program, program, label); err == nil {
+			maps.Copy(values, s.choose)
+		}
+		return values, true, err
+	}
+	return nil, false, nil
+}
+
+// indirect is the type of a program, or of what it points to.
+func indirect(program any) reflect.Type {
+	t := reflect.TypeOf(program)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 // Registry is the programs of a binary, with different names.

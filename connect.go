@@ -1,0 +1,235 @@
+package superstep
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// ConnectOptions say how a cluster is reached. The zero value is for one without a token that runs the built-in programs.
+type ConnectOptions struct {
+	// TokenFile is the file with the cluster's token.
+	TokenFile string
+	// RetryFor is how long to try to reach a master that is not there, or the connection to which was lost; 0 is a minute.
+	RetryFor time.Duration
+	// Programs are those that the cluster has beside the built-in ones, under the names by which its binary registers them.
+	Programs []pregel.Registered
+	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines may call it.
+	Log func(line string)
+}
+
+func (o ConnectOptions) validate() error {
+	if o.RetryFor < 0 {
+		return fmt.Errorf("superstep: ConnectOptions.RetryFor: found %v, expected 0, for a minute, or more", o.RetryFor)
+	}
+	return nil
+}
+
+// Connection is a cluster as a program uses it. It is safe for use by several goroutines.
+type Connection struct {
+	client   *client.Client
+	programs engine.Registry
+	log      func(line string)
+	refs     *mem.Refs // of the calls that use it
+	idle     chan struct{}
+	closed   context.Context
+	end      context.CancelCauseFunc
+
+	mu     sync.Mutex
+	graphs map[*Graph]bool
+}
+
+var errConnectionClosed = errors.New("superstep: the connection is closed")
+
+// Connect connects to a cluster by the address of its master, HOST:PORT.
+func Connect(ctx context.Context, address string, options ...ConnectOptions) (*Connection, error) {
+	o, err := one(options)
+	if err != nil {
+		return nil, err
+	}
+	token, err := control.ReadToken(o.TokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("superstep: ConnectOptions.TokenFile: %w", err)
+	}
+	programs, problems := builtin.With(o.Programs)
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("superstep: ConnectOptions.Programs: %w", err)
+	}
+	log := o.Log
+	if log == nil {
+		log = func(string) {}
+	}
+	c, err := client.New(client.Options{Address: address, Token: token, Patience: o.RetryFor, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("superstep: %w", err)
+	}
+	if err := c.Reach(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("superstep: %w", err)
+	}
+	conn := &Connection{client: c, programs: programs, log: log, idle: make(chan struct{}), graphs: map[*Graph]bool{}}
+	conn.refs = mem.NewRefs(func() { close(conn.idle) })
+	conn.closed, conn.end = context.WithCancelCause(context.Background())
+	return conn, nil
+}
+
+// Close cancels what runs on the connection, waits for it for a while, and drops the graphs that Load has put on the cluster. It
+// is idempotent.
+func (c *Connection) Close() {
+	c.end(errConnectionClosed)
+	c.refs.Close()
+	<-c.idle
+	c.mu.Lock()
+	graphs := c.graphs
+	c.graphs = nil
+	c.mu.Unlock()
+	for g := range graphs {
+		g.Close()
+	}
+	c.client.Close()
+}
+
+// use returns a context that ends with the connection, too, and is to be released.
+func (c *Connection) use(ctx context.Context) (_ context.Context, release func(), err error) {
+	if !c.refs.Acquire() {
+		return nil, nil, errConnectionClosed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.closed, func() { cancel(errConnectionClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		c.refs.Release()
+	}, nil
+}
+
+// Load puts a graph on the cluster, dealt to its workers, for as long as it is not closed. It is the workers that read a file: they
+// must see it under the same name. With neither Partitions nor Grid each worker has a partition.
+func (c *Connection) Load(ctx context.Context, name string, options ...LoadOptions) (*Graph, error) {
+	o, err := one(options)
+	if err != nil {
+		return nil, err
+	}
+	request, err := o.request(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, release, err := c.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	about, err := c.client.LoadGraph(ctx, request, o.progress())
+	if err == nil {
+		var g *Graph
+		if g, err = c.graph(ctx, about, o, true); err == nil {
+			return g, nil
+		}
+	}
+	c.drop(request.Name)
+	return nil, err
+}
+
+// drop frees a graph on the cluster, if it is there.
+func (c *Connection) drop(name string) {
+	if err := c.client.DropGraph(context.Background(), name); err != nil {
+		c.log(fmt.Sprintf("graph %s could not be dropped: %v", name, err))
+	}
+}
+
+// Graph returns a graph that is on the cluster already: one of those that "superstep graphs list" shows. To close it leaves it there.
+func (c *Connection) Graph(ctx context.Context, name string) (*Graph, error) {
+	ctx, release, err := c.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	about, err := c.client.Graph(ctx, strings.TrimPrefix(name, control.CatalogPrefix))
+	if err != nil {
+		return nil, err
+	}
+	return c.graph(ctx, about, LoadOptions{}, false)
+}
+
+// graph makes a Graph of one that is on the cluster, of which this process keeps the input ids of vertices.
+func (c *Connection) graph(ctx context.Context, about *control.Graph, o LoadOptions, own bool) (*Graph, error) {
+	if about.State != control.GraphState_GRAPH_STATE_READY {
+		return nil, fmt.Errorf("superstep: graph %s is not there: it is %s: %s", about.Name, about.State.Word(), about.Reason)
+	}
+	labels, err := c.client.Vertices(ctx, about, o.progress())
+	if err != nil {
+		return nil, err
+	}
+	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
+	g := &Graph{g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), conn: c}
+	g.refs = mem.NewRefs(func() {
+		g.g.Close()
+		if own {
+			c.drop(about.Name)
+		}
+	})
+	g.Account = []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.graphs[g] = true
+	return g, nil
+}
+
+// forget is called when a graph is closed.
+func (c *Connection) forget(g *Graph) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.graphs, g)
+}
+
+// request is what a cluster is told to load.
+func (o LoadOptions) request(name string) (*control.LoadGraphRequest, error) {
+	switch {
+	case o.Vertices != nil:
+		return nil, errVertices
+	case o.Threads != 0:
+		return nil, errors.New("superstep: LoadOptions.Threads are of a graph in this process: each worker has its own")
+	}
+	source := &control.GraphSource{
+		Input: name, Format: o.Format, Directed: o.directed(), Duplicates: o.Duplicates.String(), DropLoops: o.DropSelfLoops, UnitWeights: o.UnitWeights,
+		Weights: [...]string{IfAny: "", NoWeights: "none", Float64: "float64", Float32: "float32"}[o.Weights],
+	}
+	if !generate.IsGenerator(name) {
+		var err error
+		if source.Input, err = filepath.Abs(name); err != nil {
+			return nil, fmt.Errorf("superstep: %w", err)
+		}
+	}
+	grid := graph.Grid(o.Grid)
+	if grid == (graph.Grid{}) && o.Partitions > 0 {
+		grid = graph.Of(o.Partitions)
+	}
+	if n := grid.Partitions(); grid.Rows < 0 || grid.Columns < 0 || grid.Rows > math.MaxUint32 || grid.Columns > math.MaxUint32 || o.Partitions > 0 && n != o.Partitions {
+		return nil, fmt.Errorf("superstep: found a grid of %v for %d partitions", grid, o.Partitions)
+	}
+	return &control.LoadGraphRequest{
+		Name: "go-" + strings.ToLower(rand.Text()), Source: source, Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
+	}, nil
+}
+
+func (o LoadOptions) progress() func(stage string, done, total int64) {
+	if o.Progress == nil {
+		return func(string, int64, int64) {}
+	}
+	return o.Progress
+}

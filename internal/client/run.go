@@ -1,0 +1,66 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// endTime bounds the wait for a job that was told to end.
+const endTime = 30 * time.Second
+
+// Run submits a job, passes on what happens to it, and returns how it has ended. When ctx ends the job is cancelled, and waited
+// for, for a while; then Run returns ctx's cause.
+func (c *Client) Run(ctx context.Context, spec *control.JobSpec, each func(*control.JobEvent) error) (*control.Job, error) {
+	// The master may have taken a job though nobody waits for the answer any more: it is waited for, and the job cancelled.
+	submitting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(callTimeout, func() { cancel(context.Cause(ctx)) })
+	})()
+	job, err := c.Submit(submitting, spec)
+	if err != nil {
+		return nil, err
+	}
+	ended, missed, err := c.Wait(ctx, job.Id, each)
+	if missed > 0 {
+		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
+	}
+	if err == nil {
+		return ended, nil
+	}
+	over, done := context.WithTimeoutCause(context.WithoutCancel(ctx), endTime, fmt.Errorf("waited %v for it", endTime))
+	defer done()
+	_, failed := c.Cancel(over, job.Id, "the client that submitted it wants no more of it")
+	if failed == nil {
+		_, _, failed = c.Wait(over, job.Id, func(*control.JobEvent) error { return nil })
+	}
+	if failed != nil {
+		return nil, fmt.Errorf("%w (job %s may go on: %w)", err, job.Id, failed)
+	}
+	return nil, err
+}
+
+// Wait passes on what happens to a job, until it has ended, and returns how; missed is how many events the master no longer had.
+func (c *Client) Wait(ctx context.Context, id string, each func(*control.JobEvent) error) (job *control.Job, missed uint64, err error) {
+	last := uint64(0)
+	err = c.Follow(ctx, id, func(e *control.JobEvent) error {
+		if e.GetProgress() == nil { // that of progress is the last event's
+			missed += e.Sequence - last - 1
+			last = e.Sequence
+		}
+		return each(e)
+	})
+	if err != nil {
+		return nil, missed, err
+	}
+	if job, err = c.Job(ctx, id); err != nil { // the stack of a program that failed is in no event
+		return nil, missed, err
+	}
+	if !job.State.Ended() {
+		return nil, missed, fmt.Errorf("job %s is %s, and the master says nothing more of it", id, job.State.Word())
+	}
+	return job, missed, nil
+}

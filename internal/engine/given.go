@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// given returns the parameters by which Fresh makes the program of a sample of the same type. label returns the input id of a
+// vertex. What is no parameter must be as the sample has it: nobody else can be told.
+func given(sample, program any, label func(pregel.VertexID) (uint64, bool)) (map[string]string, error) {
+	from, v := elem(sample), elem(program)
+	if !from.IsValid() || !v.IsValid() {
+		return nil, fmt.Errorf("%s: the program is nil", Name(program))
+	}
+	if v.Kind() != reflect.Struct {
+		if !same(from, v) {
+			return nil, fmt.Errorf("%s: only a program that is a struct has parameters, and can be another than was registered", Name(program))
+		}
+		return map[string]string{}, nil
+	}
+	values, parameters := map[string]string{}, map[int]Parameter{}
+	for _, p := range Parameters(program) {
+		parameters[p.field] = p
+	}
+	for i := range v.NumField() {
+		f := v.Field(i)
+		p, ok := parameters[i]
+		switch {
+		case !ok && !same(from.Field(i), f):
+			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
+				Name(program), v.Type().Field(i).Name)
+		case !ok, p.NotZero && f.Equal(reflect.Zero(f.Type())): // which is the default
+		case p.Type == "vertex":
+			input, found := label(pregel.VertexID(f.Uint()))
+			if !found {
+				return nil, fmt.Errorf("%s: parameter %s: the graph has no vertex with handle %d", Name(program), p.Name, f.Uint())
+			}
+			values[p.Name] = strconv.FormatUint(input, 10)
+		default:
+			values[p.Name] = textOf(f)
+		}
+	}
+	return values, nil
+}
+
+// elem is what a program is, or what it points to.
+func elem(program any) reflect.Value {
+	v := reflect.ValueOf(program)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v
+}
+
+// same reports whether two values are known to be the same.
+func same(a, b reflect.Value) bool {
+	switch {
+	case a.CanInterface():
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	case a.IsZero() || b.IsZero():
+		return a.IsZero() && b.IsZero()
+	}
+	return a.Comparable() && b.Comparable() && a.Equal(b)
+}
+
+// textOf is the text that set reads as the value of a field.
+func textOf(f reflect.Value) string {
+	switch {
+	case f.Kind() == reflect.Bool:
+		return strconv.FormatBool(f.Bool())
+	case f.CanInt():
+		return strconv.FormatInt(f.Int(), 10)
+	case f.CanUint():
+		return strconv.FormatUint(f.Uint(), 10)
+	case f.CanFloat():
+		return strconv.FormatFloat(f.Float(), 'g', -1, f.Type().Bits())
+	default:
+		return f.String()
+	}
+}

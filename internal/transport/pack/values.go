@@ -1,0 +1,176 @@
+package pack
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// Values encodes the values of vertices in blocks, as a raw result has them: as they lie in memory where they hold no
+// pointers, else as messages are encoded. A block has values of vertices of one partition, by rising number:
+//
+//	0           4           8               16              24
+//	+-----------+-----------+---------------+---------------+----------------+
+//	| partition | count     | first vertex  | bytes         | values         |
+//	+-----------+-----------+---------------+---------------+----------------+
+//
+// All numbers are little-endian; the first vertex is counted within its partition. Make it with NewValues.
+type Values[V any] struct{ codec *Messages[V] } // nil: as they lie in memory
+
+const blockHeader = 24
+
+// NewValues returns the encoding of values of type V. It refuses types that would lose something.
+func NewValues[V any]() (Values[V], error) {
+	if mem.PointerFree[V]() {
+		return Values[V]{}, nil
+	}
+	if err := Carried(reflect.TypeFor[V]()); err != nil {
+		return Values[V]{}, fmt.Errorf("values of type %v cannot travel between processes: %w", reflect.TypeFor[V](), err)
+	}
+	codec, err := New[V]()
+	return Values[V]{codec}, err
+}
+
+// Type describes V by what the encoding depends on: two processes that have the same description understand each other.
+func (c Values[V]) Type() string { return describe(reflect.TypeFor[V](), c.codec == nil, nil) }
+
+// describe describes a type; raw says that memory is copied, whatever methods a type has. open are the types around it.
+func describe(t reflect.Type, raw bool, open []reflect.Type) string {
+	if slices.Contains(open, t) || !raw && encodesItself(t) {
+		return t.String()
+	}
+	open = append(open, t)
+	switch t.Kind() {
+	case reflect.Int:
+		return "int" + strconv.Itoa(t.Bits())
+	case reflect.Uint, reflect.Uintptr:
+		return "uint" + strconv.Itoa(t.Bits())
+	case reflect.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), describe(t.Elem(), raw, open))
+	case reflect.Slice:
+		return "[]" + describe(t.Elem(), raw, open)
+	case reflect.Pointer:
+		return "*" + describe(t.Elem(), raw, open)
+	case reflect.Map:
+		return "map[" + describe(t.Key(), raw, open) + "]" + describe(t.Elem(), raw, open)
+	case reflect.Struct:
+		var fields []string
+		for i := range t.NumField() {
+			fields = append(fields, describe(t.Field(i).Type, raw, open))
+		}
+		return "struct{" + strings.Join(fields, "; ") + "}"
+	default:
+		return t.Kind().String()
+	}
+}
+
+// AppendBlock appends a block of values.
+func (c Values[V]) AppendBlock(b []byte, partition, first int, values []V) ([]byte, error) {
+	b = binary.LittleEndian.AppendUint32(b, uint32(partition))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(values)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(first))
+	length := len(b)
+	b = append(b, make([]byte, 8)...)
+	if c.codec == nil {
+		b = append(b, wire.Bytes(values)...)
+	} else {
+		var err error
+		if b, err = c.codec.Append(b, &transport.Frame{Count: len(values), Ref: values}); err != nil {
+			return b, err
+		}
+	}
+	binary.LittleEndian.PutUint64(b[length:], uint64(len(b)-length-8))
+	return b, nil
+}
+
+func (c Values[V]) decode(b []byte, values []V) error {
+	if c.codec == nil {
+		if to := wire.Bytes(values); len(to) != len(b) {
+			return fmt.Errorf("found %d bytes for %d values, expected %d", len(b), len(values), len(to))
+		}
+		copy(wire.Bytes(values), b)
+		return nil
+	}
+	f := &transport.Frame{Count: len(values)}
+	if err := c.codec.Decode(b, f); err != nil {
+		return err
+	}
+	copy(values, f.Ref.([]V))
+	return nil
+}
+
+// Column is the values of all vertices, by number, as they are made of what is written to it: the blocks of a raw result, those
+// of a partition in order.
+type Column[V any] struct {
+	Values   []V
+	encoding Values[V]
+	next     []int  // vertex of each partition
+	rest     []byte // of a block that is not whole yet
+	decoded  []V
+}
+
+// NewColumn makes a column of so many vertices, dealt to partitions in turn.
+func NewColumn[V any](encoding Values[V], vertices, partitions int) *Column[V] {
+	return &Column[V]{Values: make([]V, vertices), encoding: encoding, next: make([]int, partitions)}
+}
+
+// Write takes what comes next of a raw result.
+func (c *Column[V]) Write(p []byte) (int, error) {
+	c.rest = append(c.rest, p...)
+	at := 0
+	for len(c.rest)-at >= blockHeader {
+		b := c.rest[at:]
+		size := binary.LittleEndian.Uint64(b[16:])
+		if size > uint64(len(b)-blockHeader) {
+			break
+		}
+		if err := c.block(b[:blockHeader+int(size)]); err != nil {
+			return 0, err
+		}
+		at += blockHeader + int(size)
+	}
+	c.rest = append(c.rest[:0], c.rest[at:]...)
+	return len(p), nil
+}
+
+// block takes a whole block.
+func (c *Column[V]) block(b []byte) error {
+	partition, count := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint32(b[4:]))
+	if uint64(partition) >= uint64(len(c.next)) {
+		return fmt.Errorf("found values of partition %d of %d", partition, len(c.next))
+	}
+	first, step := c.next[partition], len(c.next)
+	owned := (len(c.Values) - int(partition) + step - 1) / step
+	if binary.LittleEndian.Uint64(b[8:]) != uint64(first) || count > owned-first {
+		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on",
+			count, partition, binary.LittleEndian.Uint64(b[8:]), owned-first, first)
+	}
+	c.decoded = slices.Grow(c.decoded[:0], count)[:count]
+	if err := c.encoding.decode(b[blockHeader:], c.decoded); err != nil {
+		return fmt.Errorf("values of partition %d: %w", partition, err)
+	}
+	for i, v := range c.decoded {
+		c.Values[int(partition)+(first+i)*step] = v
+	}
+	c.next[partition] += count
+	return nil
+}
+
+// Whole is an error unless every vertex has its value.
+func (c *Column[V]) Whole() error {
+	found := 0
+	for _, n := range c.next {
+		found += n
+	}
+	if found != len(c.Values) || len(c.rest) > 0 {
+		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d", found, len(c.rest), len(c.Values))
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package pack
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// values are carried in blocks of a few, dealt to partitions, and arrive in pieces of a few bytes.
+func carry[V any](t *testing.T, partitions int, values ...V) []V {
+	t.Helper()
+	encoding, err := NewValues[V]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b []byte
+	for p := range partitions {
+		var own []V
+		for i := p; i < len(values); i += partitions {
+			own = append(own, values[i])
+		}
+		for first := 0; first < len(own); first += 2 {
+			if b, err = encoding.AppendBlock(b, p, first, own[first:min(first+2, len(own))]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c := NewColumn(encoding, len(values), partitions)
+	for piece := range slices.Chunk(b, 7) {
+		if c.Whole() == nil {
+			t.Error("a column is whole before its end")
+		}
+		if n, err := c.Write(piece); n != len(piece) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := c.Whole(); err != nil {
+		t.Error(err)
+	}
+	return c.Values
+}
+
+func TestValuesSurvive(t *testing.T) {
+	numbers := []float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN(), math.Float64frombits(0x7ff8dead), 1e-320, 7}
+	for i, x := range carry(t, 3, numbers...) {
+		if math.Float64bits(x) != math.Float64bits(numbers[i]) {
+			t.Errorf("found %v, expected %v", x, numbers[i])
+		}
+	}
+	for p := 1; p < 7; p++ {
+		texts := [][]string{nil, {}, {"a", ""}, {strings.Repeat("x", 300)}, {"ü"}}
+		if found := carry(t, p, texts...); !reflect.DeepEqual(found, texts) {
+			t.Errorf("found %q", found)
+		}
+		type pair struct {
+			a bool
+			b uint64
+		}
+		pairs := []pair{{true, 1}, {false, math.MaxUint64}, {true, 3}}
+		if found := carry(t, p, pairs...); !slices.Equal(found, pairs) {
+			t.Errorf("found %v", found)
+		}
+		carry(t, p, struct{}{}, struct{}{}, struct{}{})
+	}
+}
+
+// TestColumnRefuses bytes that are no blocks of its values: what a master of another version may send.
+func TestColumnRefuses(t *testing.T) {
+	encoding, err := NewValues[uint32]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(partition, first int, values ...uint32) []byte {
+		b, err := encoding.AppendBlock(nil, partition, first, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	short := block(0, 0, 1, 2)
+	binary.LittleEndian.PutUint64(short[16:], 7)
+	for name, b := range map[string][]byte{
+		"a partition that there is not": block(2, 0, 1),
+		"values that come later":        block(0, 1, 1),
+		"too many values":               block(1, 0, 1, 2, 3),
+		"the same values twice":         slices.Concat(block(0, 0, 1), block(0, 0, 1)),
+		"too few bytes":                 short,
+	} {
+		if _, err := NewColumn(encoding, 5, 2).Write(b); err == nil {
+			t.Errorf("%s are taken", name)
+		}
+	}
+	c := NewColumn(encoding, 5, 2)
+	if _, err := c.Write(slices.Concat(block(0, 0, 1, 2, 3), block(1, 0, 4, 5), []byte{1})); err != nil || c.Whole() == nil {
+		t.Errorf("found %v; a byte too many is taken", err)
+	}
+}
+
+// TestValueTypes describes types by what their encoding depends on.
+func TestValueTypes(t *testing.T) {
+	type list struct {
+		Next *list
+		Name string
+	}
+	type named uint64
+	check := func(want string, found interface{ Type() string }, err error) {
+		t.Helper()
+		if err != nil || found.Type() != want {
+			t.Errorf("found %v, %v, expected %s", found.Type(), err, want)
+		}
+	}
+	numbers, err := NewValues[struct {
+		a named
+		b [3]float32
+		c bool
+	}]()
+	check("struct{uint64; [3]float32; bool}", numbers, err)
+	texts, err := NewValues[map[string][]*list]()
+	check("map[string][]*struct{*pack.list; string}", texts, err)
+	_, err = NewValues[func()]()
+	if err == nil || !strings.Contains(fmt.Sprint(err), "values of type func() cannot travel between processes") {
+		t.Errorf("found %v", err)
+	}
+}

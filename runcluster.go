@@ -1,0 +1,168 @@
+package superstep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// runOnCluster runs a program on a graph of a cluster, as a job.
+func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], o Options) (*Result[V], error) {
+	ctx, release, err := g.conn.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	encoding, err := pack.NewValues[V]()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", engine.Name(engine.Inner(p)), err)
+	}
+	if _, err := engine.Erase(p); err != nil {
+		return nil, err
+	}
+	spec, err := g.conn.job(g, engine.Inner(p), o)
+	if err != nil {
+		return nil, err
+	}
+	spec.Values = encoding.Type()
+	w := &watched{options: o, keeper: &keeper{keep: o.KeepTrace}}
+	w.out.w = o.Trace
+	if o.Trace != nil {
+		w.keeper.writer = trace.NewWriter(&w.out)
+	}
+	w.trace.New = func() trace.Journal {
+		named := &trace.Named{To: w.keeper, Name: engine.Name(engine.Inner(p))}
+		if o.Trace != nil {
+			named.To = journal{w.keeper.writer, w.keeper}
+		}
+		return &jobtrace.Late{To: named}
+	}
+	job, err := g.conn.client.Run(ctx, spec, w.event)
+	if err != nil {
+		return nil, err
+	}
+	if job.State != control.JobState_JOB_STATE_DONE {
+		return nil, jobError(job)
+	}
+	column := pack.NewColumn(encoding, g.g.N, len(g.g.Parts))
+	if _, err := g.conn.client.Result(ctx, job.Id, column); err != nil {
+		return nil, err
+	}
+	if err := column.Whole(); err != nil {
+		return nil, fmt.Errorf("superstep: the result of job %s: %w", job.Id, err)
+	}
+	return &Result[V]{
+		graph: g, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
+		MessagesSent: int(job.MessagesSent), BytesSent: int(job.BytesSent),
+		Seconds: w.seconds[:min(len(w.seconds), int(job.Supersteps))], Trace: w.keeper.records,
+	}, nil
+}
+
+// job is a program as a cluster is told of it.
+func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, error) {
+	switch {
+	case o.Threads != 0:
+		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
+	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
+		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
+	case !delivery.Choice(o.Delivery).Valid():
+		return nil, fmt.Errorf("superstep: there is no delivery %d", o.Delivery)
+	}
+	label := func(id pregel.VertexID) (uint64, bool) {
+		if uint64(id) >= uint64(g.g.N) {
+			return 0, false
+		}
+		return g.g.Label(id), true
+	}
+	var refused error
+	for _, e := range c.programs {
+		switch values, ok, err := e.Given(program, label); {
+		case err != nil:
+			refused = fmt.Errorf("superstep: %w", err)
+		case ok:
+			return &control.JobSpec{
+				Program: e.Name, Parameters: values, Graph: g.g.Name, KeepResult: true, Unsorted: true,
+				Options: &control.RunOptions{
+					Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps),
+					SuperstepTimeout: int64(o.SuperstepTimeout), Trace: o.Trace != nil,
+				},
+			}, nil
+		}
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, fmt.Errorf("superstep: program %s is none of the cluster's: give ConnectOptions.Programs what superstep.Register returns for it, "+
+		"with the name under which the cluster's binary registers it", engine.Name(program))
+}
+
+// watched is a job as its events are heard of.
+type watched struct {
+	options Options
+	keeper  *keeper
+	trace   jobtrace.Teller
+	out     sticky
+	seconds []float64
+}
+
+func (w *watched) event(e *control.JobEvent) error {
+	w.trace.Event("", e)
+	switch body := e.Body.(type) {
+	case *control.JobEvent_Log:
+		if w.options.Log != nil {
+			w.options.Log(body.Log.Text)
+		}
+	case *control.JobEvent_Record:
+		r := body.Record
+		at := Progress{Superstep: int(r.Superstep), Scheme: r.Scheme, Seconds: r.Seconds}
+		computed := uint64(0)
+		for _, p := range r.Partitions {
+			computed += p.Computed
+			at.Active += int(p.Active)
+			at.Senders += int(p.Senders)
+		}
+		if computed == 0 {
+			break // nobody ran: it was none
+		}
+		w.seconds = append(w.seconds, r.Seconds)
+		if w.options.Progress != nil {
+			w.options.Progress(at)
+		}
+	}
+	return w.out.err
+}
+
+// sticky remembers that something could not be written.
+type sticky struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sticky) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.err = cmp.Or(s.err, err)
+	return n, err
+}
+
+// jobError is why a job is not done.
+func jobError(job *control.Job) error {
+	switch {
+	case job.Panic != nil:
+		return job.Panic.Err()
+	case job.State == control.JobState_JOB_STATE_CANCELLED:
+		return fmt.Errorf("superstep: job %s was cancelled: %s", job.Id, job.Reason)
+	default:
+		return fmt.Errorf("superstep: job %s: %s", job.Id, job.Reason)
+	}
+}
