@@ -80,7 +80,7 @@ func TestJobOnItsOwnGraph(t *testing.T) {
 		t.Errorf("the result has %d bytes, expected %d", j.ResultBytes, len(whole))
 	}
 	for _, from := range []int{0, 7, len(whole)} {
-		if got := string(c.kept(t, j.Id, from)); got != whole[from:] {
+		if got := string(c.resultFrom(t, j.Id, from)); got != whole[from:] {
 			t.Errorf("from %d: found %q", from, got)
 		}
 	}

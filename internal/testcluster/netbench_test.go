@@ -21,8 +21,8 @@ func (c *Cluster) netbench(t testing.TB, n *control.Netbench) *control.Job {
 	return c.submitSpec(t, &control.JobSpec{Program: control.NetbenchProgram, Netbench: n})
 }
 
-// kept fetches the bytes of a job's result, from one on.
-func (c *Cluster) kept(t testing.TB, id string, from int) []byte {
+// resultFrom fetches the bytes of a job's result, from one on.
+func (c *Cluster) resultFrom(t testing.TB, id string, from int) []byte {
 	t.Helper()
 	stream, err := c.Client.GetResult(t.Context(), connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(from)}))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestNetbench(t *testing.T) {
 		t.Fatalf("%v: %s; %s; %v, %d", j.State.Word(), j.Reason, words, j.RunSeconds, far)
 	}
 	var r netbench.Report
-	text := c.kept(t, j.Id, 0)
+	text := c.resultFrom(t, j.Id, 0)
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
