@@ -30,9 +30,3 @@ func Slice[T any](b []byte) []T {
 	// The memory is aligned, lives as long as b, and T has no invalid bit patterns that matter but bool's.
 	return unsafe.Slice((*T)(data), cap(b)/size)[:len(b)/size]
 }
-
-// Little reports whether this machine keeps numbers as the wire does.
-func Little() bool {
-	x := uint16(1)
-	return *(*byte)(unsafe.Pointer(&x)) == 1
-}
