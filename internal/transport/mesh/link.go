@@ -98,22 +98,11 @@ func (l *Link) Receive(ctx context.Context, from int, tag uint32) ([]byte, error
 			return p.data, nil
 		}
 		l.mu.Unlock()
-		err := l.pause(ctx, b.wake)
+		err := l.session.pause(ctx, b.wake)
 		l.mu.Lock()
 		if err != nil {
 			return nil, err
 		}
-	}
-}
-
-func (l *Link) pause(ctx context.Context, wake <-chan struct{}) error {
-	select {
-	case <-wake:
-		return nil
-	case <-l.session.done:
-		return l.session.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

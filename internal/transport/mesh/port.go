@@ -147,7 +147,7 @@ func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Fra
 		}
 		p.wait()
 		p.mu.Unlock()
-		if err := p.pause(ctx, p.wake); err != nil {
+		if err := p.session.pause(ctx, p.wake); err != nil {
 			return nil, err
 		}
 	}
@@ -202,18 +202,6 @@ func (p *Port) credit(a *arrival) {
 	}
 }
 
-// pause waits for a signal.
-func (p *Port) pause(ctx context.Context, wanted <-chan struct{}) error {
-	select {
-	case <-wanted:
-		return nil
-	case <-p.session.done:
-		return p.session.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // drain waits until at most so many frames are yet to be written.
 func (p *Port) drain(ctx context.Context, most int) error {
 	for {
@@ -225,7 +213,7 @@ func (p *Port) drain(ctx context.Context, most int) error {
 		}
 		p.wait()
 		p.mu.Unlock()
-		if err := p.pause(ctx, p.wrote); err != nil {
+		if err := p.session.pause(ctx, p.wrote); err != nil {
 			return err
 		}
 	}

@@ -137,6 +137,18 @@ func (s *Session) Err() error {
 	return s.err
 }
 
+// pause waits for a signal, or until the session or ctx ends.
+func (s *Session) pause(ctx context.Context, wanted <-chan struct{}) error {
+	select {
+	case <-wanted:
+		return nil
+	case <-s.done:
+		return s.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Fail ends the session: waiting calls, and later ones, return the error, or that of an earlier failure.
 func (s *Session) Fail(err error) { s.fail(err) }
 
