@@ -25,8 +25,6 @@ type Config struct {
 	// Self is who it is; Listen is HOST:PORT, TCP and UDP, where it gossips. Port 0 is any.
 	Self   Member
 	Listen string
-	// Advertise is the host that others reach it by, if not Listen's.
-	Advertise string
 	// Key encrypts and authenticates, 16, 24 or 32 bytes. It is needed, on loopback too: any process of the machine could join.
 	Key []byte
 }
@@ -99,7 +97,7 @@ func Gossip(c Config) (Group, error) {
 	if host == "localhost" {
 		config.BindAddr = "127.0.0.1"
 	}
-	config.AdvertiseAddr, config.AdvertisePort = c.Advertise, port
+	config.AdvertisePort = port
 	config.ProbeInterval, config.ProbeTimeout = probeInterval, probeTimeout
 	config.SuspicionMult, config.SuspicionMaxTimeoutMult = suspicion, suspicion
 	config.TCPTimeout = tcpTimeout
