@@ -43,22 +43,6 @@ func Uniform(n int, p Pair) *Model {
 	return m
 }
 
-// TwoLevel returns the model of ranks at sites, with one kind of pair inside a site and one between sites, where all
-// pairs share the trunk.
-func TwoLevel(sites []int, inside, between Pair) *Model {
-	m := &Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
-	for i := range sites {
-		for j := range sites {
-			if sites[i] == sites[j] {
-				m.Pairs = append(m.Pairs, inside)
-			} else {
-				m.Pairs = append(m.Pairs, between)
-			}
-		}
-	}
-	return m
-}
-
 // Pair returns the cost from one rank to another.
 func (m *Model) Pair(from, to int) Pair { return m.Pairs[from*m.Ranks+to] }
 

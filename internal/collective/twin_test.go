@@ -35,6 +35,22 @@ func together(t testing.TB, m *memlink.Memory, model *Model, f func(g *Group) er
 	}
 }
 
+// TwoLevel returns the model of ranks at sites, with one kind of pair inside a site and one between sites, where all
+// pairs share the trunk.
+func TwoLevel(sites []int, inside, between Pair) *Model {
+	m := &Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
+	for i := range sites {
+		for j := range sites {
+			if sites[i] == sites[j] {
+				m.Pairs = append(m.Pairs, inside)
+			} else {
+				m.Pairs = append(m.Pairs, between)
+			}
+		}
+	}
+	return m
+}
+
 // costs makes a simulated link of a model.
 func costs(m *Model) func(from, to int) memlink.Cost {
 	return func(from, to int) memlink.Cost {

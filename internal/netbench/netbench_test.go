@@ -122,7 +122,15 @@ func TestFigure(t *testing.T) {
 
 // example is the report of a model, measured a little slower, and the more so the smaller.
 func example() *Report {
-	m := collective.TwoLevel([]int{0, 0, 0, 0, 1, 1, 1, 1}, inside, between)
+	sites := []int{0, 0, 0, 0, 1, 1, 1, 1}
+	m := &collective.Model{Ranks: len(sites), Sites: sites, Trunk: between.Alpha}
+	for i := range m.Ranks * m.Ranks {
+		p := inside
+		if sites[i/m.Ranks] != sites[i%m.Ranks] {
+			p = between
+		}
+		m.Pairs = append(m.Pairs, p)
+	}
 	r := &Report{Ranks: m.Ranks, Model: m}
 	for _, c := range []collective.Collective{PointToPoint, Stream, collective.Broadcast, collective.Allgather, collective.Allreduce, collective.Alltoall} {
 		for i, a := range Algorithms(c) {
