@@ -53,8 +53,8 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	r.write.Words[w] = sent
 	edges := 0
 	if sent != 0 {
-		if r.sent != nil {
-			r.addAll(b, sent)
+		if r.watcher != nil {
+			r.watchAll(b, sent)
 		}
 		if !stored {
 			if i := r.kernel.Store(w, sent, b.Out); i >= 0 {

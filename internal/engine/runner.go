@@ -47,7 +47,7 @@ type runner[V, M any] struct {
 	inEqual    []uint32
 	columns    []any
 
-	sent     *sentMessages[M] // nil unless the run checks that messages do not change
+	watcher  Watcher // of messages, or nil
 	threads  []*thread[V, M]
 	outboxes []*kernel.Outbox[M] // the threads'
 	tasks    tasks
@@ -258,8 +258,8 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	if m.after != nil {
 		m.after.AfterSuperstep(&r.threads[0].Worker)
 	}
-	if r.sent != nil {
-		if err := r.sent.check(c.Superstep, r.job.graph.Label); err != nil {
+	if r.watcher != nil {
+		if err := r.watcher.Ended(c.Superstep, r.job.graph.Label); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,7 @@ func (m *matrix[V, M]) run(w way) error {
 		}
 		m.parted = parted // results name vertices by it: it is left to the garbage collector
 	}
-	res, err := superstep.Run(engine.CheckMessages(ctx), m.parted, m.p, w.o)
+	res, err := superstep.Run(engine.Watch(ctx, new(sentMessages)), m.parted, m.p, w.o)
 	if errors.Is(err, pregel.ErrGrid) {
 		return nil
 	}
