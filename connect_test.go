@@ -102,7 +102,7 @@ func own() []pregel.Registered {
 func start(t *testing.T, workers int) *testcluster.Cluster {
 	t.Helper()
 	programs, _ := builtin.With(own())
-	return testcluster.Start(t, workers, master.Options{}, programs...)
+	return testcluster.Start(t, workers, master.Config{}, programs...)
 }
 
 // connected returns a cluster of two workers and a connection to it.

@@ -45,7 +45,7 @@ func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found 
 	if r.Spec == nil {
 		return nil, false, invalid("a job names the program to run")
 	}
-	if err := kindOf(r.Spec).check(s.options.Programs, r.Spec, s.grid(r.Spec)); err != nil {
+	if err := kindOf(r.Spec).check(s.options.Registry, r.Spec, s.grid(r.Spec)); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	answer, err := s.job(func() (j *job, err error) {

@@ -173,7 +173,7 @@ func (w *graph500Ranks) Search(ctx context.Context, kernel string, root graph500
 		return 0, err
 	}
 	if w.kernel != kernel {
-		program, err := graph500.Program(kernel, w.server.options.Programs.New("bfs"), root.ID)
+		program, err := graph500.Program(kernel, w.server.options.Registry.New("bfs"), root.ID)
 		if err != nil {
 			return 0, err
 		}

@@ -22,7 +22,7 @@ var runs atomic.Uint64
 
 // number returns the number of a run of the master: larger than that of any before it, whatever the clock says. The lock,
 // if not nil, is to be closed when the run ends: until then the directory is this run's alone.
-func number(o *Options) (run uint64, lock *os.File, err error) {
+func number(o *Config) (run uint64, lock *os.File, err error) {
 	switch {
 	case o.Data != "":
 		if err = os.MkdirAll(o.Data, 0o700); err != nil {

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 )
 
 // given starts a master and ends it, and returns the incarnation that it gave a new worker.
-func given(t *testing.T, o Options) uint64 {
+func given(t *testing.T, o Config) uint64 {
 	t.Helper()
+	o.Registry = engine.Registry{}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +31,7 @@ func given(t *testing.T, o Options) uint64 {
 // was set back by an hour or ten years, each gives larger incarnations than the one before.
 func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for name, o := range map[string]Options{"data": {Data: t.TempDir()}, "state": {State: t.TempDir()}, "neither": {}} {
+	for name, o := range map[string]Config{"data": {Options: Options{Data: t.TempDir()}}, "state": {State: t.TempDir()}, "neither": {}} {
 		last := uint64(0)
 		for _, at := range []time.Time{now, now, now.Add(-time.Hour), now.AddDate(-10, 0, 0), now.AddDate(10, 0, 0), now} {
 			o.Now = func() time.Time { return at }
@@ -45,14 +47,14 @@ func TestIncarnationsRiseWhateverTheClockSays(t *testing.T) {
 // TestOneMasterForItsData: while one lives no other may have its directory.
 func TestOneMasterForItsData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	first, err := New(Options{Data: dir})
+	first, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: dir}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Options{Data: dir}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
+	if _, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: dir}}); err == nil || !strings.Contains(err.Error(), "another master uses "+dir) {
 		t.Errorf("the second: %v", err)
 	}
 	first.results.close()
 	first.unlock()
-	given(t, Options{Data: dir})
+	given(t, Config{Options: Options{Data: dir}})
 }

@@ -85,7 +85,7 @@ func loadable(input string) error {
 
 // coordinateProgram runs a vertex program: load, locate, prepare, superstep after superstep, values.
 func coordinateProgram(ctx context.Context, r *run) error {
-	p, err := r.server.options.Programs.Find(r.spec.Program)
+	p, err := r.server.options.Registry.Find(r.spec.Program)
 	if err != nil {
 		return err
 	}

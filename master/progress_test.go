@@ -46,7 +46,7 @@ func TestProgressOfWorkers(t *testing.T) {
 
 // TestProgressOfALoad is told with the graph until the load has ended.
 func TestProgressOfALoad(t *testing.T) {
-	s, err := New(Options{})
+	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ type retention struct {
 }
 
 // retain finds the results of earlier masters, and removes what is not to be kept.
-func (r *results) retain(o *Options, log *slog.Logger, now time.Time) error {
+func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	r.retention.age, r.retention.bytes, r.retention.log = o.KeepResults, o.KeepResultBytes, log
 	entries, err := fs.ReadDir(r.root.FS(), ".")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 )
 
 var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -22,9 +23,7 @@ var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 func retaining(t *testing.T, data string, at time.Time, age time.Duration, size int64) (*Server, *bytes.Buffer) {
 	t.Helper()
 	said := &bytes.Buffer{}
-	s, err := New(Options{
-		Data: data, KeepResults: age, KeepResultBytes: size, Now: func() time.Time { return at }, Log: slog.New(slog.NewTextHandler(said, nil)),
-	})
+	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: data, KeepResults: age, KeepResultBytes: size, Log: slog.New(slog.NewTextHandler(said, nil))}, Now: func() time.Time { return at }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,61 +17,9 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 )
-
-// Options say how a master works. The zero value keeps workers, on loopback, and has no programs.
-type Options struct {
-	// Token is what workers and clients must know; needed where others can reach the master.
-	Token control.Token
-	// Data is the directory where results are kept; by default one that is removed at the end.
-	Data string
-	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them: the oldest go first, those of
-	// earlier masters in Data too. Default KeepResults and
-	// KeepResultBytes.
-	KeepResults     time.Duration
-	KeepResultBytes int64
-	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
-	WrapPart func(io.WriteCloser) io.WriteCloser
-	// State is the directory that counts the runs of masters without Data; by default those of this process are counted. A
-	// run's number makes the incarnations of its workers larger than those of the runs before.
-	State string
-	// Version is told to workers and clients.
-	Version string
-	// Programs are those of this binary, and Build is what it was built from: all processes of a cluster agree in both.
-	Programs engine.Registry
-	Build    string
-	// Lease is how long a worker may be silent; default control.Lease, with which a loss is seen within 3 s.
-	Lease time.Duration
-	// Hold is how long a worker that is lost, or was there before the master was restarted, may take to come back: its shares
-	// of graphs are waited for. Default control.Hold.
-	Hold time.Duration
-	// Grace is how long a leaving worker may finish what it runs, default 25 s.
-	Grace time.Duration
-	// Running is how many jobs run at a time, default 1: each takes all the cores.
-	Running int
-	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
-	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
-	CommandTimeout time.Duration
-	// Group hints at the death of workers, or is nil. GossipAddress is where workers join it.
-	Group         membership.Group
-	GossipAddress string
-	// Metrics answers at /metrics, or is nil. MetricsToken opens that and nothing else.
-	Metrics      http.Handler
-	MetricsToken control.Token
-	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.
-	Page func(s *Server) http.Handler
-	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
-	// does not wait, and calls nothing of the server.
-	Watch func(job string, e *control.JobEvent)
-	// Log gets what happens, or is nil.
-	Log *slog.Logger
-	// Now and Random are the clock and the source of names; default the system's.
-	Now    func() time.Time
-	Random io.Reader
-}
 
 // Other bounds.
 const (
@@ -88,7 +35,7 @@ const (
 // Server is a master: the I/O around a cluster's state machine. Make it with New, run it with Serve.
 type Server struct {
 	UnimplementedServices
-	options Options
+	options *Config
 	id      string // of this run
 	log     *slog.Logger
 	start   time.Time
@@ -121,46 +68,22 @@ type UnimplementedServices struct {
 }
 
 // New makes a master.
-func New(o Options) (*Server, error) {
-	if o.Lease == 0 {
-		o.Lease = control.Lease
-	}
-	if o.Hold == 0 {
-		o.Hold = control.Hold
-	}
-	if o.Grace == 0 {
-		o.Grace = 25 * time.Second
-	}
-	if o.Running == 0 {
-		o.Running = 1
-	}
-	if o.KeepResults == 0 {
-		o.KeepResults = KeepResults
-	}
-	if o.KeepResultBytes == 0 {
-		o.KeepResultBytes = KeepResultBytes
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+func New(o Config) (*Server, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
 	}
 	var id [4]byte
 	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
 		return nil, fmt.Errorf("a name for the master: %w", err)
 	}
 	s := &Server{
-		options: o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
+		options: &o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
 		sessions: map[string]*session{}, stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 	}
 	s.cluster = newCluster(rules{
 		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
-		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Programs),
+		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
 	})
 	run, lock, err := number(&o)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 )
 
 // TestWorkersGoneLast lists those that are there first, and soon no more those that left.
 func TestWorkersGoneLast(t *testing.T) {
-	s, err := New(Options{Data: t.TempDir()})
+	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}

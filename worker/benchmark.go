@@ -120,7 +120,7 @@ func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, er
 
 // search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
 func (x *executor) search(ctx context.Context, t task, b *benchmark, s *control.Search) (*control.BenchmarkReport, error) {
-	program, err := graph500.Program(s.Kernel, x.options.Programs.New("bfs"), pregel.VertexID(s.GetRoot().GetId()))
+	program, err := graph500.Program(s.Kernel, x.options.Registry.New("bfs"), pregel.VertexID(s.GetRoot().GetId()))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 // Invariant: graphs, jobs and benchmarks are freed when they were removed from these maps and the last command that uses them
 // has returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
 type executor struct {
-	options Options
+	options *Config
 
 	mu          sync.Mutex
 	mesh        *mesh.Mesh
@@ -35,7 +35,7 @@ type executor struct {
 	benchmarks  map[string]*benchmark
 }
 
-func newExecutor(o Options) *executor {
+func newExecutor(o *Config) *executor {
 	return &executor{options: o, graphs: map[string]*localGraph{}, jobs: map[string]*job{}, peers: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}}
 }
 

@@ -29,7 +29,7 @@ func listen(t *testing.T) *net.TCPListener {
 // incarnation alone.
 func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	l := listen(t)
-	x := newExecutor(Options{Name: "x", Listener: l})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Listener: l})
 	defer x.close()
 	other, err := mesh.New(mesh.Options{Name: "y", Incarnation: 9})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 
 // TestExecutorRefuses asks for what was not prepared, or is not there.
 func TestExecutorRefuses(t *testing.T) {
-	x := newExecutor(Options{Name: "x", Listener: listen(t)})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Listener: listen(t)})
 	defer x.close()
 	task := task{job: "j", epoch: 2}
 	if _, err := x.superstep(t.Context(), task, &control.Superstep{}); err == nil {

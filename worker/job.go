@@ -32,7 +32,7 @@ type job struct {
 }
 
 func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph) (*job, error) {
-	known, err := x.options.Programs.Find(p.Program)
+	known, err := x.options.Registry.Find(p.Program)
 	if err != nil {
 		return nil, err
 	}

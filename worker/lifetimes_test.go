@@ -62,7 +62,7 @@ const vertices = 40_000
 func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 	t.Helper()
 	l := listen(t)
-	x := newExecutor(Options{Name: "x", Listener: l, Programs: engine.Registry{engine.Register("gated", gated{gates: gates})}})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Registry: engine.Registry{engine.Register("gated", gated{gates: gates})}, Listener: l})
 	h := &holding{x, t, nil, 0}
 	h.register(1)
 	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}

@@ -21,10 +21,13 @@ type masterEnd struct {
 }
 
 // commanded is a worker that is registered, and the end to command it by.
-func commanded(t *testing.T, o Options) *masterEnd {
+func commanded(t *testing.T, o Config) *masterEnd {
 	t.Helper()
 	o.Name, o.Listener = "x", listen(t)
-	w := New(o)
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(w.executor.close)
 	if err := w.executor.registered(1); err != nil {
 		t.Fatal(err)
@@ -69,7 +72,7 @@ func connecting(to, address string) *control.Command {
 // each is answered, and nothing is kept.
 func TestCancelStopsWhatWaits(t *testing.T) {
 	began := make(chan struct{})
-	m := commanded(t, Options{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	m := commanded(t, Config{Silence: time.Hour, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		close(began)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -102,7 +105,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 
 // TestEveryCommandIsAnswered: a command in which there is a bug, or whose answer cannot be encoded, is answered all the same.
 func TestEveryCommandIsAnswered(t *testing.T) {
-	m := commanded(t, Options{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
+	m := commanded(t, Config{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
 	for want, c := range map[string]*control.Command{
 		"a bug in superstep: ":                 {Body: &control.Command_Prepare{}},
 		"the worker's answer cannot be sent: ": connecting("\xff", "127.0.0.1:1"),
@@ -119,11 +122,14 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 // no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
-		o := Options{StopTimeout: 20 * time.Millisecond}
+		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}}
 		if stops {
 			o.StopTimeout = time.Hour
 		}
-		w := New(o)
+		w, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		q := &queue{session: &session{Worker: w}}
 		ctx, stop := context.WithCancelCause(t.Context())
 		returned := q.watch(ctx, &control.Command{Job: "j", Body: &control.Command_Superstep{Superstep: &control.Superstep{Superstep: 3}}})

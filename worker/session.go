@@ -161,6 +161,7 @@ func (s *session) read(ctx context.Context) error {
 		case *control.ToWorker_Attached:
 			s.Log.Info("session", "incarnation", s.incarnation)
 			s.Observe.Session(true)
+			s.ready.Do(func() { s.Ready(s.Address) })
 			s.commands.Go(s.executor.retain(body.Attached.Jobs, body.Attached.Graphs))
 		case *control.ToWorker_Command:
 			s.queue.add(ctx, body.Command)

@@ -10,14 +10,11 @@ package worker
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,54 +23,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
-
-// Options say who a worker is and whom it works for.
-type Options struct {
-	// Name is what the cluster calls the worker, and Site a label for where it is, such as a rack.
-	Name, Site string
-	// Master is where the master is, HOST:PORT; Token is what all processes of the cluster know.
-	Master string
-	Token  control.Token
-	// Programs are those of this binary, and Build is what it was built from: all processes of a cluster agree in both.
-	Programs engine.Registry
-	Build    string
-	// Version is shown to users.
-	Version string
-	// Threads is how many a job or a load gets, default 1.
-	Threads int
-	// Listener is where other workers reach this one, by Address if that is not the listener's own. Run closes it.
-	Listener Listener
-	Address  string
-	// Silence is how long another worker may give no sign of life, and connecting to it may take; default 5 s.
-	Silence time.Duration
-	// Compress says whether messages to other workers are compressed: auto, where that is faster than the link, on or off; default
-	// auto.
-	Compress string
-	// HTTPAddress is where metrics and health are, or empty.
-	HTTPAddress string
-	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default control.Hold.
-	Hold time.Duration
-	// Grace is how long to wait for the master's leave to go, default 27 s.
-	Grace time.Duration
-	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s: then Run returns an error.
-	StopTimeout time.Duration
-	// Group is joined where the master says, and asked where the master is; or nil.
-	Group membership.Group
-	// Dial makes connections; default TCP.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Observe is told what the worker does, or is nil.
-	Observe Observer
-	// Log gets what happens, or is nil. Now and Random are the clock and random source; default the system's.
-	Log    *slog.Logger
-	Now    func() time.Time
-	Random io.Reader
-}
 
 // Backoff between tries to register.
 const (
@@ -82,15 +36,9 @@ const (
 	callTimeout = 3 * time.Second
 )
 
-// Listener is a TCP listener: what accepts, and can be told to stop for a while.
-type Listener interface {
-	net.Listener
-	SetDeadline(t time.Time) error
-}
-
 // Worker is a worker with its options, which do not change.
 type Worker struct {
-	Options
+	Config
 	executor    *executor
 	memory      uint64 // that was free at the start
 	instance    string
@@ -101,15 +49,18 @@ type Worker struct {
 	silent      time.Duration // for how long the master was when the last session ended
 	commands    sync.WaitGroup
 	late        atomic.Int32 // commands that were told to stop a while ago
-	stuck       chan error   // why the worker cannot go on: a command does not stop
+	ready       sync.Once
+	stuck       chan error // why the worker cannot go on: a command does not stop
 }
 
 // New makes a worker that has not begun to work.
-func New(o Options) *Worker {
-	w := &Worker{Options: o, memory: uint64(max(mem.Available(), 0))}
-	w.defaults()
-	w.executor = newExecutor(w.Options)
-	return w
+func New(o Config) (*Worker, error) {
+	w := &Worker{Config: o, memory: uint64(max(mem.Available(), 0)), stuck: make(chan error, 1)}
+	if err := w.complete(); err != nil {
+		return nil, err
+	}
+	w.executor = newExecutor(&w.Config)
+	return w, nil
 }
 
 // Stats returns what was sent to other workers and received from them.
@@ -178,35 +129,6 @@ func (w *Worker) run(ctx context.Context) error {
 	}
 }
 
-func (w *Worker) defaults() {
-	if w.Hold == 0 {
-		w.Hold = control.Hold
-	}
-	if w.Grace == 0 {
-		w.Grace = 27 * time.Second
-	}
-	if w.StopTimeout == 0 {
-		w.StopTimeout = 10 * time.Second
-	}
-	w.stuck = make(chan error, 1)
-	if w.Now == nil {
-		w.Now = time.Now
-	}
-	if w.Random == nil {
-		w.Random = rand.Reader
-	}
-	if w.Log == nil {
-		w.Log = slog.New(slog.DiscardHandler)
-	}
-	w.Threads = max(w.Threads, 1)
-	if w.Address == "" && w.Listener != nil {
-		w.Address = w.Listener.Addr().String()
-	}
-	if w.Observe == nil {
-		w.Observe = unobserved{}
-	}
-}
-
 // rename makes this process a new one in the master's eyes.
 func (w *Worker) rename() error {
 	var id [8]byte
@@ -265,7 +187,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	request := &control.RegisterRequest{
 		Name: w.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
 		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address, HttpAddress: w.HTTPAddress,
-		Programs: jobspec.Programs(w.Build, w.Programs),
+		Programs: jobspec.Programs(w.Build, w.Registry),
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

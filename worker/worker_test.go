@@ -49,9 +49,7 @@ func TestHeldName(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	var log bytes.Buffer
-	err := New(Options{
-		Name: "w", Master: server.Listener.Addr().String(), Listener: listen(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
-	}).Run(t.Context())
+	err := run(t, Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Listener: listen(t)})
 	if err == nil || !strings.HasSuffix(err.Error(), "refuses this worker: enough") {
 		t.Errorf("found %v", err)
 	}
@@ -61,6 +59,16 @@ func TestHeldName(t *testing.T) {
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=INFO msg="waiting for the name"`) {
 		t.Errorf("it said %q", text)
 	}
+}
+
+// run is the end of a worker that ends by itself.
+func run(t *testing.T, o Config) error {
+	t.Helper()
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Run(t.Context())
 }
 
 // TestNoTokenForWhatGossipFinds: a process that poses as the master by gossip gets no token from a worker, and cannot end it.
@@ -93,7 +101,7 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = New(Options{Name: "w", Token: token, Group: group, Hold: 200 * time.Millisecond, Listener: listen(t)}).Run(t.Context())
+		err = run(t, Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Token: token, Group: group, Listener: listen(t)})
 		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
 			t.Errorf("status %d: ended with %v", status, err)
 		}

@@ -9,9 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
-	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/web"
 	"github.com/superstep-go/superstep/master"
 )
@@ -100,21 +98,13 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	defer l.Close()
 	address := l.Addr().String()
-	o := master.Options{
-		Token: token, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data, Version: revision(), Programs: m.app.programs, Build: jobspec.Build(), Log: m.app.logger(),
-		MetricsToken: metricsToken,
-		KeepResults:  m.keep.age, KeepResultBytes: keepBytes,
-	}
-	if m.data == "" {
-		if o.State, err = statefile.UserDir(); err != nil {
-			return fmt.Errorf("%w: give --data", err)
-		}
-	}
-	observed, unobserved, err := m.app.observe(ctx, &o)
-	if err != nil {
-		return err
-	}
-	defer unobserved()
+	o := master.Config{Options: master.Options{
+		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data,
+		KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
+		Ready: func(address string) {
+			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))
+		},
+	}, Token: token, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // it is no address that others could go to
@@ -127,13 +117,10 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		defer group.Close()
 		o.Group, o.GossipAddress = group, group.Address()
 	}
-	s, err := master.New(o)
-	if err != nil {
+	if o.Spans, err = m.app.spans(ctx, "superstep-master", ""); err != nil {
 		return err
 	}
-	observed(s)
-	fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))
-	return s.Serve(ctx, l)
+	return o.Run(ctx)
 }
 
 // holdFlag is how long graphs are kept by workers without a master, and wait at a master without their workers.

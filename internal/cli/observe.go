@@ -6,18 +6,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/otlp"
-	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/internal/web"
-	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -30,56 +25,11 @@ func (f *metricsFlags) define(cmd *cobra.Command) {
 
 // spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
 func (a *app) spans(ctx context.Context, service, root string) (*otlp.Exporter, error) {
-	e, err := otlp.New(ctx, otlp.Options{Service: service, Version: revision(), Root: root, Log: a.logger()})
+	e, err := otlp.New(ctx, otlp.Options{Service: service, Version: jobspec.Revision(), Root: root, Log: a.logger()})
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return e, nil
-}
-
-// observe makes a master's jobs known to Prometheus, to a collector of traces, and to the page. Call the first of what it
-// returns with the server, and the second when that has ended.
-func (a *app) observe(ctx context.Context, o *master.Options) (func(*master.Server), func(), error) {
-	spans, err := a.spans(ctx, "superstep-master", "")
-	if err != nil {
-		return nil, nil, err
-	}
-	set := metrics.New(revision())
-	var programs []string
-	for _, p := range o.Programs {
-		programs = append(programs, p.Name)
-	}
-	slices.Sort(programs)
-	runs, store := set.NewRuns(programs...), history.NewNamedStore()
-	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal {
-		all := trace.Tee{runs.Journal(nil), &jobtrace.Searches{To: store}}
-		if spans != nil {
-			all = append(all, spans.Journal())
-		}
-		return all
-	}}
-	o.Metrics, o.Watch = set.Handler(), teller.Event
-	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
-	token := o.Token
-	o.Page = func(s *master.Server) http.Handler {
-		c := web.NewCluster(store, s, web.About{Kind: "master", Name: "superstep master", Version: version(), Programs: programs})
-		return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})
-	}
-	begin := func(s *master.Server) {
-		set.NewMaster(func() *control.StatusResponse {
-			r, err := s.Status(context.Background(), nil)
-			if err != nil {
-				return &control.StatusResponse{}
-			}
-			return r.Msg
-		})
-	}
-	end := func() {
-		if spans != nil {
-			spans.Close()
-		}
-	}
-	return begin, end, nil
 }
 
 // watched is what observes a worker: it counts, says whether the worker is ready, and keeps its monitor informed.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -92,11 +91,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
 	runtime.GOMAXPROCS(w.threads + 1)
 	if w.name == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = runtime.GOOS
-		}
-		w.name = fmt.Sprintf("%s-%d", host, os.Getpid())
+		w.name = control.ProcessName()
 	}
 	metricsToken, err := readToken("--metrics-token-file", w.metrics.tokenFile)
 	if err != nil {
@@ -111,7 +106,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	}
 	log := w.app.logger()
 	defer listener.Close()
-	set := metrics.New(revision())
+	set := metrics.New(jobspec.Revision())
 	monitor, err := startMonitor(w.name, token)
 	if err != nil {
 		log.Warn("nobody will tell the master how this process died", "error", err)
@@ -127,10 +122,11 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		}
 		defer observer.pages(l, set, log, token, metricsToken)()
 	}
-	o := worker.Options{
-		Name: w.name, Site: w.site, Master: w.client.master, Token: token, Programs: w.app.programs, Build: jobspec.Build(), Version: revision(),
-		Threads: w.threads, Listener: listener, Address: address, Compress: w.compress.value, HTTPAddress: pages,
-		Hold: w.hold, StopTimeout: w.stop, Observe: observer, Log: log,
+	o := worker.Config{
+		Options: worker.Options{
+			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value, Log: log,
+		},
+		Token: token, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
 	}
 	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
 	if err != nil {
@@ -143,7 +139,10 @@ func (w *workerCommand) execute(ctx context.Context) error {
 			group.Join(w.join)
 		}
 	}
-	working := worker.New(o)
+	working, err := worker.New(o)
+	if err != nil {
+		return err
+	}
 	set.NewMesh(working.Stats)
 	return working.Run(ctx)
 }
@@ -209,7 +208,7 @@ func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 // open begins to listen at what a flag says, or beside the master, and returns the address that others reach it by.
 func (w *workerCommand) open(flag, at string, token control.Token) (*net.TCPListener, string, error) {
 	if at == "" {
-		host, err := towards(w.client.master)
+		host, err := control.LocalHost(w.client.master)
 		if err != nil {
 			return nil, "", usagef("%s is needed: no address of this host reaches the master at %s: %w", flag, w.client.master, err)
 		}
@@ -231,20 +230,9 @@ func (w *workerCommand) open(flag, at string, token control.Token) (*net.TCPList
 	case w.advertise != "":
 		host = w.advertise
 	case tcp.Addr().(*net.TCPAddr).IP.IsUnspecified():
-		if host, err = towards(w.client.master); err != nil {
+		if host, err = control.LocalHost(w.client.master); err != nil {
 			return nil, "", errors.Join(usagef("--advertise is needed: %w", err), l.Close())
 		}
 	}
 	return tcp, net.JoinHostPort(host, port), nil
-}
-
-// towards returns the address of this host from which packets to another one leave. Nothing is sent.
-func towards(address string) (string, error) {
-	c, err := net.Dial("udp", address)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
-	host, _, err := net.SplitHostPort(c.LocalAddr().String())
-	return host, err
 }

@@ -2,6 +2,9 @@ package control
 
 import (
 	"fmt"
+	"net"
+	"os"
+	"runtime"
 	"strings"
 )
 
@@ -51,6 +54,26 @@ func (s *JobSpec) Origin() string {
 	default:
 		return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", g.Scale, g.EdgeFactor)
 	}
+}
+
+// ProcessName is how a worker is called that has no other name: the host's name and the process's number.
+func ProcessName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = runtime.GOOS
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+// LocalHost returns the address of this host from which packets to another one leave. Nothing is sent.
+func LocalHost(address string) (string, error) {
+	c, err := net.Dial("udp", address)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	host, _, err := net.SplitHostPort(c.LocalAddr().String())
+	return host, err
 }
 
 // maxName bounds the names of workers and graphs.

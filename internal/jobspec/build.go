@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -42,3 +43,29 @@ var Build = sync.OnceValue(func() string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 })
+
+// Version returns the module's version, the revision it was built from, and what built it for what.
+func Version() string {
+	return fmt.Sprintf("%s, %s %s/%s", Revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// Revision returns the module's version and the revision it was built from.
+func Revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" {
+		v = "(devel)"
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			v += " " + s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v += " modified"
+		}
+	}
+	return v
+}

@@ -71,12 +71,7 @@ func TestPublicTypesAreReal(t *testing.T) {
 		}) {
 			continue
 		}
-		internal := map[string]bool{} // packages that the file imports, by their last element
-		for _, path := range f.imports() {
-			if strings.Contains(path, "/internal/") {
-				internal[path[strings.LastIndex(path, "/")+1:]] = true
-			}
-		}
+		internal := f.internal()
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok || !spec.Assign.IsValid() || !spec.Name.IsExported() {
@@ -92,5 +87,44 @@ func TestPublicTypesAreReal(t *testing.T) {
 			})
 			return true
 		})
+	}
+}
+
+// internal returns the internal packages that a file imports, by their last element.
+func (f file) internal() map[string]bool {
+	found := map[string]bool{}
+	for _, path := range f.imports() {
+		if strings.Contains(path, "/internal/") {
+			found[path[strings.LastIndex(path, "/")+1:]] = true
+		}
+	}
+	return found
+}
+
+// TestOptionsHavePublicTypes: programs of other modules start masters and workers with them.
+func TestOptionsHavePublicTypes(t *testing.T) {
+	found := 0
+	for _, f := range all(t) {
+		if f.test || f.pkg() != "master" && f.pkg() != "worker" {
+			continue
+		}
+		internal := f.internal()
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != "Options" {
+				return true
+			}
+			found++
+			ast.Inspect(spec, func(n ast.Node) bool {
+				if p, ok := n.(*ast.Ident); ok && internal[p.Name] {
+					t.Errorf("%s: Options has a type of %s, which is internal", f.path, p.Name)
+				}
+				return true
+			})
+			return false
+		})
+	}
+	if found != 2 {
+		t.Errorf("found %d types Options, expected those of a master and of a worker", found)
 	}
 }

@@ -16,7 +16,7 @@ func BenchmarkEmptySuperstep(b *testing.B) {
 	const supersteps = 500
 	for _, program := range []struct{ name, delivery string }{{"idle", ""}, {"chatty", "naive"}, {"chatty", "pull"}} {
 		b.Run(program.name+program.delivery, func(b *testing.B) {
-			c := Start(b, 4, master.Options{}, programs()...)
+			c := Start(b, 4, master.Config{}, programs()...)
 			c.load(b, "g", &control.GraphSource{Input: "kronecker:scale=8"}, 0, 0)
 			for b.Loop() {
 				var seconds []float64

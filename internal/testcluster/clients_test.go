@@ -14,7 +14,7 @@ import (
 // learns why, the workers stop, and the name is free.
 func TestDropWhileLoading(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Options{}, programs()...)
+	c := Start(t, 0, master.Config{}, programs()...)
 	c.Rate = 32 << 10
 	c.StartWorker("w0")
 	c.StartWorker("w1")
@@ -44,7 +44,7 @@ func TestDropWhileLoading(t *testing.T) {
 
 // TestSubmitAgain submits a job twice under one key.
 func TestSubmitAgain(t *testing.T) {
-	c := Start(t, 1, master.Options{}, programs()...)
+	c := Start(t, 1, master.Config{}, programs()...)
 	submit := func(key string) string {
 		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, Spec: short()}))
 		if err != nil {
@@ -60,7 +60,7 @@ func TestSubmitAgain(t *testing.T) {
 
 // TestStackOfAProgram is in what is said of one job, and not in lists and events.
 func TestStackOfAProgram(t *testing.T) {
-	c := Start(t, 1, master.Options{}, programs()...)
+	c := Start(t, 1, master.Config{}, programs()...)
 	id := c.submitSpec(t, &control.JobSpec{Program: "broken", Parameters: map[string]string{"at": "7"}, Source: small()}).Id
 	j, _ := c.watch(t, id, nil)
 	if j.Stack != "" {
@@ -77,7 +77,7 @@ func TestStackOfAProgram(t *testing.T) {
 
 // TestPastEvents asks for what has happened to a job that goes on.
 func TestPastEvents(t *testing.T) {
-	c := Start(t, 1, master.Options{}, programs()...)
+	c := Start(t, 1, master.Config{}, programs()...)
 	id := c.submitSpec(t, endless()).Id
 	c.Until("the job to run", func() bool {
 		stream, err := c.Client.WatchJob(t.Context(), connect.NewRequest(&control.WatchJobRequest{Id: id, Past: true}))

@@ -23,7 +23,7 @@ func (c *Cluster) excluded() (names []string, reason string) {
 // two, one of them is excluded and shown so, jobs run on the others, and when the way is mended on all.
 func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Options{Lease: 4 * time.Second}, programs()...)
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: 4 * time.Second}}, programs()...)
 	c.Worker.Silence = 2 * time.Second
 	for i, name := range []string{"w0", "w1", "w2"} {
 		c.StartWorker(name)

@@ -50,7 +50,7 @@ func (c *Cluster) holdsGraphs(t testing.TB, name string, kept int) {
 // TestProgramsThatPanic lets a program panic in each of its methods: the job fails with what is known of it, and the workers
 // go on.
 func TestProgramsThatPanic(t *testing.T) {
-	c := Start(t, 3, master.Options{}, programs()...)
+	c := Start(t, 3, master.Config{}, programs()...)
 	for method, want := range map[string]string{
 		"compute":    "program broken, vertex 7, superstep 2: no such thing",
 		"coordinate": "program broken, superstep 2: no such thing",
@@ -76,7 +76,7 @@ func TestProgramsThatPanic(t *testing.T) {
 
 // TestPanicsThatAreNoText: whatever a panic says, on a worker or on the master, its job fails and is shown.
 func TestPanicsThatAreNoText(t *testing.T) {
-	c := Start(t, 2, master.Options{}, programs()...)
+	c := Start(t, 2, master.Config{}, programs()...)
 	for method, want := range map[string]string{
 		"compute bytes": "superstep 2: no such \ufffd thing", "compute long": "\u20ac...",
 		"coordinate bytes": "superstep 2: no such \ufffd thing", "coordinate long": "\u20ac...",
@@ -95,7 +95,7 @@ func TestPanicsThatAreNoText(t *testing.T) {
 }
 
 func TestJobsThatCannotRun(t *testing.T) {
-	c := Start(t, 2, master.Options{}, programs()...)
+	c := Start(t, 2, master.Config{}, programs()...)
 	for _, x := range []struct {
 		want string
 		spec *control.JobSpec
@@ -133,7 +133,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 
 // TestCancelInASuperstep cancels a job while its partitions compute and send, again and again.
 func TestCancelInASuperstep(t *testing.T) {
-	c := Start(t, 4, master.Options{}, programs()...)
+	c := Start(t, 4, master.Config{}, programs()...)
 	for _, quiet := range []string{"true", "false"} {
 		for range 3 {
 			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
@@ -170,7 +170,7 @@ func TestWorkerDiesInAJob(t *testing.T) {
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			c := Start(t, 4, master.Options{Lease: control.Lease}, programs()...)
+			c := Start(t, 4, master.Config{Options: master.Options{Lease: control.Lease}}, programs()...)
 			var began time.Time
 			j := c.submitSpec(t, endless())
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
@@ -203,7 +203,7 @@ func TestWorkerDiesInAJob(t *testing.T) {
 // that it held but the job, and works on.
 func TestSessionBreaks(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 3, master.Options{}, programs()...)
+	c := Start(t, 3, master.Config{}, programs()...)
 	c.load(t, "web", small(), 0, 0)
 	j := c.submitSpec(t, endless())
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {

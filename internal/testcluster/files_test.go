@@ -56,7 +56,7 @@ func sparseFiles(t *testing.T, dir string) map[string]string {
 // name vertices of other workers, whose ids in the input nobody knows all of.
 func TestSharesOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	c := Start(t, 3, master.Options{}, programs()...)
+	c := Start(t, 3, master.Config{}, programs()...)
 	grids := [][2]uint32{{3, 1}, {2, 2}, {1, 4}, {3, 3}}
 	known := map[string]int{}
 	for i, p := range programs() {
@@ -96,7 +96,7 @@ func TestSharesOfFiles(t *testing.T) {
 func TestFaultsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := sparseFiles(t, dir)
-	c := Start(t, 3, master.Options{}, programs()...)
+	c := Start(t, 3, master.Config{}, programs()...)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for name := range good {
 		if strings.HasSuffix(name, ".gz") {

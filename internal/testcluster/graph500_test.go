@@ -40,7 +40,7 @@ func TestGraph500(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, workers := range []int{1, 2, 4} {
-		c := Start(t, workers, master.Options{})
+		c := Start(t, workers, master.Config{})
 		for _, way := range []struct {
 			rows, columns uint32
 			delivery      string
@@ -109,7 +109,7 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 		"BFS from root 458: rule 4 (component)": {at: 300, parent: pregel.None},
 		"BFS from root 458: invalid range":      {at: 300, parent: 1 << 40},
 	} {
-		c := Start(t, 3, master.Options{}, engine.Register("bfs", program))
+		c := Start(t, 3, master.Config{}, engine.Register("bfs", program))
 		j, _ := c.watch(t, c.graph500(t, scale(10), nil, 0, 0).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) || j.Graph500.GetViolation() == nil {
 			t.Errorf("%s: %v: %s", want, j.State.Word(), j.Reason)
@@ -126,7 +126,7 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 }
 
 func TestGraph500Refusals(t *testing.T) {
-	c := Start(t, 1, master.Options{})
+	c := Start(t, 1, master.Config{})
 	for want, change := range map[string]func(s *control.JobSpec){
 		"found 0, expected 1 or more": func(s *control.JobSpec) { s.Graph500.Roots = 0 },
 		"scale":                       func(s *control.JobSpec) { s.Graph500.Scale = 99 },
@@ -148,7 +148,7 @@ func TestGraph500Refusals(t *testing.T) {
 // TestGraph500Ends ends runs in each of their stages: by a client, and by the loss of a worker.
 func TestGraph500Ends(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 3, master.Options{})
+	c := Start(t, 3, master.Config{})
 	lost := 2
 	for _, stage := range []string{"generating", "constructing", "BFS", "SSSP"} {
 		for _, how := range []string{"cancelled", "failed"} {

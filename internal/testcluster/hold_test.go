@@ -63,7 +63,7 @@ func (c *Cluster) isAsLoaded(t testing.TB, was *control.Graph, want map[uint64]s
 // comes back the job runs, on the graph as it was loaded.
 func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
 	c.Worker.Silence = time.Second
 	for i := range 3 {
 		c.StartWorker(fmt.Sprint("w", i))
@@ -106,7 +106,7 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	t.Parallel()
 	const hold = 500 * time.Millisecond
-	c := Start(t, 3, master.Options{Lease: 2 * time.Second, Hold: hold}, programs()...)
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: 2 * time.Second, Hold: hold}}, programs()...)
 	c.load(t, "web", small(), 0, 0)
 	c.Freeze("w1")
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_WAITING)
@@ -129,7 +129,7 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 // job held is freed, and a graph of which a worker is gone fails after the hold time.
 func TestMasterRestartsWithGraphs(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 3, master.Options{}, programs()...)
+	c := Start(t, 3, master.Config{}, programs()...)
 	web := c.load(t, "web", small(), 0, 0)
 	want := c.components(t, "web")
 	c.load(t, "grid", &control.GraphSource{Input: "grid:rows=9,columns=9"}, 2, 2)

@@ -64,7 +64,7 @@ func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (
 }
 
 func TestJobOnItsOwnGraph(t *testing.T) {
-	c := Start(t, 4, master.Options{}, programs()...)
+	c := Start(t, 4, master.Config{}, programs()...)
 	j, words := c.watch(t, c.submitSpec(t, short()).Id, nil)
 	if want := "queued loading running 0 1 2 writing done"; words != want {
 		t.Errorf("found %s, expected %s", words, want)
@@ -88,7 +88,7 @@ func TestJobOnItsOwnGraph(t *testing.T) {
 }
 
 func TestManyJobsOnOneGraph(t *testing.T) {
-	c := Start(t, 2, master.Options{}, programs()...)
+	c := Start(t, 2, master.Config{}, programs()...)
 	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
 		Name: "bad", Source: &control.GraphSource{Input: "/no/such/file"},
 	})); err == nil || !strings.Contains(err.Error(), "no such file") {
@@ -115,7 +115,7 @@ func TestManyJobsOnOneGraph(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	c := Start(t, 2, master.Options{}, programs()...)
+	c := Start(t, 2, master.Config{}, programs()...)
 	running, waiting := c.submitSpec(t, endless()), c.submitSpec(t, short())
 	c.cancel(t, waiting.Id)
 	j, _ := c.watch(t, running.Id, func(e *control.JobEvent) {
@@ -133,7 +133,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestWorkerLeavesAfterItsJob(t *testing.T) {
-	c := Start(t, 2, master.Options{}, programs()...)
+	c := Start(t, 2, master.Config{}, programs()...)
 	j := c.submitSpec(t, endless())
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 		if !here(e) {

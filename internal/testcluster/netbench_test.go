@@ -41,7 +41,7 @@ func (c *Cluster) resultFrom(t testing.TB, id string, from int) []byte {
 
 // TestNetbench measures between the workers of a cluster with two sites, whose labels make them.
 func TestNetbench(t *testing.T) {
-	c := Start(t, 2, master.Options{}, programs()...)
+	c := Start(t, 2, master.Config{}, programs()...)
 	c.Worker.Site = "far"
 	c.StartWorker("w2")
 	c.StartWorker("w3")
@@ -83,7 +83,7 @@ func TestNetbench(t *testing.T) {
 }
 
 func TestNetbenchRefusals(t *testing.T) {
-	c := Start(t, 1, master.Options{}, programs()...)
+	c := Start(t, 1, master.Config{}, programs()...)
 	for want, change := range map[string]func(s *control.JobSpec){
 		"has the program netbench, neither graph":  func(s *control.JobSpec) { s.Graph = "g" },
 		"has the program netbench, neither graph ": func(s *control.JobSpec) { s.Program = "bfs" },
@@ -110,7 +110,7 @@ func TestNetbenchRefusals(t *testing.T) {
 // TestNetbenchEnds ends measurements that would take hours: by a client, and by the loss of a worker.
 func TestNetbenchEnds(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 3, master.Options{}, programs()...)
+	c := Start(t, 3, master.Config{}, programs()...)
 	for _, how := range []string{"cancelled", "failed"} {
 		id := c.netbench(t, &control.Netbench{Repetitions: 1e6}).Id
 		acted := false

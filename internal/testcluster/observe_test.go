@@ -43,10 +43,10 @@ func ask(t testing.TB, url, token string) (int, string) {
 }
 
 // watching is what a master is observed by.
-func watching(set *metrics.Set) master.Options {
+func watching(set *metrics.Set) master.Config {
 	runs := set.NewRuns()
 	teller := &jobtrace.Teller{New: func() trace.Journal { return runs.Journal(nil) }}
-	return master.Options{Metrics: set.Handler(), Watch: teller.Event}
+	return master.Config{Metrics: set.Handler(), Watch: teller.Event}
 }
 
 func holds(t testing.TB, page string, lines ...string) {
@@ -215,7 +215,7 @@ func (o *observer) Command(name string, _ time.Duration, r *control.Report, err 
 }
 
 func TestWorkerIsObserved(t *testing.T) {
-	c := Start(t, 0, master.Options{}, programs()...)
+	c := Start(t, 0, master.Config{}, programs()...)
 	o := &observer{}
 	c.Worker.Observe = o
 	p := c.StartWorker("w0")

@@ -21,11 +21,11 @@ import (
 )
 
 // paged is a master with a page.
-func paged(token control.Token) master.Options {
+func paged(token control.Token) master.Config {
 	store := history.NewNamedStore()
 	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&jobtrace.Searches{To: store}} }}
-	return master.Options{
-		Token: token, Watch: teller.Event, Log: slog.New(history.NewLogHandler(store)),
+	return master.Config{
+		Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Token: token, Watch: teller.Event,
 		Page: func(s *master.Server) http.Handler {
 			c := web.NewCluster(store, s, web.About{Kind: "master", Programs: []string{"bfs"}})
 			return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})

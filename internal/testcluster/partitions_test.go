@@ -12,7 +12,7 @@ import (
 // superstep is sent in parts. It can be watched; of pairs the records have sums.
 func TestManyPartitions(t *testing.T) {
 	const partitions, pairs = 360, 360 * 359
-	c := Start(t, 1, master.Options{}, programs()...)
+	c := Start(t, 1, master.Config{}, programs()...)
 	j := c.submitSpec(t, &control.JobSpec{
 		Program: "crowd", Source: &control.GraphSource{Input: fmt.Sprint("path:vertices=", partitions)}, Rows: partitions, Columns: 1,
 	})

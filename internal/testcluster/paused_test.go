@@ -16,7 +16,7 @@ func TestMasterIsPaused(t *testing.T) {
 	t.Parallel()
 	const lease = 1500 * time.Millisecond
 	var once sync.Once
-	c := Start(t, 3, master.Options{Lease: lease, Watch: func(_ string, e *control.JobEvent) {
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Watch: func(_ string, e *control.JobEvent) {
 		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING { // the lock is held: nothing is heard, nothing is said
 			once.Do(func() { <-time.After(3 * lease) })
 		}
@@ -45,7 +45,7 @@ func TestTimeThatTheMasterMissed(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
 	var missed atomic.Int64
-	c := Start(t, 3, master.Options{Lease: lease, Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}, programs()...)
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: lease}, Now: func() time.Time { return time.Now().Add(time.Duration(missed.Load())) }}, programs()...)
 	for range 3 {
 		missed.Add(int64(time.Minute))
 		c.after(t, 2*lease/5, 3)

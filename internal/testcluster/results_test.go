@@ -222,7 +222,7 @@ func ways() []*way {
 // supersteps and the messages with those of one partition in one process, and what was sent, where the delivery does not depend on
 // times, with the same partitions in one process.
 func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
-	c := Start(t, 4, master.Options{}, programs()...)
+	c := Start(t, 4, master.Config{}, programs()...)
 	known := map[string]engine.Registered{}
 	for _, p := range programs() {
 		known[p.Name] = p

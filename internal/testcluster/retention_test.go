@@ -28,7 +28,7 @@ func (c *Cluster) jobs(t testing.TB) []*control.Job {
 // TestResultOfAnEarlierMaster: the next master with the same data lists a job whose result was kept, and has the result.
 func TestResultOfAnEarlierMaster(t *testing.T) {
 	data := t.TempDir()
-	c := Start(t, 2, master.Options{Data: data}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Data: data}}, programs()...)
 	id := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
 	before, _ := c.watch(t, id, nil)
 	if before.State != control.JobState_JOB_STATE_DONE {
@@ -74,7 +74,7 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 
 // TestResultThatWasRemoved: who asks for a result that made room for another is told so.
 func TestResultThatWasRemoved(t *testing.T) {
-	c := Start(t, 1, master.Options{KeepResultBytes: 1, KeepResults: time.Hour}, programs()...)
+	c := Start(t, 1, master.Config{Options: master.Options{KeepResultBytes: 1, KeepResults: time.Hour}}, programs()...)
 	var ids [2]string
 	for i := range ids {
 		ids[i] = c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
@@ -111,7 +111,7 @@ func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFu
 // TestDiskThatIsFullAtTheEnd fails the job too when only closing a part tells, and nothing of the result is kept.
 func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 	data := t.TempDir()
-	c := Start(t, 2, master.Options{Data: data, WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}, programs()...)
 	id := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
 	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)

@@ -77,7 +77,7 @@ func TestDiskThatStalls(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	const lease = 3 * time.Second
-	c := Start(t, 2, master.Options{Lease: lease, WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: lease}, WrapPart: d.wrap}, programs()...)
 	id := c.submitSpec(t, long()).Id
 	d.awaitHang(t)
 	c.after(t, lease*3/2, 2)
@@ -94,7 +94,7 @@ func TestDiskThatStalls(t *testing.T) {
 // TestCancelWhileTheDiskHangs cancels a job whose result is not written because the disk hangs: it ends, and the queue goes on.
 func TestCancelWhileTheDiskHangs(t *testing.T) {
 	d := newDisk()
-	c := Start(t, 2, master.Options{WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
 	defer close(d.mended)
 	id := c.submitSpec(t, long()).Id
 	next := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
@@ -114,7 +114,7 @@ func TestDiskThatIsFull(t *testing.T) {
 	d := newDisk()
 	d.err = errors.New("no space left on device")
 	close(d.mended)
-	c := Start(t, 2, master.Options{WrapPart: d.wrap}, programs()...)
+	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
 	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
@@ -125,7 +125,7 @@ func TestDiskThatIsFull(t *testing.T) {
 // TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Options{Lease: 2 * time.Second}, programs()...)
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
 	c.Rate = 48 << 10
 	c.StartWorker("w0")
 	c.StartWorker("w1")
@@ -148,7 +148,7 @@ func TestResultOverASlowLink(t *testing.T) {
 func TestLongMessageOverASlowLink(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
-	c := Start(t, 0, master.Options{Lease: lease})
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: lease}})
 	wires := &wires{link: link{rate: 64 << 10}}
 	connection, err := control.Connect(c.Address, control.Token{}, wires.dial)
 	if err != nil {

@@ -24,8 +24,8 @@ type Cluster struct {
 	Address string // of the master
 	Client  control.ClusterClient
 	// Master and Worker are what each is started with.
-	Master master.Options
-	Worker worker.Options
+	Master master.Config
+	Worker worker.Config
 	// Rate, if it is not 0, is how many bytes a second go from each worker to others, over all its connections.
 	Rate int
 
@@ -69,13 +69,16 @@ const patient = 15 * time.Second
 
 // Start starts a master of these programs and n workers, w0, w1, ..., with a thread each, and waits for them to be there.
 // Everything ends with the test.
-func Start(t testing.TB, n int, m master.Options, programs ...engine.Registered) *Cluster {
+func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) *Cluster {
 	t.Helper()
-	c := &Cluster{T: t, Master: m, Worker: worker.Options{Token: m.Token, Programs: programs, Build: "test", Version: "test"}, workers: map[string]*Process{}}
+	registry := append(engine.Registry{}, programs...) // without the built-in ones, which tests have of their own
+	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{
+		Options: worker.Options{Threads: 1}, Token: m.Token, Registry: registry, Build: "test", Version: "test",
+	}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}
-	c.Master.Programs, c.Master.Build = programs, c.Worker.Build
+	c.Master.Registry, c.Master.Build = registry, c.Worker.Build
 	c.StartMaster("127.0.0.1:0")
 	t.Cleanup(c.close)
 	for i := range n {
@@ -135,7 +138,10 @@ func (c *Cluster) StartWorker(name string) *Process {
 	wires := &wires{link: link{rate: c.Rate}}
 	o := c.Worker
 	o.Name, o.Master, o.Dial, o.Listener = name, cmp.Or(c.Address, "127.0.0.1:1"), wires.dial, &wiredListener{l.(*net.TCPListener), wires}
-	w := worker.New(o)
+	w, err := worker.New(o)
+	if err != nil {
+		c.T.Fatal(err)
+	}
 	p := start(w.Run)
 	p.worker, p.wires = w, wires
 	c.workers[name] = p

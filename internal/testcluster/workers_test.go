@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestFourWorkersRegister(t *testing.T) {
-	c := Start(t, 4, master.Options{Version: "test"})
+	c := Start(t, 4, master.Config{Version: "test"})
 	incarnations := map[uint64]bool{}
 	for _, w := range c.Workers() {
 		if w.State != control.WorkerState_WORKER_STATE_REGISTERED || w.Version != "test" {
@@ -68,7 +68,7 @@ func get(t *testing.T, url string, status int) string {
 func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
-	c := Start(t, 0, master.Options{Token: token}, engine.Register("idle", idle{}))
+	c := Start(t, 0, master.Config{Token: token}, engine.Register("idle", idle{}))
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {
@@ -80,10 +80,10 @@ func TestRefusals(t *testing.T) {
 	}
 	first := c.Process("first")
 	refused("first", "there is a worker first already")
-	own := c.Worker.Programs
-	c.Worker.Programs = nil
+	own := c.Worker.Registry
+	c.Worker.Registry = nil
 	refused("programs", "has no program idle")
-	c.Worker.Programs, c.Worker.Build = own, "another"
+	c.Worker.Registry, c.Worker.Build = own, "another"
 	refused("fingerprint", "another version of program idle")
 	c.Worker.Build = "test"
 	c.Worker.Token = other
@@ -128,7 +128,7 @@ func TestListenOffLoopbackNeedsAToken(t *testing.T) {
 // back it is fenced.
 func TestSilentWorkerIsLost(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 2, master.Options{Lease: control.Lease})
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: control.Lease}})
 	began := time.Now()
 	c.Freeze("w1")
 	c.Until("w1 to be lost", func() bool { return c.WorkerNamed("w1").State == control.WorkerState_WORKER_STATE_LOST })
@@ -149,7 +149,7 @@ func TestSilentWorkerIsLost(t *testing.T) {
 }
 
 func TestWorkerLeaves(t *testing.T) {
-	c := Start(t, 2, master.Options{})
+	c := Start(t, 2, master.Config{})
 	c.Process("w0").Stop()
 	if err := c.Process("w0").Wait(t); err != nil {
 		t.Error(err)
@@ -161,7 +161,7 @@ func TestWorkerLeaves(t *testing.T) {
 
 func TestNoMaster(t *testing.T) {
 	t.Parallel()
-	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Options{Hold: 200 * time.Millisecond}}
+	c := &Cluster{T: t, workers: map[string]*Process{}, Worker: worker.Config{Options: worker.Options{Hold: 200 * time.Millisecond}}}
 	err := c.StartWorker("w0").Wait(t)
 	if err == nil || !strings.Contains(err.Error(), "no master for 200ms") || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("found %v", err)
@@ -182,7 +182,7 @@ func TestGossipHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := Start(t, 2, master.Options{Group: group, Lease: 12 * time.Second})
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: 12 * time.Second}, Group: group})
 	c.Freeze("w1")
 	mesh.Kill("w1")
 	mesh.Kill("w0") // it only looks dead

@@ -1,0 +1,142 @@
+package master
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/otlp"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Options say how a master works. The zero value is for a cluster on one machine.
+type Options struct {
+	// Listen is where the master answers, HOST:PORT; port 0 is any. Default 127.0.0.1:7700.
+	Listen string
+	// Ready, if not nil, is called with the address where the master answers.
+	Ready func(address string)
+	// TokenFile has the token that workers and clients must know; needed where others can reach the master. The token of
+	// MetricsTokenFile opens /metrics and nothing else.
+	TokenFile, MetricsTokenFile string
+	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. Workers have the same, of the
+	// same build.
+	Programs []pregel.Registered
+	// Data is the directory where results are kept; by default one that is removed at the end.
+	Data string
+	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them: the oldest go first, those of
+	// earlier masters in Data too. Defaults are the constants.
+	KeepResults     time.Duration
+	KeepResultBytes int64
+	// Lease is how long a worker may be silent; default 2.5 s, with which a loss is seen within 3 s.
+	Lease time.Duration
+	// Hold is how long a worker that is lost, or was there before the master was restarted, may take to come back: its partitions
+	// of graphs are waited for. Default 1 minute.
+	Hold time.Duration
+	// Grace is how long a leaving worker may finish what it runs, default 25 s.
+	Grace time.Duration
+	// Running is how many jobs run at a time, default 1: each takes all the cores.
+	Running int
+	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
+	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
+	CommandTimeout time.Duration
+	// Log gets what happens, or is nil.
+	Log *slog.Logger
+}
+
+// Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
+// it, and it may change in any version.
+type Config struct {
+	Options
+	// Token and MetricsToken are those of the files, if these were read.
+	Token, MetricsToken control.Token
+	// Registry is the programs; by default the built-in ones and those of the options.
+	Registry engine.Registry
+	// Build is what the binary was built from: all processes of a cluster agree in it. Version is told to workers and clients.
+	Build, Version string
+	// State is the directory that counts the runs of masters without Data; by default those of this process are counted. A
+	// run's number makes the incarnations of its workers larger than those of the runs before.
+	State string
+	// Listener is where the master answers; by default one is opened.
+	Listener net.Listener
+	// Group hints at the death of workers, or is nil. GossipAddress is where workers join it.
+	Group         membership.Group
+	GossipAddress string
+	// Spans gets traces of jobs, or is nil. It is closed at the end.
+	Spans *otlp.Exporter
+	// Metrics answers at /metrics, or is nil.
+	Metrics http.Handler
+	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.
+	Page func(s *Server) http.Handler
+	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
+	// does not wait, and calls nothing of the server.
+	Watch func(job string, e *control.JobEvent)
+	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
+	WrapPart func(io.WriteCloser) io.WriteCloser
+	// Now and Random are the clock and the random source; default the system's.
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// complete checks what is given, and adds what is not.
+func (o *Config) complete() (err error) {
+	if !o.Token.Given() {
+		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
+			return fmt.Errorf("TokenFile: %w", err)
+		}
+	}
+	if !o.MetricsToken.Given() {
+		if o.MetricsToken, err = control.ReadToken(o.MetricsTokenFile); err != nil {
+			return fmt.Errorf("MetricsTokenFile: %w", err)
+		}
+	}
+	if o.Registry == nil {
+		var problems []error
+		if o.Registry, problems = builtin.With(o.Programs); len(problems) > 0 {
+			return errors.Join(problems...)
+		}
+	}
+	if o.Build == "" {
+		o.Build = jobspec.Build()
+	}
+	if o.Version == "" {
+		o.Version = jobspec.Revision()
+	}
+	if o.Lease == 0 {
+		o.Lease = control.Lease
+	}
+	if o.Hold == 0 {
+		o.Hold = control.Hold
+	}
+	if o.Grace == 0 {
+		o.Grace = 25 * time.Second
+	}
+	if o.Running == 0 {
+		o.Running = 1
+	}
+	if o.KeepResults == 0 {
+		o.KeepResults = KeepResults
+	}
+	if o.KeepResultBytes == 0 {
+		o.KeepResultBytes = KeepResultBytes
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}

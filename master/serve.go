@@ -1,0 +1,87 @@
+package master
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/statefile"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
+)
+
+// DefaultAddress is where a master answers unless its options say otherwise.
+const DefaultAddress = "127.0.0.1:7700"
+
+// Run runs a master, with its page, API and metrics, until ctx ends.
+func Run(ctx context.Context, o Options) error { return Config{Options: o}.Run(ctx) }
+
+// Run is the function Run of a Config.
+func (o Config) Run(ctx context.Context) (err error) {
+	if o.Spans != nil {
+		defer o.Spans.Close()
+	}
+	if err := o.complete(); err != nil {
+		return err
+	}
+	if o.Listener == nil {
+		at := cmp.Or(o.Listen, DefaultAddress)
+		if err := control.CheckListen(at, o.Token); err != nil {
+			return err
+		}
+		if o.Listener, err = net.Listen("tcp", at); err != nil {
+			return fmt.Errorf("master: %w", err)
+		}
+	}
+	defer o.Listener.Close()
+	if o.Data == "" && o.State == "" {
+		if o.State, err = statefile.UserDir(); err != nil {
+			return fmt.Errorf("%w: give --data, a directory", err)
+		}
+	}
+	set := o.observed()
+	s, err := New(o)
+	if err != nil {
+		return err
+	}
+	set.NewMaster(s.status)
+	if o.Ready != nil {
+		o.Ready(o.Listener.Addr().String())
+	}
+	return s.Serve(ctx, o.Listener)
+}
+
+// observed makes the master's jobs known to Prometheus, to the collector of traces, and to the page.
+func (o *Config) observed() *metrics.Set {
+	set := metrics.New(o.Version)
+	var programs []string
+	for _, p := range o.Registry {
+		programs = append(programs, p.Name)
+	}
+	slices.Sort(programs)
+	runs, store := set.NewRuns(programs...), history.NewNamedStore()
+	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal {
+		all := trace.Tee{runs.Journal(nil), &jobtrace.Searches{To: store}}
+		if o.Spans != nil {
+			all = append(all, o.Spans.Journal())
+		}
+		return all
+	}}
+	o.Metrics, o.Watch = set.Handler(), teller.Event
+	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
+	token := o.Token
+	o.Page = func(s *Server) http.Handler {
+		c := web.NewCluster(store, s, web.About{Kind: "master", Name: "superstep master", Version: jobspec.Version(), Programs: programs})
+		return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})
+	}
+	return set
+}

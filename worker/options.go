@@ -1,0 +1,168 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Options say who a worker is and whom it works for.
+type Options struct {
+	// Master is where the master is, HOST:PORT.
+	Master string
+	// TokenFile has the token of the cluster, if it has one.
+	TokenFile string
+	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. The master has the same, of
+	// the same build.
+	Programs []pregel.Registered
+	// Name is what the cluster calls the worker; by default the host's name and the process's number. Site is a label for where it
+	// is, such as a rack.
+	Name, Site string
+	// Listen is where other workers reach this one, HOST:PORT; by default a free port of the address that reaches the master.
+	Listen string
+	// Ready, if not nil, is called with that address when the worker has its first session with the master.
+	Ready func(address string)
+	// Threads is how many a job or a load gets, by default one for each processor.
+	Threads int
+	// Compress says whether messages to other workers are compressed: auto, where that is faster than the link, on or off; default
+	// auto.
+	Compress string
+	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default 1 minute.
+	Hold time.Duration
+	// Grace is how long to wait for the master's leave to go, default 27 s.
+	Grace time.Duration
+	// StopTimeout is how long a command may take to return when it was told to stop, default 10 s: then Run returns an error.
+	StopTimeout time.Duration
+	// Log gets what happens, or is nil.
+	Log *slog.Logger
+}
+
+// Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
+// it, and it may change in any version.
+type Config struct {
+	Options
+	// Token is that of the file, if it was read.
+	Token control.Token
+	// Registry is the programs; by default the built-in ones and those of the options.
+	Registry engine.Registry
+	// Build is what the binary was built from: all processes of a cluster agree in it. Version is shown to users.
+	Build, Version string
+	// Listener is where other workers reach this one, by Address if that is not the listener's own. Run closes it.
+	Listener Listener
+	Address  string
+	// Silence is how long another worker may give no sign of life, and connecting to it may take; default 5 s.
+	Silence time.Duration
+	// HTTPAddress is where metrics and health are, or empty.
+	HTTPAddress string
+	// Group is joined where the master says, and asked where the master is; or nil.
+	Group membership.Group
+	// Dial makes connections; default TCP.
+	Dial control.Dialer
+	// Observe is told what the worker does, or is nil.
+	Observe Observer
+	// Now and Random are the clock and the random source; default the system's.
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// Listener is a TCP listener: what accepts, and can be told to stop for a while.
+type Listener interface {
+	net.Listener
+	SetDeadline(t time.Time) error
+}
+
+// Run runs a worker until ctx ends, as [Worker.Run] does.
+func Run(ctx context.Context, o Options) error {
+	w, err := New(Config{Options: o})
+	if err != nil {
+		return err
+	}
+	at := o.Listen
+	if at == "" {
+		host, err := control.LocalHost(o.Master)
+		if err != nil {
+			return fmt.Errorf("no address of this host reaches the master at %s: %w", o.Master, err)
+		}
+		at = net.JoinHostPort(host, "0")
+	}
+	if err := control.CheckListen(at, w.Token); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	w.Listener, w.Address = l.(*net.TCPListener), l.Addr().String()
+	return w.Run(ctx)
+}
+
+// complete checks what is given, and adds what is not.
+func (o *Config) complete() (err error) {
+	if !o.Token.Given() {
+		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
+			return fmt.Errorf("TokenFile: %w", err)
+		}
+	}
+	if o.Registry == nil {
+		var problems []error
+		if o.Registry, problems = builtin.With(o.Programs); len(problems) > 0 {
+			return errors.Join(problems...)
+		}
+	}
+	if o.Build == "" {
+		o.Build = jobspec.Build()
+	}
+	if o.Version == "" {
+		o.Version = jobspec.Revision()
+	}
+	if o.Name == "" {
+		o.Name = control.ProcessName()
+	}
+	if !control.ValidName(o.Name) {
+		return fmt.Errorf("found the name %.150q, expected %s", o.Name, control.NameRule)
+	}
+	if o.Threads <= 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.Hold == 0 {
+		o.Hold = control.Hold
+	}
+	if o.Grace == 0 {
+		o.Grace = 27 * time.Second
+	}
+	if o.StopTimeout == 0 {
+		o.StopTimeout = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Address == "" && o.Listener != nil {
+		o.Address = o.Listener.Addr().String()
+	}
+	if o.Ready == nil {
+		o.Ready = func(string) {}
+	}
+	if o.Observe == nil {
+		o.Observe = unobserved{}
+	}
+	return nil
+}
