@@ -62,11 +62,11 @@ func distances(out [][]int, weights [][]float64, source int) []float64 {
 }
 
 func TestBFSAgainstTwin(t *testing.T) {
-	for _, shape := range shapes(1) {
+	for i, shape := range shapes(1) {
 		out, _ := shape.adjacency()
 		source := shape.n / 3
 		want := levels(out, source)
-		for _, s := range inGrids(delivery.ChooseRing) {
+		for _, s := range aThird(i, inGrids(delivery.ChooseRing)) {
 			g := shape.loadAs(t, s, edges.Unweighted)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)
@@ -103,11 +103,11 @@ func checkTree(t *testing.T, shape shape, s setting, order []uint32, out [][]int
 }
 
 func TestSSSPAgainstTwin(t *testing.T) {
-	for _, shape := range shapes(2) {
+	for i, shape := range shapes(2) {
 		out, weights := shape.adjacency()
 		source := shape.n / 2
 		want := distances(out, weights, source)
-		for _, s := range inGrids() {
+		for _, s := range aThird(i, inGrids()) {
 			g := shape.loadAs(t, s, edges.Float64)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
@@ -122,11 +122,11 @@ func TestSSSPAgainstTwin(t *testing.T) {
 }
 
 func TestWCCAgainstTwin(t *testing.T) {
-	for _, shape := range shapes(3) {
+	for i, shape := range shapes(3) {
 		undirected := shape
 		undirected.directed = false
 		out, _ := undirected.adjacency()
-		for _, s := range inGrids() {
+		for _, s := range aThird(i, inGrids()) {
 			g := shape.loadAs(t, s, edges.Unweighted)
 			got, _ := run(t, g, algorithms.WCC{}, s)
 			seen := make([]bool, shape.n)
@@ -180,11 +180,11 @@ func ranking(out [][]int, iterations int) []float64 {
 }
 
 func TestPageRankAgainstTwin(t *testing.T) {
-	for _, shape := range shapes(4) {
+	for i, shape := range shapes(4) {
 		out, _ := shape.adjacency()
 		want := ranking(out, 7)
 		var exact []float64
-		for _, s := range inGrids() {
+		for _, s := range aThird(i, inGrids()) {
 			g := shape.loadAs(t, s, edges.Unweighted)
 			if s.o.Deterministic && s.o.Delivery != 0 {
 				continue

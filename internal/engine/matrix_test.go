@@ -167,6 +167,16 @@ func grids(others ...delivery.Choice) []setting {
 // inGrids are settings in flat grids and in others, of which those that are deterministic are flat.
 func inGrids(others ...delivery.Choice) []setting { return append(settings(), grids(others...)...) }
 
+// aThird returns every third of some settings, others for each i: over shapes, or cases, that are numbered each setting occurs with
+// every kind of them, and each of them with every delivery and number of partitions and of threads.
+func aThird(i int, all []setting) []setting {
+	var some []setting
+	for i %= 3; i < len(all); i += 3 {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 // teamed returns a setting's options with a team of its own, closed when the test ends.
 func teamed(t testing.TB, s setting) engine.Options {
 	s.o.Team = parallel.NewTeam(max(s.threads, 1), false)

@@ -23,9 +23,9 @@ func TestCompressionOnASlowLink(t *testing.T) {
 	runs := map[string]run{}
 	for _, mode := range []string{"off", "auto"} {
 		t.Run(mode, func(t *testing.T) {
-			c := start(t, map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress", mode)
+			c := start(t, workers, map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: 4 << 20}}, "--compress", mode)
 			file, report := filepath.Join(c.dir, "out"), filepath.Join(c.dir, "report")
-			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=18", "--quiet"); err != nil {
+			if _, err := c.client("graphs", "load", "g", "--graph", "kronecker:scale=17", "--quiet"); err != nil {
 				t.Fatal(err)
 			}
 			before := c.net.Host(workers).Carried() // the graph is there: messages and the result come

@@ -54,20 +54,20 @@ type cluster struct {
 	dir    string
 }
 
-// start starts a cluster; wires says which hosts hang on one, and flags are the workers'.
-func start(t *testing.T, wires map[int]hosts.Wire, flags ...string) *cluster {
+// start starts a cluster of n workers; wires says which hosts hang on one, and flags are the workers'.
+func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *cluster {
 	t.Helper()
-	c := &cluster{T: t, net: hosts.New(t, workers+1, wires), dir: t.TempDir()}
+	c := &cluster{T: t, net: hosts.New(t, n+1, wires), dir: t.TempDir()}
 	c.master = c.net.Host(0).Addr + port
 	c.token = filepath.Join(c.dir, "token")
 	if err := os.WriteFile(c.token, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.daemon(0, "master", "--listen", c.master)
-	for i := range workers {
+	for i := range n {
 		c.worker(i+1, flags...)
 	}
-	c.await(fmt.Sprintf("%d workers", workers), func(status string) bool { return strings.Count(status, " registered ") == workers })
+	c.await(fmt.Sprintf("%d workers", n), func(status string) bool { return strings.Count(status, " registered ") == n })
 	return c
 }
 
@@ -188,17 +188,17 @@ func (c *cluster) failing(do func()) (after time.Duration, text string) {
 }
 
 func TestAClusterOfHosts(t *testing.T) {
-	c := start(t, nil)
+	c := start(t, workers, nil)
 	c.succeed()
 }
 
 func TestASlowAndLossyLink(t *testing.T) {
-	c := start(t, map[int]hosts.Wire{2: {Delay: 5 * time.Millisecond, Loss: 0.01, Seed: 7}, 4: {Rate: 8 << 20}})
+	c := start(t, workers, map[int]hosts.Wire{2: {Delay: 5 * time.Millisecond, Loss: 0.01, Seed: 7}, 4: {Rate: 8 << 20}})
 	c.succeed()
 }
 
 func TestACutLink(t *testing.T) {
-	c := start(t, nil)
+	c := start(t, workers, nil)
 	after, text := c.failing(c.net.Host(2).Cut)
 	t.Logf("the job failed after %v: %s", after, text)
 	if after > bound || !strings.Contains(text, name(2)) {
@@ -212,7 +212,7 @@ func TestACutLink(t *testing.T) {
 }
 
 func TestAVanishedHost(t *testing.T) {
-	c := start(t, nil)
+	c := start(t, workers, nil)
 	after, text := c.failing(c.net.Host(3).Vanish)
 	t.Logf("the job failed after %v: %s", after, text)
 	if after > bound || !strings.Contains(text, name(3)) {

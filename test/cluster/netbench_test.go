@@ -38,8 +38,8 @@ func (c *cluster) measure(args ...string) *netbench.Report {
 // program, which others on the machine hold up.
 func TestALinkWithDelayIsFilled(t *testing.T) {
 	const rate = 16 << 20 // bytes per second; at a few times of it the wire wants the whole machine
-	c := start(t, map[int]hosts.Wire{workers: {Delay: time.Millisecond, Rate: rate}})
-	r := c.measure("--collectives", "stream", "--sizes", "1MiB", "--repetitions", "16")
+	c := start(t, 2, map[int]hosts.Wire{2: {Delay: time.Millisecond, Rate: rate}})
+	r := c.measure("--collectives", "stream", "--sizes", "1MiB", "--repetitions", "3")
 	if len(r.Points) != 2 {
 		t.Fatalf("measured were %v; %s", r.Points, r.NoRaw)
 	}
