@@ -155,7 +155,7 @@ func TestDeepTrees(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
 	rng := rand.New(rand.NewPCG(8, 9))
-	for _, n := range []int{maxTagDepth, maxTagDepth + 1, maxTagDepth + 2, maxTagDepth + 3, 255, 256, 257, 1_000_000} {
+	for _, n := range []int{maxTagDepth, maxTagDepth + 1, maxTagDepth + 2, maxTagDepth + 3, 255, 256, 257, 100_000} {
 		rising := make([]int, n)
 		for i := range rising {
 			rising[i] = i

@@ -130,7 +130,7 @@ func TestCollectivesAsInMemory(t *testing.T) {
 		for _, c := range collective.Collectives {
 			for _, a := range collective.Algorithms(c) {
 				for _, n := range []int{0, 8, 5000, 600 << 10} {
-					if n > 5000 && (testing.Short() || p == 7) {
+					if n > 5000 && (testing.Short() || p > 3) {
 						continue
 					}
 					got, want := results(t, over, c, a, n), results(t, twin, c, a, n)
