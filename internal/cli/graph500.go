@@ -9,10 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/history"
 )
 
 // graph500Command is `superstep graph500`.
@@ -27,7 +29,6 @@ type graph500Command struct {
 	noValidate   bool
 
 	cluster clientFlags
-	detach  bool
 }
 
 func (a *app) graph500() *cobra.Command {
@@ -71,14 +72,14 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
 	g.run.define(cmd, squareOf)
 	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
-	g.cluster.define(cmd)
-	g.cluster.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&g.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
+	g.cluster.defineDetach(cmd)
 	return cmd
 }
 
 func (g *graph500Command) execute(ctx context.Context) error {
-	if err := g.fits(); err != nil {
+	onCluster := g.cluster.wanted(g.run.flags)
+	err := g.cluster.fits(g.run.flags, onCluster, "runs", []string{"json", "trace"}, "run: not with --%s; superstep watch shows what comes later")
+	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.scale, g.edgeFactor, g.seed1, g.seed2)
@@ -98,7 +99,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if g.edgeFactor > math.MaxUint32 {
 		return usagef("--edgefactor: found %d, expected 1 to %d", g.edgeFactor, uint32(math.MaxUint32))
 	}
-	if g.onCluster() {
+	if onCluster {
 		return g.executeOnCluster(ctx, generator.(generate.Kronecker))
 	}
 	grid, err := g.run.partitions(graph.Squarest)
@@ -143,21 +144,95 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err != nil && !errors.As(err, &broken) {
 		return err
 	}
-	w := g.app.text(g.run.json)
-	if e := report.WriteText(w); e != nil {
-		return e
-	}
-	for _, line := range seen.meter.Lines() {
-		fmt.Fprintf(w, "# over all searches, %s\n", line)
-	}
-	for _, issue := range graph500.SubmissionIssues(*report) {
-		g.app.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
-	}
-	if e := g.app.writeJSON(ctx, g.run.json, report); e != nil {
+	if e := g.app.benchmarkReported(ctx, report, g.run.json, seen.meter.Lines()); e != nil {
 		return e
 	}
 	if err == nil {
 		seen.linger(ctx)
 	}
 	return err
+}
+
+// executeOnCluster submits the benchmark as a job, waits for it and prints its report.
+func (g *graph500Command) executeOnCluster(ctx context.Context, generator generate.Kronecker) error {
+	spec := &control.JobSpec{
+		Program: control.Graph500Program,
+		Graph500: &control.Graph500{
+			Scale: uint32(generator.Scale), EdgeFactor: uint32(generator.EdgeFactor), Seed1: generator.Seed1, Seed2: generator.Seed2,
+			Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
+		},
+		Options: g.run.remote(),
+	}
+	var err error
+	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {
+		return err
+	}
+	if err := g.cluster.awaited(g.run.flags, g.run.workers); err != nil {
+		return err
+	}
+	if err := writable(g.run.json, g.run.trace); err != nil {
+		return err
+	}
+	return g.cluster.wait(ctx, g.app, func(ctx context.Context, w *waiting) error {
+		f := &followed{whole: g.run.trace != ""}
+		f.tell, f.finish = g.run.tellJob(new(history.Meter))
+		job, err := w.job(ctx, spec, f, g.cluster.detach)
+		if job == nil || err != nil {
+			return err
+		}
+		w.display.done()
+		return g.app.benchmarkEnded(ctx, job, g.run.json)
+	})
+}
+
+// benchmarkEnded prints the report of a job of Graph500 that is done, or whose last search was not valid, and returns an
+// error unless it is done.
+func (a *app) benchmarkEnded(ctx context.Context, job *control.Job, json string) error {
+	err := outcome(job, false)
+	if err != nil && job.GetGraph500().GetViolation() == nil {
+		return err
+	}
+	if e := a.benchmarkReported(ctx, benchmarkReport(job), json, nil); e != nil {
+		return e
+	}
+	return err
+}
+
+// benchmarkReported prints the report of a run of Graph500, and lines that sum it up.
+func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, json string, lines []string) error {
+	w := a.text(json)
+	if err := report.WriteText(w); err != nil {
+		return err
+	}
+	for _, line := range lines {
+		fmt.Fprintf(w, "# over all searches, %s\n", line)
+	}
+	for _, issue := range graph500.SubmissionIssues(*report) {
+		a.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
+	}
+	return a.writeJSON(ctx, json, report)
+}
+
+// benchmarkReport is the report of a job of Graph500.
+func benchmarkReport(job *control.Job) *graph500.Report {
+	spec, result := job.Spec.GetGraph500(), job.GetGraph500()
+	r := &graph500.Report{
+		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
+		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
+		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
+		Threads: int(job.Threads), Partitions: int(job.Rows * job.Columns), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
+	}
+	if spec.GetValidate() {
+		valid := result.GetViolation() == nil
+		r.Valid = &valid
+	}
+	return r
+}
+
+func kernelOf(k *control.KernelResult) graph500.Kernel {
+	nedge := make([]int64, len(k.GetNedge()))
+	for i, n := range k.GetNedge() {
+		nedge[i] = int64(n)
+	}
+	return graph500.Kernel{Time: k.GetTime(), Translate: k.GetTranslate(), Nedge: nedge, Validate: k.GetValidate()}
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/netbench/ranks"
@@ -26,7 +30,6 @@ type netbenchCommand struct {
 	json, svg                     string
 
 	cluster clientFlags
-	detach  bool
 	flags   *pflag.FlagSet
 }
 
@@ -66,9 +69,7 @@ also measured over a TCP connection that carries nothing else, by turns.`,
 	cmd.Flags().StringVar(&n.svg, "svg", "", "draw time and bandwidth by size into `FILE`")
 	nothing(cmd, "workers", "sizes", "repetitions")
 	n.flags = cmd.Flags()
-	n.cluster.define(cmd)
-	n.cluster.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&n.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
+	n.cluster.defineDetach(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
 	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
 	return cmd
@@ -173,7 +174,9 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.fits(); err != nil {
+	onCluster := n.cluster.wanted(n.flags)
+	err = n.cluster.fits(n.flags, onCluster, "measurements", []string{"json", "svg"}, "report: not with --%s; superstep watch shows it later, superstep result as JSON")
+	if err != nil {
 		return err
 	}
 	if n.workers < 2 || n.workers > mostRanks {
@@ -188,7 +191,7 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err := writable(n.json, n.svg); err != nil {
 		return err
 	}
-	if n.onCluster() {
+	if onCluster {
 		return n.executeOnCluster(ctx, o)
 	}
 	o.Raw = "127.0.0.1:0"
@@ -213,6 +216,48 @@ func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) er
 		return err
 	}
 	return graphio.WriteFile(ctx, n.svg, 1, func(w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
+}
+
+// executeOnCluster submits the measurement as a job, waits for it and prints its report.
+func (n *netbenchCommand) executeOnCluster(ctx context.Context, o netbench.Options) error {
+	if err := n.cluster.awaited(n.flags, n.workers); err != nil {
+		return err
+	}
+	measure := &control.Netbench{Algorithm: string(o.Algorithm), Repetitions: uint32(o.Least)}
+	for _, size := range o.Sizes {
+		measure.Sizes = append(measure.Sizes, uint64(size))
+	}
+	for _, c := range o.Collectives {
+		measure.Collectives = append(measure.Collectives, string(c))
+	}
+	spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: measure}
+	return n.cluster.wait(ctx, n.app, func(ctx context.Context, w *waiting) error {
+		job, err := w.job(ctx, spec, new(followed), n.cluster.detach)
+		if job == nil || err != nil {
+			return err
+		}
+		w.display.done()
+		if err := outcome(job, false); err != nil {
+			return err
+		}
+		return n.fetch(ctx, w.client, job)
+	})
+}
+
+// fetch gets the report of a job that is done, and writes it.
+func (n *netbenchCommand) fetch(ctx context.Context, c *client.Client, job *control.Job) error {
+	var text bytes.Buffer
+	if _, err := c.Result(ctx, job.Id, &text); err != nil {
+		return err
+	}
+	report := new(netbench.Report)
+	if err := json.Unmarshal(text.Bytes(), report); err != nil {
+		return fmt.Errorf("the report of job %s: %w", job.Id, err)
+	}
+	if err := report.Validate(); err != nil {
+		return fmt.Errorf("the report of job %s: %w", job.Id, err)
+	}
+	return n.write(ctx, report)
 }
 
 // rankProcess makes a process of this binary that is a rank.

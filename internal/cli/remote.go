@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -31,46 +28,23 @@ type clusterRun struct {
 
 // onCluster reports whether the command line means a cluster.
 func (r *runCommand) onCluster() bool {
-	return r.run.flags.Changed("master") || r.detach || strings.HasPrefix(r.graph, catalogPrefix)
+	return r.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, catalogPrefix)
 }
 
 // Flags that do not go together with others.
 var (
-	ofClusters = []string{"token-file", "retry-for", "stack"}
-	ofProcess  = []string{"http", "http-linger", "http-token-file"}
-	ofLoading  = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "grid"}
-	ofWaiting  = []string{"output", "json", "trace", "verify", "stack"}
+	ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "grid"}
+	ofWaiting = []string{"output", "json", "trace", "verify", "stack"}
 )
-
-// changed returns the first of some flags that was given.
-func changed(flags *pflag.FlagSet, names []string) (string, bool) {
-	i := slices.IndexFunc(names, flags.Changed)
-	if i < 0 {
-		return "", false
-	}
-	return names[i], true
-}
 
 // fits refuses flags that make no sense where the program is to run.
 func (r *runCommand) fits() error {
-	flags := r.run.flags
-	if !r.onCluster() {
-		if name, ok := changed(flags, ofClusters); ok {
-			return usagef("--%s is of jobs on a cluster: give --master too", name)
-		}
-		return nil
-	}
-	if name, ok := changed(flags, ofProcess); ok {
-		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
-	}
-	if flags.Changed("threads") {
-		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
-	}
-	if name, ok := changed(flags, ofWaiting); ok && r.detach {
-		return usagef("--detach does not wait for the job: not with --%s; superstep watch and superstep result have what comes later", name)
+	err := r.cluster.fits(r.run.flags, r.onCluster(), "jobs", ofWaiting, "job: not with --%s; superstep watch and superstep result have what comes later")
+	if err != nil {
+		return err
 	}
 	if strings.HasPrefix(r.graph, catalogPrefix) {
-		if name, ok := changed(flags, ofLoading); ok {
+		if name, ok := changed(r.run.flags, ofLoading); ok {
 			return usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, r.graph)
 		}
 	}
@@ -119,7 +93,7 @@ func (r *runCommand) spec(name string) (*control.JobSpec, error) {
 		return nil, err
 	}
 	spec := &control.JobSpec{
-		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.detach, Unsorted: !r.sorted,
+		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.cluster.detach, Unsorted: !r.sorted,
 		Options: r.run.remote(),
 	}
 	if name, ok := strings.CutPrefix(r.graph, catalogPrefix); ok {
@@ -171,7 +145,7 @@ func (j *clusterRun) all(ctx context.Context, spec *control.JobSpec) error {
 	var meter history.Meter
 	f := &followed{whole: true}
 	f.tell, f.finish = j.run.tellJob(&meter)
-	job, err := j.wait.job(ctx, spec, f, j.detach)
+	job, err := j.wait.job(ctx, spec, f, j.cluster.detach)
 	if job == nil || err != nil {
 		return err
 	}

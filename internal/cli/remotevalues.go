@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -27,39 +28,21 @@ func (j *clusterRun) fetch(ctx context.Context, job *control.Job) error {
 		return nil
 	}
 	if !j.verify {
-		return j.app.saveResult(ctx, j.wait.client.Result, job, j.output, j.wait.display)
+		return j.app.saveResult(ctx, j.wait.client, job, j.output, j.wait.display)
 	}
-	var lines bytes.Buffer
-	counted := &counting{w: &lines, total: int64(job.ResultBytes), name: fetching, show: j.wait.display}
-	if _, err := j.wait.client.Result(ctx, job.Id, counted); err != nil {
-		return err
-	}
-	if err := j.verifyHere(ctx, job, bytes.NewReader(lines.Bytes())); err != nil {
-		return err
-	}
-	saved := func(_ context.Context, _ string, w io.Writer) (int64, error) { return io.Copy(w, &lines) }
-	return j.app.save(ctx, saved, job, j.output, "writing "+j.output, j.wait.display)
+	return j.verifyHere(ctx, job)
 }
-
-// fetcher writes the result of a job.
-type fetcher = func(ctx context.Context, id string, w io.Writer) (int64, error)
 
 const fetching = "fetching the result"
 
 // saveResult writes the result of a job to a file, which appears whole or not at all, or to standard output.
-func (a *app) saveResult(ctx context.Context, fetch fetcher, job *control.Job, output string, show stages) error {
-	return a.save(ctx, fetch, job, output, fetching, show)
-}
-
-// save is saveResult under a name for those who watch.
-func (a *app) save(ctx context.Context, fetch fetcher, job *control.Job, output, name string, show stages) error {
+func (a *app) saveResult(ctx context.Context, from *client.Client, job *control.Job, output string, show stages) error {
 	if output == "" {
 		return nil
 	}
 	var failed error
 	fill := func(w io.Writer) error {
-		c := &counting{w: w, total: int64(job.ResultBytes), name: name, show: show}
-		_, failed = fetch(ctx, job.Id, c)
+		_, failed = from.Result(ctx, job.Id, &counting{w: w, total: int64(job.ResultBytes), show: show})
 		return failed
 	}
 	if output == "-" {
@@ -76,14 +59,13 @@ func (a *app) save(ctx context.Context, fetch fetcher, job *control.Job, output,
 type counting struct {
 	w           io.Writer
 	done, total int64
-	name        string
 	show        stages
 }
 
 func (c *counting) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.done += int64(n)
-	c.show.stage(c.name, c.done, c.total)
+	c.show.stage(fetching, c.done, c.total)
 	return n, err
 }
 
@@ -123,8 +105,8 @@ func (r *runCommand) verifies(program string, values map[string]string) error {
 	return nil
 }
 
-// verifyHere checks the result against the graph, which it loads as the workers did.
-func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.Reader) error {
+// verifyHere checks the result against the graph, which it loads as the workers did, and writes it.
+func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job) error {
 	e, err := j.app.program(j.name)
 	if err != nil {
 		return err
@@ -159,11 +141,15 @@ func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.
 	if n := uint64(local.graph.N); n != job.Vertices {
 		return fmt.Errorf("--verify: %s has %d vertices here and %d on the cluster: is it the same graph?", s.GetInput(), n, job.Vertices)
 	}
-	values, err := newFetched(local.graph, lines)
+	var lines bytes.Buffer
+	if _, err := j.wait.client.Result(ctx, job.Id, &counting{w: &lines, total: int64(job.ResultBytes), show: j.wait.display}); err != nil {
+		return err
+	}
+	values, err := newFetched(local.graph, &lines)
 	if err != nil {
 		return fmt.Errorf("the result of job %s: %w", job.Id, err)
 	}
-	local.fetched = values
+	local.computed = values
 	if err := local.verified(ctx, &bsp.Outcome{Supersteps: int(job.Supersteps), Converged: job.Converged}); err != nil {
 		return err
 	}
@@ -171,7 +157,7 @@ func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job, lines io.
 		return fmt.Errorf("the result of job %s: %w", job.Id, values.err)
 	}
 	j.report.Verified = local.report.Verified
-	return nil
+	return local.write(ctx)
 }
 
 // fetched is a result as lines of text, by input vertex.
@@ -181,6 +167,11 @@ type fetched struct {
 
 	once sync.Once
 	err  error // the first value that is none
+}
+
+// Append appends the text of a value.
+func (f *fetched) Append(dst []byte, id pregel.VertexID) []byte {
+	return append(dst, f.texts[f.graph.Order[id]]...)
 }
 
 func newFetched(g *graph.Graph, lines io.Reader) (*fetched, error) {

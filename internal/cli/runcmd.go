@@ -37,7 +37,6 @@ type runCommand struct {
 	sorted bool
 
 	cluster clientFlags
-	detach  bool
 	stack   bool
 }
 
@@ -85,9 +84,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	r.run.define(cmd, columnOf)
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	nothing(cmd, "max-supersteps")
-	r.cluster.define(cmd)
-	r.cluster.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&r.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
+	r.cluster.defineDetach(cmd)
 	cmd.Flags().BoolVar(&r.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
 	_ = cmd.RegisterFlagCompletionFunc("graph", r.cluster.completeAnyGraph)
 	_ = cmd.RegisterFlagCompletionFunc("param", a.completeParameter)
@@ -197,11 +194,15 @@ type runJob struct {
 	grid     graph.Grid
 	stored   graph.Options
 
-	in    *edges.Input
-	graph *graph.Graph
-	bound engine.Bound
+	in       *edges.Input
+	graph    *graph.Graph
+	bound    engine.Bound
+	computed computed
+}
 
-	fetched *fetched // instead of bound: from a cluster
+// computed is the values of all vertices: bound's, or what a cluster has sent.
+type computed interface {
+	Append(dst []byte, id pregel.VertexID) []byte
 }
 
 func (j *runJob) close() {
@@ -233,6 +234,7 @@ func (j *runJob) all(ctx context.Context) error {
 	if j.bound, err = program.Bind(j.graph, o); err != nil {
 		return err
 	}
+	j.computed = j.bound
 	j.progress.stage("running "+j.entry.Name, 0, 0)
 	start = time.Now()
 	outcome, err := j.bound.Run(ctx)
@@ -326,7 +328,7 @@ func (j *runJob) write(ctx context.Context) error {
 		}
 		dst = appendUint(dst, g.Label(id))
 		dst = append(dst, ' ')
-		return j.bound.Append(dst, id)
+		return j.computed.Append(dst, id)
 	}
 	fill := func(w io.Writer) error { return graphio.WriteValues(cancellable{ctx, w}, g.N, j.team, line) }
 	if j.output == "-" {

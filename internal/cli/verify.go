@@ -22,8 +22,7 @@ type certificate func(r *result) error
 type result struct {
 	verify.Graph
 	graph      *graph.Graph
-	bound      engine.Bound
-	fetched    *fetched          // instead of bound
+	computed   computed          // the values
 	values     map[string]string // the parameters that were given
 	iterations int               // supersteps but the first
 	converged  bool
@@ -51,7 +50,7 @@ func (j *runJob) verified(ctx context.Context, o *bsp.Outcome) error {
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: j.team, Stop: ctx.Err, Progress: func(done, all int64) { j.progress.stage("verifying", done, all) },
 		},
-		graph: g, bound: j.bound, fetched: j.fetched, values: j.values, iterations: max(o.Supersteps-1, 0), converged: o.Converged,
+		graph: g, computed: j.computed, values: j.values, iterations: max(o.Supersteps-1, 0), converged: o.Converged,
 	})
 	var broken *verify.Violation
 	if errors.As(err, &broken) {
@@ -133,10 +132,10 @@ func (r *result) parent(id pregel.VertexID) int64 {
 // column returns the values of all vertices, each changed by as.
 func column[V, T any](r *result, as func(V) T) []T {
 	var value func(id pregel.VertexID) V
-	if r.fetched != nil {
-		value = valuesOf[V](r.fetched)
+	if f, ok := r.computed.(*fetched); ok {
+		value = valuesOf[V](f)
 	} else {
-		value = r.bound.(interface{ Value(id pregel.VertexID) V }).Value
+		value = r.computed.(interface{ Value(id pregel.VertexID) V }).Value
 	}
 	all := make([]T, r.Vertices)
 	r.Team.For(len(all), 1<<14, func(_, lo, hi int) {

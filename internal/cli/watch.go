@@ -131,7 +131,7 @@ func (a *app) result() *cobra.Command {
 			if job.Spec.GetValues() != "" {
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
-			return a.saveResult(cmd.Context(), c.Result, job, output, d)
+			return a.saveResult(cmd.Context(), c, job, output, d)
 		},
 	}
 	f.define(cmd)
