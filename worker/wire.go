@@ -11,7 +11,7 @@ import (
 
 // commandOf returns the engine's form of the master's command; the totals are decoded into cells.
 func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
-	if s.Scheme > uint32(delivery.Ring) {
+	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}
 	return &bsp.Command{

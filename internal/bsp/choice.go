@@ -38,7 +38,7 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 		return delivery.ChoosePull, nil
 	case flat && o.Uncombined:
 		return delivery.ChooseNaive, nil
-	case flat && (d == delivery.ChooseRing || d == delivery.ChooseWhole): // a row of one block
+	case flat && (d == delivery.ChooseRingPull || d == delivery.ChooseBlockPull): // a row of one block
 		return delivery.ChoosePull, nil
 	case flat:
 		return d, nil
@@ -46,7 +46,7 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 		return 0, GridError(fmt.Sprintf("delivery %v cannot be had in a grid of %v: use push, or a grid of %v", d, f.Load.Grid, use))
 	case list && d != delivery.ChooseAuto && d != delivery.ChoosePush:
 		return 0, GridError(fmt.Sprintf("%s is pushed in a grid of %v: delivery %v cannot be had, but in a grid of %v", what, f.Load.Grid, d, use))
-	case d == delivery.ChooseRing && !f.Load.AnyOne:
+	case d == delivery.ChooseRingPull && !f.Load.AnyOne:
 		if o.Deterministic {
 			return 0, errors.New("delivery ring takes any one message, and a deterministic run always the same: use delivery pull")
 		}

@@ -78,7 +78,7 @@ func (r *Rates) Predict(l *Load) Costs {
 	c[Push] = expand + push + r.fold(l, l.Grid.Columns, threads)
 	c[Pull] = expand + r.whole(l, threads) + r.ForkJoin
 	if l.AnyOne {
-		c[Ring] = expand + r.ring(l, threads) + r.ForkJoin
+		c[RingPull] = expand + r.ring(l, threads) + r.ForkJoin
 	}
 	return c
 }
@@ -234,7 +234,7 @@ func (p *Policy) beamer(l *Load) Scheme {
 	p.before = l.Senders
 	switch {
 	case p.pulling && !l.Grid.Flat() && l.AnyOne:
-		return Ring
+		return RingPull
 	case p.pulling:
 		return Pull
 	case !l.Grid.Flat():

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Scheme is a way through the four phases expand, traverse, fold, compute. Flat grids, of which one side is 1, offer the
-// first three; Pull is also one of the others'.
+// Scheme is how a superstep goes through the four phases expand, traverse, fold, compute. Flat grids, of which one side is 1,
+// have Naive, Mirrored and Pull; grids with both sides above 1 have Pull, Push and RingPull.
 type Scheme uint8
 
 const (
 	None     Scheme = iota // nothing was sent to neighbours
 	Naive                  // push over the senders' own edges, fold to owners; top-down
 	Mirrored               // expand, push over the received senders' local edges
-	Pull                   // expand, pull over the receivers' own edges, bottom-up; of a block with ghosts too, then fold
-	Push                   // expand, push through the block, fold; 2D top-down
-	Ring                   // expand, pull by sub-steps, each without those found before, fold; 2D bottom-up
+	Pull                   // expand, pull along the receivers' edges; with both sides above 1 a block pull: the whole block at once, then fold
+	Push                   // expand, push through the block, fold; 2D top-down (Ueno11)
+	RingPull               // expand, pull by sub-steps, each without the vertices found before, fold; 2D bottom-up (Nakao20, 3.5)
 	schemes
 )
 
@@ -23,7 +23,7 @@ var schemeNames = []string{"none", "naive", "mirrored", "pull", "push", "ring"}
 
 func (s Scheme) String() string { return schemeNames[s] }
 
-// ParseScheme reads the name of a scheme; what a later version has is none.
+// ParseScheme reads the name of a scheme. An unknown name, of a later version, is None.
 func ParseScheme(name string) Scheme {
 	return Scheme(max(slices.Index(schemeNames, name), 0))
 }
@@ -33,18 +33,18 @@ func (s Scheme) Direction() string {
 	return []string{"none", "push", "push", "pull", "push", "pull"}[s]
 }
 
-// Choice is what a user may force.
+// Choice is the delivery that a user asked for.
 type Choice uint8
 
 const (
-	ChooseAuto     Choice = iota // the model decides, every superstep
-	ChoosePush                   // the best push there is
-	ChooseNaive                  // push over own out-edges
-	ChooseMirrored               // push over received senders' edges
-	ChoosePull                   // the best pull there is
-	ChooseBeamer                 // Beamer's rule, the yardstick
-	ChooseWhole                  // pull, in a grid that is not flat of the whole block at once
-	ChooseRing                   // pull, in a grid that is not flat by sub-steps
+	ChooseAuto      Choice = iota // the model decides, every superstep
+	ChoosePush                    // the best push there is
+	ChooseNaive                   // push over own out-edges
+	ChooseMirrored                // push over received senders' edges
+	ChoosePull                    // the best pull there is
+	ChooseBeamer                  // Beamer 2012's rule, to compare with
+	ChooseBlockPull               // block pull: the whole block at once; in a flat grid ChoosePull
+	ChooseRingPull                // ring pull: by sub-steps along the row (Nakao20, 3.5); in a flat grid ChoosePull
 )
 
 var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring"}
@@ -74,11 +74,11 @@ func (c Choice) Allows(s Scheme) bool {
 	case ChooseMirrored:
 		return s == Mirrored
 	case ChoosePull:
-		return s == Pull || s == Ring
-	case ChooseWhole:
+		return s == Pull || s == RingPull
+	case ChooseBlockPull:
 		return s == Pull
-	case ChooseRing:
-		return s == Ring
+	case ChooseRingPull:
+		return s == RingPull
 	default:
 		return true
 	}

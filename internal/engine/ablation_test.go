@@ -38,7 +38,7 @@ func newAblation(rng *rand.Rand) ablation {
 	a.grid = grids[rng.IntN(len(grids))]
 	a.parts, a.threads = a.grid.Partitions(), 1+rng.IntN(2*a.grid.Partitions())
 	a.o = engine.Options{Encoding: delivery.Encoding(rng.IntN(4)), Serial: rng.IntN(2) == 0}
-	choices := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseWhole}
+	choices := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseBlockPull}
 	if a.grid.Flat() {
 		choices = append(choices, delivery.ChooseNaive, delivery.ChooseMirrored)
 		a.o.Deterministic = rng.IntN(4) == 0
@@ -84,7 +84,7 @@ func (a ablation) run(t *testing.T, where string, source int) {
 	parents, _ := run(t, g, algorithms.BFS{Source: id}, a.setting)
 	checkTree(t, a.shape, a.setting, g.Order, out, level, parents)
 	ring := a.setting
-	if ring.o.Deterministic, ring.o.Uncombined, ring.o.Delivery = false, false, delivery.ChooseRing; !a.grid.Flat() {
+	if ring.o.Deterministic, ring.o.Uncombined, ring.o.Delivery = false, false, delivery.ChooseRingPull; !a.grid.Flat() {
 		parents, _ = run(t, g, algorithms.BFS{Source: id}, ring)
 		checkTree(t, a.shape, ring, g.Order, out, level, parents)
 	}
@@ -105,7 +105,7 @@ func switches() map[string]func(a *ablation) (anyGrid bool) {
 		"deterministic": func(a *ablation) bool { a.o.Deterministic = true; return false },
 	}
 	for _, d := range []delivery.Choice{
-		delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseWhole, delivery.ChooseNaive, delivery.ChooseMirrored,
+		delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseBlockPull, delivery.ChooseNaive, delivery.ChooseMirrored,
 	} {
 		all["delivery "+d.String()] = func(a *ablation) bool {
 			a.o.Delivery = d

@@ -66,7 +66,7 @@ func TestBFSAgainstTwin(t *testing.T) {
 		out, _ := shape.adjacency()
 		source := shape.n / 3
 		want := levels(out, source)
-		for _, s := range aThird(i, inGrids(delivery.ChooseRing)) {
+		for _, s := range aThird(i, inGrids(delivery.ChooseRingPull)) {
 			g := shape.loadAs(t, s, edges.Unweighted)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)

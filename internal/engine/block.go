@@ -15,7 +15,7 @@ import (
 // at once: they go to the inbox, as those of a push do, and are folded to their owners.
 //
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
-//	expand -> sub-steps along the processor row -> fold -> compute                      Ring: ringBlocks
+//	expand -> sub-steps along the processor row -> fold -> compute                      RingPull: ringBlocks
 
 // noEdges says why programs do not see edges in a grid that is not flat.
 func noEdges(g graph.Grid) error {

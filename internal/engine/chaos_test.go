@@ -159,7 +159,7 @@ func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[
 		if p.blind {
 			ways = append(ways, grids()...)
 			if name == "First" {
-				ways = append(ways, grids(delivery.ChooseRing)...)
+				ways = append(ways, grids(delivery.ChooseRingPull)...)
 			}
 			ways = slices.DeleteFunc(ways, func(s setting) bool { return form == 4 && s.grid.Rows > 1 && !s.o.Delivery.Allows(delivery.Push) })
 			ways = slices.DeleteFunc(ways, func(s setting) bool { return form == 4 && s.grid.Rows > 1 && s.o.Delivery == delivery.ChooseBeamer })

@@ -30,7 +30,7 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) er
 		return r.pullAndCompute(ctx, c)
 	case c.Scheme == delivery.Pull:
 		err = r.pullBlocks(ctx, c)
-	case c.Scheme == delivery.Ring:
+	case c.Scheme == delivery.RingPull:
 		err = r.ringBlocks(ctx, c)
 	default:
 		err = r.pushBlocks(ctx, c)

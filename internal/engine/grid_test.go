@@ -27,8 +27,8 @@ func TestWhatGridsRefuse(t *testing.T) {
 	refused(t, g, ranks, engine.Options{Deterministic: true}, "combiner Sum[float64] cannot be had in a grid of 2x2: use a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseNaive}, "delivery naive cannot be had in a grid of 2x2: use push, or a grid of 4x1")
 	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseMirrored}, "delivery mirrored cannot be had in a grid of 2x2")
-	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRing}, "not enough for combiner Sum[float64]", "use delivery pull")
-	refused(t, g, algorithms.BFS{}, engine.Options{Delivery: delivery.ChooseRing, Deterministic: true}, "a deterministic run", "use delivery pull")
+	refused(t, g, ranks, engine.Options{Delivery: delivery.ChooseRingPull}, "not enough for combiner Sum[float64]", "use delivery pull")
+	refused(t, g, algorithms.BFS{}, engine.Options{Delivery: delivery.ChooseRingPull, Deterministic: true}, "a deterministic run", "use delivery pull")
 	refused(t, g, pregel.List(listener{}), engine.Options{Delivery: delivery.ChoosePull}, "a list program is pushed in a grid of 2x2", "a grid of 4x1")
 	refused(t, g, pregel.Program[int, int64](looks{}), engine.Options{}, "program looks, vertex ", "superstep 0: Edges: ", "a grid of 4x1 keeps them together (--grid 4x1)")
 }
@@ -51,7 +51,7 @@ func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o e
 			t.Fatalf("%T, %+v: the error is %v, want %q", p, o, err, text)
 		}
 	}
-	if grids := o.Delivery != delivery.ChooseRing; errors.Is(err, pregel.ErrGrid) != grids {
+	if grids := o.Delivery != delivery.ChooseRingPull; errors.Is(err, pregel.ErrGrid) != grids {
 		t.Errorf("%v: is an ErrGrid: %t, want %t", err, !grids, grids)
 	}
 }
@@ -59,7 +59,7 @@ func refused[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o e
 // TestFlatGridsHaveOneRing: in a flat grid the whole block and a ring of one block are what a pull is.
 func TestFlatGridsHaveOneRing(t *testing.T) {
 	s := shapes(6)[7]
-	for _, choice := range []delivery.Choice{delivery.ChooseWhole, delivery.ChooseRing} {
+	for _, choice := range []delivery.Choice{delivery.ChooseBlockPull, delivery.ChooseRingPull} {
 		way := setting{parts: 3, threads: 1, o: engine.Options{Delivery: choice}}
 		run(t, s.loadAs(t, way, edges.Unweighted), algorithms.PageRank{Damping: 0.85, Iterations: 3}, way)
 	}
@@ -89,7 +89,7 @@ func TestFramesGoAlongLines(t *testing.T) {
 	s := shapes(6)[9]
 	grid := graph.Grid{Rows: 3, Columns: 4}
 	g := s.loadAs(t, setting{parts: 12, grid: grid}, edges.Unweighted)
-	for _, choice := range []delivery.Choice{delivery.ChoosePush, delivery.ChooseWhole, delivery.ChooseRing} {
+	for _, choice := range []delivery.Choice{delivery.ChoosePush, delivery.ChooseBlockPull, delivery.ChooseRingPull} {
 		spoke := speak(t, g, algorithms.BFS{Source: 0}, engine.Options{Delivery: choice})
 		kinds := map[transport.Kind]bool{}
 		for at, counts := range spoke {
@@ -101,7 +101,7 @@ func TestFramesGoAlongLines(t *testing.T) {
 				}
 			}
 		}
-		if !kinds[transport.Expand] || !kinds[transport.Fold] || kinds[transport.Ring] != (choice == delivery.ChooseRing) || kinds[transport.Finished] != (choice == delivery.ChooseWhole) {
+		if !kinds[transport.Expand] || !kinds[transport.Fold] || kinds[transport.Ring] != (choice == delivery.ChooseRingPull) || kinds[transport.Finished] != (choice == delivery.ChooseBlockPull) {
 			t.Errorf("%v: frames of kinds %v", choice, kinds)
 		}
 	}

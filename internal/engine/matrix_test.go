@@ -143,7 +143,7 @@ func grids(others ...delivery.Choice) []setting {
 	for rows := 2; rows <= 4; rows++ {
 		for columns := 2; columns <= 4; columns++ {
 			grid := graph.Grid{Rows: rows, Columns: columns}
-			for _, choice := range append([]delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseWhole, delivery.ChooseBeamer}, others...) {
+			for _, choice := range append([]delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseBlockPull, delivery.ChooseBeamer}, others...) {
 				n++
 				threads := []int{1, 2 * grid.Partitions(), 2, 3 * grid.Partitions()}[n%4]
 				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding(n / 4 % 4), Serial: (n+n/5)%2 == 0}

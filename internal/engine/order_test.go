@@ -16,7 +16,7 @@ func TestInputOrderAgainstTwin(t *testing.T) {
 		out, weights := shape.adjacency()
 		source := shape.n / 3
 		level, dist := levels(out, source), distances(out, weights, source)
-		for i, s := range inGrids(delivery.ChooseRing) {
+		for i, s := range inGrids(delivery.ChooseRingPull) {
 			if i%7 != 0 {
 				continue
 			}
@@ -31,7 +31,7 @@ func TestInputOrderAgainstTwin(t *testing.T) {
 			}
 			parents, _ := run(t, g, algorithms.BFS{Source: id}, s)
 			checkTree(t, shape, s, g.Order, out, level, parents)
-			if s.o.Delivery != delivery.ChooseRing {
+			if s.o.Delivery != delivery.ChooseRingPull {
 				got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
 				for v := range dist {
 					if got[v] != dist[v] {

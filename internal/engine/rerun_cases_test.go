@@ -25,7 +25,7 @@ func rerunChaos[M any](t *testing.T, kind edges.Weights, p chaos[M], ring bool) 
 	ways := rerunWays(true)
 	if ring {
 		two := graph.Grid{Rows: 2, Columns: 2}
-		ways = append(ways, setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChooseRing}})
+		ways = append(ways, setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChooseRingPull}})
 	}
 	p.blind = true
 	for i, s := range ways {
@@ -70,7 +70,7 @@ func TestAStoppedRunLeavesNothingToTheNext(t *testing.T) {
 	})
 	t.Run("list", func(t *testing.T) {
 		for i, s := range rerunWays(true) {
-			if s.o.Delivery == delivery.ChooseWhole {
+			if s.o.Delivery == delivery.ChooseBlockPull {
 				continue // lists are pushed there
 			}
 			p := sum

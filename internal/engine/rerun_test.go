@@ -127,7 +127,7 @@ func rerunWays(grid bool) []setting {
 	return append(
 		ways,
 		setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChoosePush}},
-		setting{parts: 4, grid: two, threads: 2, o: engine.Options{Delivery: delivery.ChooseWhole}},
+		setting{parts: 4, grid: two, threads: 2, o: engine.Options{Delivery: delivery.ChooseBlockPull}},
 		setting{parts: 4, grid: two, threads: 8, o: engine.Options{Uncombined: true}},
 	)
 }
@@ -171,7 +171,7 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 		if err != nil {
 			t.Fatalf("%v, after a run stopped %s: %v", s, where, err)
 		}
-		if s.o.Delivery == delivery.ChooseAuto || s.o.Delivery == delivery.ChooseRing { // who sends what is left to chance
+		if s.o.Delivery == delivery.ChooseAuto || s.o.Delivery == delivery.ChooseRingPull { // who sends what is left to chance
 			o.Sent, o.Bytes = want.Sent, want.Bytes
 		}
 		if *o != *want {

@@ -60,7 +60,7 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 		// expand to 2, fold to 3
 		{"push", g, delivery.ChoosePush, "ssrr" + "sssrrr", "sfrsfr" + "sfrsfrsfr"},
 		// and 4 tokens, or one, which pass three blocks after their own
-		{"ring", g, delivery.ChooseRing, "ssrr" + "ssss" + "rsrsrsrsrsrsrsrsrrrr" + "sssrrr", "sfrsfr" + "sf" + "rsfrsfr" + "sfrsfrsfr"},
+		{"ring", g, delivery.ChooseRingPull, "ssrr" + "ssss" + "rsrsrsrsrsrsrsrsrrrr" + "sssrrr", "sfrsfr" + "sf" + "rsfrsfr" + "sfrsfrsfr"},
 		{"pull", flat, delivery.ChoosePull, "sssrrr", "sfrsfrsfr"},
 		{"naive", flat, delivery.ChooseNaive, "sssrrr", "sfrsfrsfr"},
 	} {

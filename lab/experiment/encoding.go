@@ -22,7 +22,7 @@ var encodingLayouts = []struct {
 }{
 	{"4x1 pull", graph.Of(4), delivery.ChoosePull},
 	{"2x2 push", graph.Grid{Rows: 2, Columns: 2}, delivery.ChoosePush},
-	{"2x2 ring", graph.Grid{Rows: 2, Columns: 2}, delivery.ChooseRing},
+	{"2x2 ring", graph.Grid{Rows: 2, Columns: 2}, delivery.ChooseRingPull},
 }
 
 // encoding compares how columns say who is in them: bits, positions, or which of them is shorter (Nakao20, 3.5.2).

@@ -27,8 +27,8 @@ var overlapLayouts = []struct {
 	delivery delivery.Choice
 }{
 	{"2x4 push", graph.Grid{Rows: 2, Columns: 4}, delivery.ChoosePush},
-	{"2x4 ring", graph.Grid{Rows: 2, Columns: 4}, delivery.ChooseRing},
-	{"2x4 whole", graph.Grid{Rows: 2, Columns: 4}, delivery.ChooseWhole},
+	{"2x4 ring", graph.Grid{Rows: 2, Columns: 4}, delivery.ChooseRingPull},
+	{"2x4 whole", graph.Grid{Rows: 2, Columns: 4}, delivery.ChooseBlockPull},
 	{"1x8 naive", graph.Grid{Rows: 1, Columns: 8}, delivery.ChooseNaive},
 	{"8x1 pull", graph.Grid{Rows: 8, Columns: 1}, delivery.ChoosePull},
 }

@@ -28,7 +28,7 @@ var arenas = []arena{
 	{
 		"a grid of 2x2",
 		graph.Grid{Rows: 2, Columns: 2},
-		[]delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChooseRing, delivery.ChooseWhole},
+		[]delivery.Choice{delivery.ChooseAuto, delivery.ChooseBeamer, delivery.ChoosePush, delivery.ChooseRingPull, delivery.ChooseBlockPull},
 		3,
 	},
 }

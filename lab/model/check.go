@@ -110,7 +110,7 @@ func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Sc
 	case scheme == Pull && flat:
 		o.Delivery = delivery.ChoosePull
 	case scheme == Pull:
-		o.Delivery = delivery.ChooseRing
+		o.Delivery = delivery.ChooseRingPull
 	case flat:
 		o.Delivery = delivery.ChooseNaive
 	}

@@ -93,7 +93,7 @@ func ways() []way {
 		}
 		all = append(all, way{grid, superstep.Options{Threads: 2, Deterministic: true}})
 	}
-	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
+	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.BlockPull}
 	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 		for j, delivery := range deliveries {
 			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery}})
