@@ -198,11 +198,27 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 // there is one.
 func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Job, error) {
 	request := &control.SubmitJobRequest{Spec: spec, Key: rand.Text()}
-	var job *control.Job
+	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
+		return c.conn.Cluster.SubmitJob(ctx, connect.NewRequest(request))
+	})
+}
+
+// finalError ends what persist does: it is not of the connection.
+type finalError struct{ error }
+
+// Job says how a job is.
+func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
+	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
+		return c.conn.Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
+	})
+}
+
+// job makes a call that is answered with a job, again when the connection was lost.
+func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.Response[control.Job], error)) (job *control.Job, err error) {
 	broke := false
-	err := c.persist(ctx, func(ctx context.Context) (bool, error) {
+	err = c.persist(ctx, func(ctx context.Context) (bool, error) {
 		err := c.once(ctx, func(ctx context.Context) error {
-			r, err := c.conn.Cluster.SubmitJob(ctx, connect.NewRequest(request))
+			r, err := call(ctx)
 			if err == nil {
 				job = r.Msg
 			}
@@ -215,22 +231,6 @@ func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Jo
 		return err == nil, err
 	})
 	return job, err
-}
-
-// finalError ends what persist does: it is not of the connection.
-type finalError struct{ error }
-
-// Job says how a job is.
-func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
-	var job *control.Job
-	err := c.once(ctx, func(ctx context.Context) error {
-		r, err := c.conn.Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
-		if err == nil {
-			job = r.Msg
-		}
-		return err
-	})
-	return job, c.Explain(ctx, err)
 }
 
 // Cancel tells a job to end, and returns how it is.
