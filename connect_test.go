@@ -221,6 +221,7 @@ func TestClusterRefuses(t *testing.T) {
 	refused("Threads", run(t, g, nothing{}, superstep.Options{Threads: 2}))
 	refused("a limit of -1 supersteps", run(t, g, nothing{}, superstep.Options{MaxSupersteps: -1}))
 	refused("a limit of -1s for a superstep", run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
+	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
 	refused("a graph on a cluster stays", func() error { _, err := g.Repartition(t.Context(), superstep.LoadOptions{}); return err }())
 	load := func(name string, o superstep.LoadOptions) error {
 		_, err := conn.Load(t.Context(), name, o)
@@ -316,13 +317,15 @@ func TestCancelOnACluster(t *testing.T) {
 func TestGraphOfTheCatalog(t *testing.T) {
 	c, conn := connected(t)
 	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
-		Name: "web", Source: &control.GraphSource{Input: "uniform:vertices=50,degree=2"},
+		Name: "web", Source: &control.GraphSource{Input: "star:vertices=70000"}, // more than are listed, or sent, at once
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g, err := conn.Graph(t.Context(), "web")
 	g = open(t, g, err)
+	here, err := superstep.Generate(t.Context(), "star:vertices=70000", superstep.LoadOptions{Partitions: 2})
+	twins(t, open(t, here, err), g, algorithms.WCC{})
 	var lines int
 	r, err := superstep.Run(t.Context(), g, nothing{}, superstep.Options{Log: func(string) { lines++ }})
 	if err != nil || r.Supersteps != 1 || lines == 0 {
