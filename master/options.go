@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/pregel"
@@ -106,10 +106,10 @@ func (o *Config) complete() (err error) {
 		}
 	}
 	if o.Build == "" {
-		o.Build = jobspec.Build()
+		o.Build = buildinfo.Source()
 	}
 	if o.Version == "" {
-		o.Version = jobspec.Revision()
+		o.Version = buildinfo.Revision()
 	}
 	if o.Lease == 0 {
 		o.Lease = control.Lease

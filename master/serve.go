@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/statefile"
@@ -80,7 +80,7 @@ func (o *Config) observed() *metrics.Set {
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	token := o.Token
 	o.Page = func(s *Server) http.Handler {
-		c := web.NewCluster(store, s, web.About{Kind: "master", Name: "superstep master", Version: jobspec.Version(), Programs: programs})
+		c := web.NewCluster(store, s, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version(), Programs: programs})
 		return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})
 	}
 	return set

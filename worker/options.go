@@ -11,10 +11,10 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -123,10 +123,10 @@ func (o *Config) complete() (err error) {
 		}
 	}
 	if o.Build == "" {
-		o.Build = jobspec.Build()
+		o.Build = buildinfo.Source()
 	}
 	if o.Version == "" {
-		o.Version = jobspec.Revision()
+		o.Version = buildinfo.Revision()
 	}
 	if o.Name == "" {
 		o.Name = control.ProcessName()

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/worker"
 )
 
 // cores is the k-core by hand: who has too few neighbours left is taken out, until nobody is.
@@ -61,5 +66,74 @@ func TestCores(t *testing.T) {
 			}
 			g.Close()
 		}
+	}
+}
+
+// TestOnACluster runs the program on a master and two workers that this module starts.
+func TestOnACluster(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var cluster sync.WaitGroup
+	t.Cleanup(func() {
+		stop()
+		cluster.Wait()
+	})
+	start := func(run func() error) {
+		cluster.Go(func() {
+			if err := run(); err != nil {
+				t.Error(err)
+				stop()
+			}
+		})
+	}
+	ready := make(chan string, 3)
+	isReady := func(address string) { ready <- address }
+	await := func() string {
+		select {
+		case address := <-ready:
+			return address
+		case <-ctx.Done():
+			t.Fatal("the cluster has ended")
+			return ""
+		}
+	}
+	programs := []pregel.Registered{superstep.Register("cores", Cores{})}
+	dir := t.TempDir()
+	start(func() error {
+		return master.Run(ctx, master.Options{Listen: "127.0.0.1:0", Data: dir, Programs: programs, Ready: isReady})
+	})
+	address := await()
+	for _, name := range []string{"a", "b"} {
+		start(func() error {
+			return worker.Run(ctx, worker.Options{Name: name, Master: address, Threads: 1, Programs: programs, Ready: isReady})
+		})
+	}
+	await()
+	await()
+	connection, err := superstep.Connect(ctx, address, superstep.ConnectOptions{Programs: programs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	const name = "kronecker:scale=8"
+	there, err := connection.Load(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	here, err := superstep.Load(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	results := make([]map[uint64]int64, 2)
+	for i, g := range []*superstep.Graph{there, here} {
+		r, err := superstep.Run(ctx, g, Cores{K: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[i] = maps.Collect(r.All())
+	}
+	if len(results[0]) == 0 || !maps.Equal(results[0], results[1]) {
+		t.Errorf("on the cluster %v, here %v", results[0], results[1])
 	}
 }

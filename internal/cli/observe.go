@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/worker"
@@ -25,7 +25,7 @@ func (f *metricsFlags) define(cmd *cobra.Command) {
 
 // spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
 func (a *app) spans(ctx context.Context, service, root string) (*otlp.Exporter, error) {
-	e, err := otlp.New(ctx, otlp.Options{Service: service, Version: jobspec.Revision(), Root: root, Log: a.logger()})
+	e, err := otlp.New(ctx, otlp.Options{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
 	if err != nil {
 		return nil, usageError{err}
 	}

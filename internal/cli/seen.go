@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -93,8 +93,8 @@ func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
 	if f.http == "" {
 		return w, nil
 	}
-	set := metrics.New(jobspec.Revision())
-	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: jobspec.Version()}, team.Size())
+	set := metrics.New(buildinfo.Revision())
+	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: buildinfo.Version()}, team.Size())
 	w.Tee = append(w.Tee, w.local, set.NewRuns().Journal(set.NewWork()))
 	return w, w.serve(set.Handler())
 }
@@ -186,7 +186,7 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	w := &sight{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: jobspec.Version()}, 0)}
+	w := &sight{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: buildinfo.Version()}, 0)}
 	progress := a.progress()
 	defer progress.done()
 	for _, name := range files {

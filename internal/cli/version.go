@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/buildinfo"
 )
 
 func (a *app) version() *cobra.Command {
@@ -15,7 +15,7 @@ func (a *app) version() *cobra.Command {
 		Example: `  superstep version`,
 		Args:    exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(a.out, "superstep %s\n", jobspec.Version())
+			fmt.Fprintf(a.out, "superstep %s\n", buildinfo.Version())
 			return nil
 		},
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/worker"
@@ -106,7 +106,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	}
 	log := w.app.logger()
 	defer listener.Close()
-	set := metrics.New(jobspec.Revision())
+	set := metrics.New(buildinfo.Revision())
 	monitor, err := startMonitor(w.name, token)
 	if err != nil {
 		log.Warn("nobody will tell the master how this process died", "error", err)

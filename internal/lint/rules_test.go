@@ -22,7 +22,7 @@ const module = "github.com/superstep-go/superstep"
 // package's own subfolder. Examples and tests share a name; the root package has none. docs/design.md has the same table.
 var layers = [...][]string{
 	{
-		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile", "internal/figure",
+		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile", "internal/figure", "internal/buildinfo",
 		"internal/invariants", "internal/lint",
 	},
 	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},

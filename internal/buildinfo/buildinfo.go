@@ -1,4 +1,5 @@
-package jobspec
+// Package buildinfo says what this binary was built from.
+package buildinfo
 
 import (
 	"crypto/sha256"
@@ -12,9 +13,9 @@ import (
 	"sync"
 )
 
-// Build names what the binary was built from: its modules' versions when all are released or committed, else the hash of
+// Source names what the binary was built from: its modules' versions when all are released or committed, else the hash of
 // the binary itself.
-var Build = sync.OnceValue(func() string {
+var Source = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		exact := info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty")
