@@ -111,7 +111,7 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 type watched struct {
 	options Options
 	keeper  *keeper
-	trace   jobtrace.Teller
+	trace   jobtrace.Observer
 	out     sticky
 	seconds []float64
 }

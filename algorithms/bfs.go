@@ -30,7 +30,7 @@ func (p BFS) Sources() []ID { return []ID{p.Source} }
 // Init makes Source its own parent.
 func (p BFS) Init(v *pregel.Vertex[ID, ID]) { p.Compute(v, v.ID()) }
 
-// Compute takes the sender for the parent and tells the neighbours. The vertex is done: later messages find it deaf.
+// Compute takes the sender for the parent and tells the neighbours. The vertex is finished: messages to it are dropped.
 func (BFS) Compute(v *pregel.Vertex[ID, ID], parent ID) {
 	v.Set(parent)
 	v.SendToAllNeighbors(v.ID())

@@ -18,7 +18,7 @@ const (
 	farther = 8
 	// waveLeast is how many are worth a superstep in any graph.
 	waveLeast = 1 << 16
-	// firstGain is how many edges the vertices that a message betters are taken to have, before it has been seen: of
+	// firstGain is the assumed mean degree of a relaxed vertex, before it has been seen: of
 	// skewed graphs the first ones reach the hubs.
 	firstGain = 128
 )
@@ -30,7 +30,7 @@ type plan struct {
 	Window, Settled float64
 	// Far is how far beyond Settled the histogram looks.
 	Far float64
-	// Gain is how many edges the vertices have that a message betters; Told how many messages were sent before.
+	// Gain is the mean degree of the vertices that a message relaxes; Told how many messages were sent before.
 	Gain float64
 	Told int64
 }

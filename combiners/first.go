@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
+// Claim pushes with one atomic operation for each receiver that has no message yet; receivers that have one cost a load.
 func (k *firstKernel[T]) Claim(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	edges := 0
 	has, skip := into.Has.Words, p.Skip

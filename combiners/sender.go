@@ -146,7 +146,7 @@ func (k *senderKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[pregel.Ver
 	return edges
 }
 
-// Claim pushes with one atomic operation for each receiver that has no message yet; the others cost a look.
+// Claim pushes with one atomic operation for each receiver that has no message yet; receivers that have one cost a load.
 func (k *senderKernel) Claim(p *kernel.Push, w int, into *kernel.Inbox[pregel.VertexID]) int {
 	edges := 0
 	has, skip := into.Has.Words, p.Skip

@@ -69,7 +69,7 @@ func (o *Config) observed() *metrics.Set {
 	}
 	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
-	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal {
+	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil), &jobtrace.Searches{To: store}}
 		if o.Spans != nil {
 			all = append(all, o.Spans.Journal())

@@ -30,7 +30,7 @@ type Block[V, M any] struct {
 	// the vertex's id, and Out need not be written by a ComputeBlock.
 	Sent uint64
 	Out  *[64]M
-	// Halt marks the vertices that voted to halt, Finish those that are done for good: halted and deaf to messages.
+	// Halt marks the vertices that voted to halt, Finish those that finished: messages to them are dropped.
 	Halt, Finish uint64
 
 	First, Stride         VertexID

@@ -68,15 +68,15 @@ type Progress struct {
 
 // Driver leads runs of a program, one after the other.
 type Driver struct {
-	name    string
-	options Options
-	c       coordinator
-	keeper  *keeper // nil if nothing is recorded
+	name     string
+	options  Options
+	c        coordinator
+	recorder *recorder // nil if nothing is recorded
 
-	audit    transport.Audit
-	accounts []*transport.Account
-	times    []float64
-	telling  time.Duration
+	sums             transport.Balance
+	accounts         []*transport.Account
+	times            []float64
+	observerOverhead time.Duration
 }
 
 // New makes a driver of a program over the partitions of all processes, of which there is one at least.
@@ -109,7 +109,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 		master: door.Coordinator(first.Vertices, first.Edges, totals), load: load, sized: p.Sized,
 	}}
 	if o.Trace != nil {
-		d.keeper = newKeeper(o.Trace, o.Job)
+		d.recorder = newRecorder(o.Trace, o.Job)
 	}
 	return d, nil
 }
@@ -129,13 +129,13 @@ func (d *Driver) Superstep() int { return d.c.command.Superstep }
 // Times returns the seconds of each superstep of the last run.
 func (d *Driver) Times() []float64 { return d.times }
 
-// Telling is how long the last run told who observes it that it begins and, once it was over, what was still to be told.
-func (d *Driver) Telling() time.Duration { return d.telling }
+// ObserverOverhead is how long the last run told who observes it that it begins and, once it was over, what was still to be told.
+func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
 // Run leads a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
-	d.c.command, d.c.outcome, d.times, d.telling = Command{}, Outcome{}, d.times[:0], 0
-	if d.keeper == nil {
+	d.c.command, d.c.outcome, d.times, d.observerOverhead = Command{}, Outcome{}, d.times[:0], 0
+	if d.recorder == nil {
 		err = d.drive(ctx, p)
 	} else {
 		err = d.recorded(func() error { return d.drive(ctx, p) })
@@ -172,8 +172,8 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
 		superstep, scheme := command.Superstep, command.Scheme
-		if d.keeper != nil {
-			if err := d.keeper.keep(c, reports, took, ended); err != nil {
+		if d.recorder != nil {
+			if err := d.recorder.keep(c, reports, took, ended); err != nil {
 				return err
 			}
 		}
@@ -228,7 +228,7 @@ func (d *Driver) balance(reports []*Report) error {
 	if len(reports) == 1 {
 		return nil
 	}
-	return d.audit.Balance(d.accounts)
+	return d.sums.Check(d.accounts)
 }
 
 // recorded does a run between what begins and what ends it in a journal, where the sink of its records is one.
@@ -243,10 +243,10 @@ func (d *Driver) recorded(run func() error) error {
 	start := time.Now()
 	err := run()
 	ended := time.Now()
-	if err = errors.Join(err, d.keeper.end()); journal != nil {
+	if err = errors.Join(err, d.recorder.end()); journal != nil {
 		err = errors.Join(err, journal.End(d.ending(err, ended.Sub(start))))
 	}
-	d.telling = start.Sub(began) + time.Since(ended)
+	d.observerOverhead = start.Sub(began) + time.Since(ended)
 	return err
 }
 

@@ -20,10 +20,10 @@ type followed struct {
 	client  *client.Client
 	display *display
 	id      string
-	whole   bool             // every superstep counts
-	limit   int64            // of supersteps, 0 if there is none; as the job has it
-	tell    *jobtrace.Teller // what --trace records, or nil
-	finish  func() error     // ends the recording, or nil
+	whole   bool               // every superstep counts
+	limit   int64              // of supersteps, 0 if there is none; as the job has it
+	tell    *jobtrace.Observer // what --trace records, or nil
+	finish  func() error       // ends the recording, or nil
 
 	mu    sync.Mutex
 	times []float64 // of supersteps
@@ -103,14 +103,14 @@ func (f *followed) show(j *control.Job) {
 }
 
 // tellJob returns what sums a job up and, for --trace, records it. The returned function finishes the file.
-func (f *runFlags) tellJob(m *history.Meter) (tell *jobtrace.Teller, finish func() error) {
+func (f *runFlags) tellJob(m *history.Meter) (tell *jobtrace.Observer, finish func() error) {
 	all := trace.Tee{m}
 	if f.trace != "" {
 		w := &lateFile{path: f.trace}
 		all = append(all, &jobtrace.Late{To: trace.NewWriter(w)})
 		finish = func() error { return cmp.Or(w.err, w.Close()) } // the teller drops errors; the file remembers them
 	}
-	return &jobtrace.Teller{New: func() trace.Journal { return all }}, finish
+	return &jobtrace.Observer{New: func() trace.Journal { return all }}, finish
 }
 
 // graphOf names the graph of a job as --graph does.

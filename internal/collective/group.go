@@ -55,7 +55,7 @@ type Call struct {
 	Tag       uint32
 	Algorithm Algorithm
 	// Bytes is the size by which an algorithm and the number of segments is chosen, as in Model.Predict. It need not be the
-	// true one, but the same on all ranks. If it is 0 and ranks may have different sizes, they first agree on the largest
+	// true one, but the same on all ranks. If it is 0 and ranks may have different sizes, they first find the largest
 	// one, which takes as long as a barrier.
 	Bytes int
 }
@@ -74,7 +74,7 @@ func (g *Group) Broadcast(ctx context.Context, call Call, root int, data []byte)
 	if g.link.Rank() != root {
 		data = nil
 	}
-	n, err := g.agree(ctx, Broadcast, call, root, len(data))
+	n, err := g.commonSize(ctx, Broadcast, call, root, len(data))
 	if err != nil {
 		return nil, wrap(Broadcast, err)
 	}
@@ -112,7 +112,7 @@ func (g *Group) Gather(ctx context.Context, call Call, root int, data []byte) ([
 
 // Allgather returns everybody's data, by rank. The rank's own slice is in the result, and the others may share memory.
 func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte, error) {
-	n, err := g.agree(ctx, Allgather, call, 0, len(data))
+	n, err := g.commonSize(ctx, Allgather, call, 0, len(data))
 	if err != nil {
 		return nil, wrap(Allgather, err)
 	}
@@ -188,7 +188,7 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	for _, block := range data {
 		total += len(block)
 	}
-	n, err := g.agree(ctx, Alltoall, call, 0, total/s.ranks)
+	n, err := g.commonSize(ctx, Alltoall, call, 0, total/s.ranks)
 	if err != nil {
 		return nil, wrap(Alltoall, err)
 	}
@@ -216,8 +216,8 @@ func (g *Group) Alltoall(ctx context.Context, call Call, data [][]byte) ([][]byt
 	return result, nil
 }
 
-// agree returns a size that is the same on all ranks, if the call gives none and one is needed.
-func (g *Group) agree(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
+// commonSize returns a size that is the same on all ranks, if the call gives none and one is needed.
+func (g *Group) commonSize(ctx context.Context, c Collective, call Call, root, n int) (int, error) {
 	a := g.algorithm(c, call)
 	if call.Bytes != 0 || g.link.Size() == 1 || a != Auto && a != Chain {
 		return call.Bytes, nil

@@ -63,10 +63,10 @@ func (t team) doublingRounds(groups [][]int) []round {
 		return slots
 	}
 	if t.me >= power {
-		keeper := t.ranks[t.me-power]
+		partner := t.ranks[t.me-power]
 		return []round{
-			{sends: send(keeper, groups[t.me]...)},
-			{receives: receive(keeper, t.others(groups, t.me)...)},
+			{sends: send(partner, groups[t.me]...)},
+			{receives: receive(partner, t.others(groups, t.me)...)},
 		}
 	}
 	var rounds []round

@@ -48,8 +48,8 @@ const (
 	stopped         // since another failed
 )
 
-// jury collects verdicts.
-type jury struct {
+// collector collects verdicts.
+type collector struct {
 	group   *Group
 	tag     uint32
 	ordered bool
@@ -70,7 +70,7 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 	defer giveUp()
 	var timer *time.Timer
 	var once sync.Once
-	j := &jury{
+	j := &collector{
 		group: g, tag: tag, ordered: ordered, stop: stop, verdicts: make([]verdict, size), texts: make([]string, size),
 		overdue: func() { once.Do(func() { timer = time.AfterFunc(settleTime, giveUp) }) },
 	}
@@ -112,7 +112,7 @@ func (g *Group) together(ctx context.Context, tag uint32, ordered bool, do func(
 }
 
 // close sends this rank's verdict to all.
-func (j *jury) close(ctx context.Context, kind verdict, text string) {
+func (j *collector) close(ctx context.Context, kind verdict, text string) {
 	j.note(j.group.link.Rank(), kind, text)
 	data := append([]byte{byte(kind)}, text[:min(len(text), maxVerdict)]...)
 	for to := range j.verdicts {
@@ -124,7 +124,7 @@ func (j *jury) close(ctx context.Context, kind verdict, text string) {
 }
 
 // receive waits for a rank's verdict.
-func (j *jury) receive(ctx context.Context, from int) {
+func (j *collector) receive(ctx context.Context, from int) {
 	data, err := j.group.link.Receive(ctx, from, j.tag)
 	switch {
 	case ctx.Err() != nil:
@@ -139,7 +139,7 @@ func (j *jury) receive(ctx context.Context, from int) {
 }
 
 // note takes a verdict in, and ends the work here if that is in vain now.
-func (j *jury) note(rank int, kind verdict, text string) {
+func (j *collector) note(rank int, kind verdict, text string) {
 	j.mu.Lock()
 	j.verdicts[rank], j.texts[rank] = kind, text
 	j.mu.Unlock()
@@ -156,7 +156,7 @@ func (j *jury) note(rank int, kind verdict, text string) {
 }
 
 // judge returns the error that all ranks return.
-func (j *jury) judge(ctx context.Context, own error) error {
+func (j *collector) judge(ctx context.Context, own error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if own != nil && ctx.Err() != nil {

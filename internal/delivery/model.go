@@ -38,7 +38,7 @@ type Rates struct {
 	Transpose float64 // to bring an arc into its sender's list
 	Value     float64 // to pack and unpack a value of a column
 	Word      float64 // to pass over a word of vertices
-	Touch     float64 // to reach the first list of a word that no other list of it is near to
+	Touch     float64 // cache miss on a word's first list
 	Compute   float64 // to run the program for a vertex
 	Alpha     float64 // to carry a byte to another partition
 	Beta      float64 // to carry a frame (T = alpha n + beta, Matsumoto15)
@@ -76,7 +76,7 @@ func (r *Rates) Predict(l *Load) Costs {
 	}
 	expand := r.expand(l, l.Grid.Rows, threads)
 	c[Push] = expand + push + r.fold(l, l.Grid.Columns, threads)
-	c[Pull] = expand + r.whole(l, threads) + r.ForkJoin
+	c[Pull] = expand + r.blockPull(l, threads) + r.ForkJoin
 	if l.AnyOne {
 		c[RingPull] = expand + r.ring(l, threads) + r.ForkJoin
 	}

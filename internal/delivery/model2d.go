@@ -19,9 +19,9 @@ func (l *Load) rows() (rows, miss float64) {
 // share is the part of all edges that are senders'.
 func (l *Load) share() float64 { return float64(l.SenderEdges) / float64(max(l.Arcs, 1)) }
 
-// whole is the time of pulling all blocks at once: every row of every vertex is looked through, also where another block
+// blockPull is the time of pulling all blocks at once: every row of every vertex is looked through, also where another block
 // finds a message too; then everything that was found is folded.
-func (r *Rates) whole(l *Load, threads float64) float64 {
+func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	edges, c := float64(l.UnfinishedEdges), float64(l.Grid.Columns)
 	t := rows*r.Row + float64(l.Vertices)*c/64*r.Word

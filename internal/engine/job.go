@@ -191,7 +191,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 	if errors.As(err, &slow) {
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
-	j.seconds = (time.Since(start) - j.driver.Telling()).Seconds()
+	j.seconds = (time.Since(start) - j.driver.ObserverOverhead()).Seconds()
 	return o, err
 }
 

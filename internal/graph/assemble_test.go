@@ -17,7 +17,7 @@ func TestLinkEnds(t *testing.T) {
 	for _, grid := range []Grid{{1, 1}, {3, 1}, {2, 2}} {
 		var meter mem.Meter
 		g := &Graph{N: 5, Connected: 5}
-		a, err := NewAssembly(g, Options{Grid: grid, Meter: &meter})
+		a, err := NewBuilder(g, Options{Grid: grid, Meter: &meter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestLinkEnds(t *testing.T) {
 // TestMissingArcs: lists of which arcs have not come are refused.
 func TestMissingArcs(t *testing.T) {
 	g := &Graph{N: 2, Connected: 2}
-	a, err := NewAssembly(g, Options{})
+	a, err := NewBuilder(g, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

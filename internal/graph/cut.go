@@ -21,7 +21,7 @@ import (
 //	                         |      |      |
 //	block              (i,0)  (i,1)  (i,2), row v:  owned by (i,j), a ghost in the others
 type cutter struct {
-	a     *Assembly
+	a     *Builder
 	parts []*Partition // what is made, nil elsewhere; of reversed arcs not the graph's own
 	lists []*kernel.Lists
 	tmp   *mem.Arena
@@ -194,7 +194,7 @@ func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) {
 }
 
 // cut cuts the lists of in-edges into the blocks of a grid that is not flat.
-func (a *Assembly) cut(ctx context.Context, exchange Exchange) error {
+func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
 	for p := range a.g.here() {
 		p.begin(a.o.Grid)
 	}
@@ -209,7 +209,7 @@ func (a *Assembly) cut(ctx context.Context, exchange Exchange) error {
 }
 
 // cutLists returns the blocks of lists by receiver, which are freed.
-func (a *Assembly) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
+func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
 	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
 	for p := range a.g.here() {
 		c.lists[p.Index] = lists(p)
@@ -235,7 +235,7 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	if slices.Contains(g.Parts, nil) {
 		return fmt.Errorf("%s: the blocks of reversed arcs are made where all partitions are", g.Name)
 	}
-	whole := &Assembly{g: g, o: g.Options, team: team, tmp: new(mem.Arena)}
+	whole := &Builder{g: g, o: g.Options, team: team, tmp: new(mem.Arena)}
 	defer whole.tmp.Close()
 	a := whole.reversed(new(mem.Arena))
 	defer a.lists.Close()
@@ -254,7 +254,7 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 }
 
 // turn makes the reversed arcs' lists of the stored arcs, and their blocks of these.
-func (a *Assembly) turn(ctx context.Context, g *Graph) error {
+func (a *Builder) turn(ctx context.Context, g *Graph) error {
 	for _, p := range g.Parts {
 		a.partition(p.Index)
 	}
@@ -297,10 +297,10 @@ func (s *Scatter) stored(ctx context.Context, worker int, p *Partition) {
 	})
 }
 
-// reversed returns the assembly of the reversed arcs' blocks, without partitions.
-func (a *Assembly) reversed(lists *mem.Arena) *Assembly {
+// reversed returns the builder of the reversed arcs' blocks, without partitions.
+func (a *Builder) reversed(lists *mem.Arena) *Builder {
 	g := a.g
-	return &Assembly{g: &Graph{
+	return &Builder{g: &Graph{
 		Name: g.Name, N: g.N, Directed: true, Weights: g.Weights, Options: g.Options, Connected: g.Connected, arena: g.arena,
 		Parts: make([]*Partition, len(g.Parts)),
 	}, o: a.o, team: a.team, tmp: a.tmp, lists: lists}
@@ -308,7 +308,7 @@ func (a *Assembly) reversed(lists *mem.Arena) *Assembly {
 
 // cutReversed cuts the lists of out-edges, which lie with the senders' owners, into blocks of reversed arcs, of which these
 // are the receivers, for the partitions of g.
-func (a *Assembly) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
+func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
 	for p := range g.here() {
 		back := &Partition{
 			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: a.g,

@@ -24,7 +24,7 @@ type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Messag
 
 // share makes lists of what partitions know of each other: what p knows of q's vertices becomes q's list for p. It runs
 // when all partitions have the sides.
-func (a *Assembly) share(ctx context.Context, exchange Exchange, parts []*Partition, sides ...func(*Partition) *Side) error {
+func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partition, sides ...func(*Partition) *Side) error {
 	type place struct{ side, to, from int }
 	came := map[place]bitmap.Ranked{}
 	send := func(yield func(Message) bool) {

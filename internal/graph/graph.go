@@ -1,6 +1,6 @@
 // Package graph is the storage of partitions: vertices in degree order dealt cyclically to partitions, adjacency lists as
 // BCSR over 32-bit slots, ghosts, and the lists that columns run over, the same at both ends. Package build, kernel 1 of
-// Graph500, finds the vertices' ids; an Assembly makes the partitions of this process from their arcs.
+// Graph500, finds the vertices' ids; a Builder makes the partitions of this process from their arcs.
 //
 //	facts of vertices, arcs -> scatter into buckets -> sort each -> lists -> slots, blocks, columns
 package graph

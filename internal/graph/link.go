@@ -11,7 +11,7 @@ import (
 )
 
 // link turns neighbours' ids into slots, and exchanges between partitions the lists that columns run over.
-func (a *Assembly) link(ctx context.Context, exchange Exchange) error {
+func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	a.team.For(len(g.Parts), 1, func(_, lo, _ int) {
 		if p := g.Parts[lo]; p != nil {

@@ -28,7 +28,7 @@ const (
 //
 //	bits of an arc:  | row in bucket | neighbour's id |
 type Scatter struct {
-	a       *Assembly
+	a       *Builder
 	in      bool       // rows are receivers
 	tmp     *mem.Arena // of what is needed until the buckets are sorted
 	idBits  uint
@@ -63,7 +63,7 @@ type bucket struct {
 
 // newScatter makes empty buckets for the partitions' lists in one direction. length tells how many arcs will come for a row,
 // duplicates included.
-func (a *Assembly) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
+func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
 		idBits: uint(max(bits.Len(uint(a.g.N-1)), limits.idBits)), arcBits: narrowBits,

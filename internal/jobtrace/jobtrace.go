@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Teller passes the events of all of a master's jobs on. Errors of journals are dropped: a job does not fail because
+// Observer passes the events of all of a master's jobs on. Errors of journals are dropped: a job does not fail because
 // nobody can be told of it.
-type Teller struct {
+type Observer struct {
 	// New makes the journal of a job.
 	New func() trace.Journal
 	// Queued, if not nil, is told of jobs that wait, and why.
@@ -33,7 +33,7 @@ type job struct {
 }
 
 // Event takes an event of a job. It does not wait, and may be called by several goroutines.
-func (t *Teller) Event(id string, e *control.JobEvent) {
+func (t *Observer) Event(id string, e *control.JobEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	j := t.jobs[id]

@@ -125,7 +125,7 @@ func TestTeller(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
 			to := teller{&lines}
-			teller := &Teller{
+			teller := &Observer{
 				New:    func() trace.Journal { return trace.Tee{to} },
 				Queued: func(_ *trace.Job, reason string) { _ = to.add("waits: %s", reason) },
 			}

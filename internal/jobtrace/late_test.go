@@ -42,7 +42,7 @@ func TestLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			teller := &Teller{New: func() trace.Journal { return trace.Tee{&Late{To: begun{teller{&lines}}}} }}
+			teller := &Observer{New: func() trace.Journal { return trace.Tee{&Late{To: begun{teller{&lines}}}} }}
 			for _, e := range c.events {
 				teller.Event("j1", e)
 			}

@@ -29,7 +29,7 @@ func (b *bench) connect(ctx context.Context) (why string, err error) {
 		why, err = b.dial(ctx, last)
 	}
 	if err == nil {
-		why, err = b.agree(ctx, why)
+		why, err = b.firstReason(ctx, why)
 	}
 	if b.none = why != ""; b.none || err != nil {
 		b.disconnect()
@@ -85,12 +85,12 @@ func (b *bench) listen(ctx context.Context) (why string, err error) {
 			b.raw = c
 			return "", c.SetDeadline(time.Time{})
 		}
-		c.Close() // a stranger
+		c.Close() // not rank 0
 	}
 }
 
-// agree returns the first reason that a rank has.
-func (b *bench) agree(ctx context.Context, why string) (string, error) {
+// firstReason returns the first reason that a rank has.
+func (b *bench) firstReason(ctx context.Context, why string) (string, error) {
 	all, err := b.g.Allgather(ctx, collective.Call{Tag: b.Tag, Algorithm: collective.Bruck}, []byte(why))
 	if err != nil {
 		return "", err

@@ -24,8 +24,8 @@ func pairs(t *testing.T) [2]*bench {
 	return both
 }
 
-// TestStrangersAreNotMeasured: who connects without the secret is sent away, and rank 0 is waited for.
-func TestStrangersAreNotMeasured(t *testing.T) {
+// TestOthersAreNotMeasured: who connects without the secret is sent away, and rank 0 is waited for.
+func TestOthersAreNotMeasured(t *testing.T) {
 	both := pairs(t)
 	heard := make(chan string, 1)
 	go func() {
@@ -40,16 +40,16 @@ func TestStrangersAreNotMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := string(told[secretSize:])
-	stranger, err := net.Dial("tcp", address)
+	other, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Close()
-	if _, err := stranger.Write(make([]byte, secretSize)); err != nil {
+	defer other.Close()
+	if _, err := other.Write(make([]byte, secretSize)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stranger.Read(make([]byte, 1)); err == nil {
-		t.Error("a stranger was answered")
+	if _, err := other.Read(make([]byte, 1)); err == nil {
+		t.Error("another process was answered")
 	}
 	if err := both[1].g.Link().Send(t.Context(), 0, 0, told); err != nil { // again, for dial
 		t.Fatal(err)

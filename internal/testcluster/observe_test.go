@@ -45,7 +45,7 @@ func ask(t testing.TB, url, token string) (int, string) {
 // watching is what a master is observed by.
 func watching(set *metrics.Set) master.Config {
 	runs := set.NewRuns()
-	teller := &jobtrace.Teller{New: func() trace.Journal { return runs.Journal(nil) }}
+	teller := &jobtrace.Observer{New: func() trace.Journal { return runs.Journal(nil) }}
 	return master.Config{Metrics: set.Handler(), Watch: teller.Event}
 }
 

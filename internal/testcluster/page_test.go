@@ -23,7 +23,7 @@ import (
 // paged is a master with a page.
 func paged(token control.Token) master.Config {
 	store := history.NewNamedStore()
-	teller := &jobtrace.Teller{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&jobtrace.Searches{To: store}} }}
+	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal { return trace.Tee{&jobtrace.Searches{To: store}} }}
 	return master.Config{
 		Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Token: token, Watch: teller.Event,
 		Page: func(s *master.Server) http.Handler {

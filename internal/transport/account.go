@@ -60,14 +60,14 @@ func (l *Ledger) Close(superstep int) *Account {
 	return a
 }
 
-// Audit compares the accounts of the partitions. It is used again for each superstep.
-type Audit struct {
+// Balance compares the accounts of the partitions. It is used again for each superstep.
+type Balance struct {
 	next []int // of each account, the first entry that was not compared
 }
 
-// Balance reports a pair of partitions for which what was sent is not what came. Accounts are by partition, all of one
+// Check reports a pair of partitions for which what was sent is not what came. Accounts are by partition, all of one
 // superstep.
-func (x *Audit) Balance(accounts []*Account) error {
+func (x *Balance) Check(accounts []*Account) error {
 	n := len(accounts)
 	x.next = append(x.next[:0], make([]int, n)...)
 	for i, a := range accounts {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestAudit compares the audit with one that looks at every pair, on accounts in which at most one figure is wrong.
+// TestAudit compares the balance with one that looks at every pair, on accounts in which at most one figure is wrong.
 func TestAudit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var audit Audit
+	var balance Balance
 	caught := 0
 	for range 2000 {
 		n := 1 + random.IntN(6)
@@ -40,7 +40,7 @@ func TestAudit(t *testing.T) {
 		for i := range ledgers {
 			accounts = append(accounts, ledgers[i].Close(3))
 		}
-		err := audit.Balance(accounts)
+		err := balance.Check(accounts)
 		if (err == nil) != balanced {
 			t.Fatalf("found %v of accounts that balance: %v", err, balanced)
 		}
@@ -71,7 +71,7 @@ func TestAccountsThatMakeNoSense(t *testing.T) {
 		"another's":    {some(), some()},
 		"another step": {some(), {Partition: 1, Superstep: 1}},
 	} {
-		if err := new(Audit).Balance(accounts); err == nil {
+		if err := new(Balance).Check(accounts); err == nil {
 			t.Errorf("%s: found no error", name)
 		}
 	}

@@ -31,7 +31,7 @@ type builder struct {
 	team        *parallel.Team
 	tmp, kept   *mem.Arena // what goes with the build, and with the directory
 	g           *graph.Graph
-	assembly    *graph.Assembly
+	parts       *graph.Builder
 
 	largest uint64 // endpoint here
 	all     whole
@@ -163,12 +163,12 @@ func (b *builder) close() {
 
 func (b *builder) build(ctx context.Context) (err error) {
 	b.g = &graph.Graph{Name: b.in.Name, Directed: b.in.Directed}
-	if b.assembly, err = graph.NewAssembly(b.g, b.o); err != nil {
+	if b.parts, err = graph.NewBuilder(b.g, b.o); err != nil {
 		return err
 	}
-	defer b.assembly.End()
+	defer b.parts.End()
 	for _, step := range []func(ctx context.Context) error{
-		b.begin, b.enough, b.collect, b.order, b.assemble,
+		b.begin, b.enough, b.collect, b.order, b.distribute,
 	} {
 		if err := step(ctx); err != nil {
 			return err

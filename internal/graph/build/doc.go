@@ -2,7 +2,7 @@
 // and gets its partitions, and nobody ever holds more than a share of anything that grows with the graph: tuples, degrees,
 // ids, labels. A group of one rank is the local case.
 //
-//	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs -> graph.Assembly: lists -> link
+//	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs -> graph.Builder: lists -> link
 //
 // A directory stands between tuples and partitions. Each rank owns the entries of a range of the input's ids, cut so that
 // all have about as much to do. An edge is stored with the rank that owns the entry of one of its ends, its row; the lowest bit of a

@@ -50,7 +50,7 @@ func (t *counters) tuples(v uint32) uint32 {
 	return n
 }
 
-// pair is an edge by the numbers of its ends, each with the rank that directs it.
+// pair is an edge by the numbers of its ends, each with the rank that owns its directory entry.
 type pair struct{ u, v vertex }
 
 type vertex struct {
@@ -189,7 +189,7 @@ func (s *deduplicator) add(counts []uint32, i, n uint32) {
 func (s *deduplicator) loop(v uint32) {
 	ends := uint32(1)
 	if s.b.in.Directed {
-		s.add(s.b.rows.in, v, 1) // loops are never turned
+		s.add(s.b.rows.in, v, 1) // loops are never reversed
 		ends = 2
 	}
 	if s.b.o.TupleDegrees {

@@ -34,7 +34,7 @@ func (b *builder) order(ctx context.Context) error {
 	defer tmp.Close()
 	kept := b.kept
 	if b.tuples != nil { // the graph has both maps
-		tmp, kept = b.assembly.Arena(), b.assembly.Arena()
+		tmp, kept = b.parts.Arena(), b.parts.Arena()
 	}
 	degree := func(v uint32) uint32 {
 		switch {

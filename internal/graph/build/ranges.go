@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ranges cut the input's ids into as many runs as there are ranks: rank d directs those from starts[d] on, before
+// ranges cut the input's ids into as many runs as there are ranks: rank d owns the directory entries of those from starts[d] on, before
 // starts[d+1]. Some may be empty.
 type ranges struct {
 	starts []uint64

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// How an edge is turned: from the row to the other end, or back. Edges of undirected graphs all count as from the row.
+// How an edge is stored: from the row to the other end, or reversed. Edges of undirected graphs all count as from the row.
 const (
 	fromRow = iota
 	toRow
@@ -89,7 +89,7 @@ func (r *router) put(block *edges.Block, out []sendBuffer) error {
 			if b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense) { // no vertex is one by a loop alone
 				continue
 			}
-		} else if turned(u, v) {
+		} else if reversed(u, v) {
 			u, v = v, u
 			if b.in.Directed {
 				way = toRow
@@ -105,9 +105,9 @@ func (r *router) put(block *edges.Block, out []sendBuffer) error {
 	return nil
 }
 
-// turned reports whether an edge's second end is its row. It must not depend on how a tuple names an undirected edge: the
+// reversed reports whether an edge's second end is its row. It must not depend on how a tuple names an undirected edge: the
 // hash takes both ends alike, and says whether the smaller one is the row.
-func turned(u, v uint64) bool {
+func reversed(u, v uint64) bool {
 	const golden = 0x9e3779b97f4a7c15
 	return (u^v)*golden>>63 == 1 != (u < v)
 }

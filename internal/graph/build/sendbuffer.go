@@ -15,7 +15,7 @@ type column struct {
 	double []float64
 }
 
-// kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be turned, or in- and out-arcs.
+// kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be reversed, or in- and out-arcs.
 const kinds = 2
 
 // sendBuffer is what one rank has for another in a round: records of a fixed number of words, each with a weight if the graph

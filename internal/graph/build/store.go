@@ -18,8 +18,8 @@ const (
 	mostSlab              = 256
 )
 
-// store holds the edges of a directory: those whose row is directed here, apart by the rank that directs the other end and
-// by the window of ids that this end is in.
+// store holds the edges of a directory: those of whose rows this rank owns the entries, apart by the rank that owns the entry of
+// the other end and by the window of ids that this end is in.
 //
 //	key of an edge:  | row, from the first here | other end, from the first of its window |
 //
@@ -34,11 +34,11 @@ type store struct {
 	sides   []*side
 }
 
-// side is the edges whose other end one rank directs.
+// side is the edges of whose other ends one rank owns the directory entries.
 type side struct {
 	*store
 	windows int
-	ways    int // how edges may be turned: 1, or 2 if they are directed: from the row, or to it
+	ways    int // how edges may be reversed: 1, or 2 if they are directed: from the row, or to it
 	chains  []chain
 	arena   mem.Arena
 

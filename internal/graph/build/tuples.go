@@ -75,7 +75,7 @@ func (t *tuples) count(ctx context.Context) error {
 	arena := b.tmp
 	loops := b.o.TupleDegrees && !b.o.DropLoops // are counted in degrees, but not in touched
 	if b.o.TupleDegrees {
-		if arena = b.assembly.Arena(); loops || b.in.Directed {
+		if arena = b.parts.Arena(); loops || b.in.Directed {
 			arena, t.touched = b.tmp, mem.Make[uint32](arena, b.sizes[0])
 		}
 	}
@@ -162,12 +162,12 @@ func add(counts []uint32, i uint64, shared bool) {
 	}
 }
 
-// assemble makes the lists of all partitions.
-func (t *tuples) assemble(ctx context.Context) error {
+// distribute makes the lists of all partitions.
+func (t *tuples) distribute(ctx context.Context) error {
 	b := t.b
 	b.team.For(b.sizes[0], 1<<14, func(_, lo, hi int) {
 		for v := uint32(lo); v < uint32(hi); v++ {
-			b.assembly.Vertex(pregel.VertexID(b.ids[v]), b.facts(v))
+			b.parts.Vertex(pregel.VertexID(b.ids[v]), b.facts(v))
 		}
 	})
 	t.unique.Close()
@@ -188,7 +188,7 @@ func (t *tuples) arcs(ctx context.Context, in bool) error {
 		}
 	}
 	order := b.g.Order
-	s, err := b.assembly.Scatter(in, func(p *graph.Partition, row uint32) int { return int(raw[order[p.Global(row)]]) })
+	s, err := b.parts.Scatter(in, func(p *graph.Partition, row uint32) int { return int(raw[order[p.Global(row)]]) })
 	if err != nil {
 		return err
 	}

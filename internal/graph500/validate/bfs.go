@@ -39,7 +39,7 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 	if x, found := v.unconfirmed(); found {
 		broken = violation(5, "no tuple joins vertex %d and its parent %d", v.own.base+x, v.own.parent[x])
 	}
-	if err := v.ranks.agree(ctx, broken); err != nil {
+	if err := v.ranks.firstError(ctx, broken); err != nil {
 		return Result{}, err
 	}
 	return Result{count, int(deepest) + 1, int64(reached)}, nil

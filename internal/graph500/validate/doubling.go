@@ -20,7 +20,7 @@ func (v *Validator) double(ctx context.Context, reached uint64) error {
 	}
 	err := c.ownParents()
 	for seen := uint64(1); ; seen *= 2 {
-		if err := v.ranks.agree(ctx, err); err != nil {
+		if err := v.ranks.firstError(ctx, err); err != nil {
 			return err
 		}
 		left, broken := v.ranks.sum(ctx, c.pending())

@@ -62,8 +62,8 @@ type opinion struct {
 	Failed    string     `json:",omitempty"`
 }
 
-// agree makes the ranks agree: if some of them have an error, all get that of the first of these.
-func (r ranks) agree(ctx context.Context, mine error) error {
+// firstError returns the error of the first rank that has one, on all ranks.
+func (r ranks) firstError(ctx context.Context, mine error) error {
 	var data []byte
 	if mine != nil {
 		var o opinion

@@ -59,7 +59,7 @@ func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlo
 	if err != nil {
 		return 0, err
 	}
-	if err := v.ranks.agree(ctx, bad); err != nil {
+	if err := v.ranks.firstError(ctx, bad); err != nil {
 		return 0, err
 	}
 	sum, err := v.ranks.sum(ctx, uint64(total))

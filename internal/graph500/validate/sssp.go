@@ -26,7 +26,7 @@ func (v *Validator) SSSP(ctx context.Context, root uint64, parent []uint32, dist
 	if err != nil {
 		return Result{}, err
 	}
-	if err := v.ranks.agree(ctx, v.distances(ctx, root, dist)); err != nil {
+	if err := v.ranks.firstError(ctx, v.distances(ctx, root, dist)); err != nil {
 		return Result{}, err
 	}
 	v.own.dist = dist
@@ -153,7 +153,7 @@ func (v *Validator) treeEdges(ctx context.Context) error {
 	}
 	x, p, dist := least[0], least[1], math.Float32frombits(uint32(least[2]))
 	weight, err := v.lightest(ctx, x, p)
-	if err := v.ranks.agree(ctx, err); err != nil {
+	if err := v.ranks.firstError(ctx, err); err != nil {
 		return err
 	}
 	found, err := v.ranks.least(ctx, []uint64{weight})

@@ -24,11 +24,11 @@ func home(u, v uint64) (uint64, uint64) {
 // from that of the rank it goes to, its other one, and its weight if there are weights.
 func (v *Validator) deal(ctx context.Context, list edges.List, first int) error {
 	counts, err := v.count(ctx, list, first)
-	if err := v.ranks.agree(ctx, err); err != nil {
+	if err := v.ranks.firstError(ctx, err); err != nil {
 		return err
 	}
 	writers, err := v.open(ctx, counts)
-	if err := v.ranks.agree(ctx, err); err != nil {
+	if err := v.ranks.firstError(ctx, err); err != nil {
 		return err
 	}
 	blocks := edges.Blocks(list)
@@ -62,7 +62,7 @@ func (v *Validator) deal(ctx context.Context, list edges.List, first int) error 
 			err = fmt.Errorf("tile %d: %w", q, e)
 		}
 	}
-	return v.ranks.agree(ctx, err)
+	return v.ranks.firstError(ctx, err)
 }
 
 // count returns how many of the tuples here go to each tile: those of rank 0 first.

@@ -28,7 +28,7 @@ const (
 // begin checks what must hold before a parent can be followed, sets depth and confirmed to what is known so far, and returns
 // the number of vertices that all ranks have in the tree.
 func (v *Validator) begin(ctx context.Context, root uint64, parent []uint32) (uint64, error) {
-	if err := v.ranks.agree(ctx, v.beginOwn(ctx, root, parent)); err != nil {
+	if err := v.ranks.firstError(ctx, v.beginOwn(ctx, root, parent)); err != nil {
 		return 0, err
 	}
 	return v.ranks.sum(ctx, uint64(v.reached))
@@ -106,7 +106,7 @@ func (v *Validator) depths(ctx context.Context, reached uint64) (uint32, error) 
 		}
 		return nil
 	})
-	if err := v.ranks.agree(ctx, err); err != nil {
+	if err := v.ranks.firstError(ctx, err); err != nil {
 		return 0, err
 	}
 	deepest, err := v.ranks.most(ctx, uint64(greatest.Load()))

@@ -44,7 +44,7 @@ func TestValuesWithoutRawForm(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		if err := new(transport.Audit).Balance(accounts); err != nil {
+		if err := new(transport.Balance).Check(accounts); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -314,7 +314,7 @@ func TestStaleFramesAreRefusedAndCounted(t *testing.T) {
 	if n := stats().StaleSuperstep; n != 2 {
 		t.Errorf("%d frames of old supersteps", n)
 	}
-	err = new(transport.Audit).Balance(accounts)
+	err = new(transport.Balance).Check(accounts)
 	if err == nil || !strings.Contains(err.Error(), "superstep 5: partition 0 sent partition 1 3 values") {
 		t.Error(err)
 	}

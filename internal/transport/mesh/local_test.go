@@ -76,7 +76,7 @@ func TestNamesThatOthersHold(t *testing.T) {
 			case i == 1: // another worker
 				meshes[2].group.Go(func() {
 					if meshes[2].begin(c) {
-						meshes[2].welcome(c)
+						meshes[2].serve(c)
 					}
 				})
 			default: // says nothing

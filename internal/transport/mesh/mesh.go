@@ -161,7 +161,7 @@ func (m *Mesh) accept(l net.Listener) {
 			}
 		}
 		if m.begin(c) {
-			m.group.Go(func() { m.welcome(c) })
+			m.group.Go(func() { m.serve(c) })
 		}
 	}
 }
@@ -182,8 +182,8 @@ func (m *Mesh) begin(c net.Conn) bool {
 	return true
 }
 
-// welcome makes the hello with who dialled, and reads its frames till the connection ends.
-func (m *Mesh) welcome(c net.Conn) {
+// serve makes the hello with who dialled, and reads its frames till the connection ends.
+func (m *Mesh) serve(c net.Conn) {
 	c.SetDeadline(time.Now().Add(m.options.Hello))
 	self := newGreeting(m.options.Name, m.options.Incarnation)
 	other, err := listenHello(c, m.options.Token, self, uint64(m.options.Window), m.admit)

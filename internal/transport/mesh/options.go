@@ -141,7 +141,7 @@ func (c *counters) stats() Stats {
 }
 
 // pressed counts a chunk that was compressed.
-func (c *counters) pressed(from, to int) {
+func (c *counters) compressed(from, to int) {
 	c.compressedFrom.Add(uint64(from))
 	c.compressedTo.Add(uint64(to))
 }

@@ -36,14 +36,14 @@ type outbound struct {
 	posted   chan struct{} // some lane is awake
 
 	// The writer's own.
-	writer  *writer
-	press   press
-	item    item     // being written
-	staged  []staged // what the writer has collected
-	header  header
-	posting header
-	packed  []byte
-	ping    *time.Ticker
+	writer     *writer
+	compressor compressor
+	item       item     // being written
+	staged     []staged // what the writer has collected
+	header     header
+	posting    header
+	packed     []byte
+	ping       *time.Ticker
 }
 
 // item is a frame to be written.
@@ -58,7 +58,7 @@ func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 		mesh: m, conn: c, peer: p, window: window, chunk: chunk,
 		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
-		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut), press: newPress(m.options.Compress, c, chunk),
+		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut), compressor: newCompressor(m.options.Compress, c, chunk),
 	}
 }
 
@@ -178,17 +178,17 @@ func (o *outbound) write() {
 // stage hands a chunk to the writer, compressed if that is faster.
 func (o *outbound) stage(h *header, a, b []byte) error {
 	n := len(a) + len(b)
-	wanted := o.press.wants(h.kind, n)
-	if o.writer.full() || wanted && !o.press.room(n) {
+	wanted := o.compressor.wants(h.kind, n)
+	if o.writer.full() || wanted && !o.compressor.room(n) {
 		if err := o.flush(); err != nil {
 			return err
 		}
 	}
 	h.packed = 0
 	if wanted {
-		if packed := o.press.squeeze(h.kind, a, b); packed != nil {
+		if packed := o.compressor.compress(h.kind, a, b); packed != nil {
 			h.packed, a, b = uint32(len(packed)), packed, nil
-			o.mesh.counters.pressed(n, len(packed))
+			o.mesh.counters.compressed(n, len(packed))
 		}
 	}
 	o.writer.add(h, a, b)
@@ -200,7 +200,7 @@ func (o *outbound) flush() error {
 	n, began := o.writer.bytes, time.Now()
 	err := o.writer.flush()
 	if err == nil {
-		o.press.wrote(n, time.Since(began))
+		o.compressor.wrote(n, time.Since(began))
 		o.settle()
 	}
 	return err

@@ -67,7 +67,7 @@ type Session struct {
 // and epoch. codec may be nil if all values have a raw form.
 func (m *Mesh) Open(ctx context.Context, job uint64, epoch uint32, layout Layout, codec transport.Codec) (*Session, error) {
 	failed := func(err error) (*Session, error) {
-		return nil, fmt.Errorf("meeting the other workers: %w", err)
+		return nil, fmt.Errorf("connecting to the other workers: %w", err)
 	}
 	if err := layout.validate(m.Self()); err != nil {
 		return failed(err)

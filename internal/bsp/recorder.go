@@ -7,13 +7,13 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// keeper keeps what supersteps did until there is time to make records of it. Between two supersteps of a search nothing
+// recorder keeps what supersteps did until there is time to make records of it. Between two supersteps of a search nothing
 // of what makes a record is in a cache, which made a record five times as dear as the work in it. So only figures are
 // kept there, and records are made of many supersteps at a time: after a superstep of some length, when the oldest
 // has waited, when there is no more room, and at the end of the run.
 //
 // Invariant: kept supersteps are in order, and their rows lie one after the other, as their partitions do.
-type keeper struct {
+type recorder struct {
 	to  trace.Sink
 	job string
 
@@ -43,12 +43,12 @@ const (
 	keptPeers = 4096
 )
 
-func newKeeper(to trace.Sink, job string) *keeper {
-	return &keeper{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Partition, 0, keptRows)}
+func newRecorder(to trace.Sink, job string) *recorder {
+	return &recorder{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Partition, 0, keptRows)}
 }
 
 // keep takes a superstep that has just ended. Its error is of records that were made, of this superstep or one before.
-func (k *keeper) keep(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
+func (k *recorder) keep(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.rows)+len(reports) > keptRows || len(k.peers) > keptPeers {
@@ -76,7 +76,7 @@ func (k *keeper) keep(c *coordinator, reports []*Report, took time.Duration, end
 }
 
 // late makes the records that the job had no time for.
-func (k *keeper) late() {
+func (k *recorder) late() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.waiting = false
@@ -84,7 +84,7 @@ func (k *keeper) late() {
 }
 
 // end makes the last records of a run, and returns why not all could be told.
-func (k *keeper) end() error {
+func (k *recorder) end() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.waiting && k.timer.Stop() {
@@ -97,7 +97,7 @@ func (k *keeper) end() error {
 }
 
 // tell makes records of all that is kept. The lock is held. After an error the sink gets none of the run any more.
-func (k *keeper) tell() {
+func (k *recorder) tell() {
 	rows := k.rows
 	for i := range k.kept {
 		if k.err != nil {

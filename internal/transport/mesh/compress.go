@@ -36,14 +36,14 @@ func ParseCompression(s string) (Compression, error) {
 // second to the share r: it pays when L/C + r is below 1. L is measured on the connection (meter), C and r of every kind of
 // chunk on the chunks that are compressed (gauge). One that does not pay is tried again after a while.
 const (
-	leastPressed = 1 << 10  // bytes: what is shorter saves no time that counts
-	worthwhile   = 0.9      // of the time of the chunk as it is: what takes more is not worth the processor
-	tryAgain     = 32 << 20 // bytes of a kind that go as they are before one is tried again
-	mostRate     = 3e9      // bytes a second: no codec here is faster
+	leastCompressed = 1 << 10  // bytes: what is shorter saves no time that counts
+	worthwhile      = 0.9      // of the time of the chunk as it is: what takes more is not worth the processor
+	tryAgain        = 32 << 20 // bytes of a kind that go as they are before one is tried again
+	mostRate        = 3e9      // bytes a second: no codec here is faster
 )
 
-// press compresses chunks of one connection, for its writer.
-type press struct {
+// compressor compresses chunks of one connection, for its writer.
+type compressor struct {
 	mode   Compression
 	link   meter
 	gauges [transport.Kinds + 1]gauge // the last is of messages
@@ -81,11 +81,11 @@ func (g *gauge) note(n, left int, took time.Duration) {
 // pays reports whether it takes less time on a link of so many bytes a second.
 func (g *gauge) pays(rate float64) bool { return rate*g.cost+g.share < worthwhile }
 
-func newPress(mode Compression, c net.Conn, chunk int) press {
+func newCompressor(mode Compression, c net.Conn, chunk int) compressor {
 	if mode == CompressAuto && isLocal(c) {
 		mode = CompressOff
 	}
-	p := press{mode: mode, chunk: chunk}
+	p := compressor{mode: mode, chunk: chunk}
 	if mode == CompressAuto {
 		p.link = newMeter(c)
 	}
@@ -103,11 +103,11 @@ func isLocal(c net.Conn) bool {
 	return false
 }
 
-func (p *press) gauge(kind uint8) *gauge { return &p.gauges[min(int(kind), transport.Kinds)] }
+func (p *compressor) gauge(kind uint8) *gauge { return &p.gauges[min(int(kind), transport.Kinds)] }
 
 // wants reports whether a chunk is to be compressed.
-func (p *press) wants(kind uint8, n int) bool {
-	if n < leastPressed || p.mode == CompressOff {
+func (p *compressor) wants(kind uint8, n int) bool {
+	if n < leastCompressed || p.mode == CompressOff {
 		return false
 	}
 	if p.mode == CompressOn {
@@ -125,11 +125,13 @@ func (p *press) wants(kind uint8, n int) bool {
 }
 
 // room reports whether there is room for another chunk before what is there is written.
-func (p *press) room(n int) bool { return p.arena == nil || cap(p.arena)-p.used >= s2.MaxEncodedLen(n) }
+func (p *compressor) room(n int) bool {
+	return p.arena == nil || cap(p.arena)-p.used >= s2.MaxEncodedLen(n)
+}
 
-// squeeze compresses a chunk's two parts into one, which is good until written. It returns nil if they are better sent as
+// compress compresses a chunk's two parts into one, which is good until written. It returns nil if they are better sent as
 // they are. There is room.
-func (p *press) squeeze(kind uint8, a, b []byte) []byte {
+func (p *compressor) compress(kind uint8, a, b []byte) []byte {
 	if p.arena == nil {
 		p.arena = make([]byte, mostAtOnce+s2.MaxEncodedLen(p.chunk))
 	}
@@ -160,7 +162,7 @@ func (p *press) squeeze(kind uint8, a, b []byte) []byte {
 }
 
 // wrote takes note that everything was written, n bytes in so long.
-func (p *press) wrote(n int, took time.Duration) {
+func (p *compressor) wrote(n int, took time.Duration) {
 	p.used = 0
 	if p.mode == CompressAuto {
 		p.link.wrote(n, took)

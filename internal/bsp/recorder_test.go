@@ -34,7 +34,7 @@ func (s *seen) Record(r *trace.Superstep) error {
 }
 
 // ran keeps a superstep of two partitions that took so long.
-func ran(k *keeper, superstep int, took time.Duration) error {
+func ran(k *recorder, superstep int, took time.Duration) error {
 	c := &coordinator{command: Command{Superstep: superstep}}
 	var reports []*Report
 	for p := range 2 {
@@ -48,7 +48,7 @@ func ran(k *keeper, superstep int, took time.Duration) error {
 func TestRecordsAreMadeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &seen{t: t, refuse: -1}
-		k := newKeeper(s, "job")
+		k := newRecorder(s, "job")
 		expect := func(supersteps int) {
 			t.Helper()
 			k.mu.Lock()
@@ -89,7 +89,7 @@ func TestRecordsAreMadeInTime(t *testing.T) {
 
 func TestARecordThatIsRefusedEndsTheTelling(t *testing.T) {
 	s := &seen{t: t, refuse: 1}
-	k := newKeeper(s, "job")
+	k := newRecorder(s, "job")
 	for superstep := range 3 {
 		if err := ran(k, superstep, time.Microsecond); err != nil {
 			t.Fatal(err)

@@ -155,7 +155,7 @@ func TestWhatPays(t *testing.T) {
 		{1.2e9, 800e6, .1, false}, // 10 Gbit/s are faster than the codec
 		{8e9, 100e9, .1, false},   // nothing is as fast
 	} {
-		p := press{mode: CompressAuto}
+		p := compressor{mode: CompressAuto}
 		if x.rate > 0 {
 			p.link.seconds = 1 / x.rate
 		}
@@ -165,7 +165,7 @@ func TestWhatPays(t *testing.T) {
 		if got != x.want {
 			t.Errorf("%+v: found %v", x, got)
 		}
-		if p.wants(uint8(transport.Expand), leastPressed-1) {
+		if p.wants(uint8(transport.Expand), leastCompressed-1) {
 			t.Errorf("%+v: a short chunk is compressed", x)
 		}
 	}
@@ -173,11 +173,11 @@ func TestWhatPays(t *testing.T) {
 
 // TestWhatDoesNotPayIsTriedAgain, of each kind by itself.
 func TestWhatDoesNotPayIsTriedAgain(t *testing.T) {
-	p := newPress(CompressAuto, &narrow{}, 1<<20)
+	p := newCompressor(CompressAuto, &narrow{}, 1<<20)
 	p.link.seconds = 1 / 100e6
 	noise := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{2}).Read(noise)
-	if !p.wants(kindMessage, len(noise)) || p.squeeze(kindMessage, nil, noise) != nil {
+	if !p.wants(kindMessage, len(noise)) || p.compress(kindMessage, nil, noise) != nil {
 		t.Fatal("noise is not tried, or was compressed")
 	}
 	waited := 0
@@ -227,12 +227,12 @@ func TestMeter(t *testing.T) {
 
 // TestCompressingAllocatesNothing once its memory is there.
 func TestCompressingAllocatesNothing(t *testing.T) {
-	p := newPress(CompressOn, &narrow{}, 1<<20)
+	p := newCompressor(CompressOn, &narrow{}, 1<<20)
 	a, b := labels(64<<10), labels(512<<10)
 	to := make([]byte, len(a)+len(b))
 	r := chunkReader{}
 	n := testing.AllocsPerRun(50, func() {
-		packed := p.squeeze(uint8(transport.Expand), a, b)
+		packed := p.compress(uint8(transport.Expand), a, b)
 		in := r.room(len(packed))
 		copy(in, packed)
 		if err := unpack(to, in); err != nil {

@@ -18,19 +18,19 @@ const MaxVertices = 1<<32 - 1<<20
 // MaxPartitions is the largest number of partitions.
 const MaxPartitions = 4096
 
-// Assembly makes those partitions of a graph that are in this process. Package build finds the vertices' ids and brings
+// Builder makes those partitions of a graph that are in this process. Package build finds the vertices' ids and brings
 // their facts and arcs, in any order. The lists of both directions are made at once or one after the other, which takes
 // less memory.
 //
-//	NewAssembly -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
-type Assembly struct {
+//	NewBuilder -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
+type Builder struct {
 	g     *Graph
 	o     Options
 	team  *parallel.Team
 	tmp   *mem.Arena
 	lists *mem.Arena // of what Scatter makes: the graph's, if it is to stay
 	open  []*Scatter
-	back  *Assembly // of the blocks of reversed arcs, if there are to be any
+	back  *Builder // of the blocks of reversed arcs, if there are to be any
 	built bool
 }
 
@@ -41,8 +41,8 @@ type Facts struct {
 	Out, In, Tuples uint32
 }
 
-// NewAssembly begins a graph that has no partitions yet. The caller fills in what else is known of it.
-func NewAssembly(g *Graph, o Options) (*Assembly, error) {
+// NewBuilder begins a graph that has no partitions yet. The caller fills in what else is known of it.
+func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func NewAssembly(g *Graph, o Options) (*Assembly, error) {
 	g.Options.Team, g.Options.Progress, g.Options.Meter = nil, nil, nil
 	g.arena = &mem.Arena{Meter: o.Meter}
 	g.Parts = make([]*Partition, o.Partitions)
-	a := &Assembly{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter}, lists: g.arena}
+	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter}, lists: g.arena}
 	if !o.Grid.Flat() {
 		a.lists = &mem.Arena{Meter: o.Meter}
 	}
@@ -78,11 +78,11 @@ func (o *Options) Place() error {
 }
 
 // Arena is the memory of the graph: what lies there goes with the graph, or with End if that is not built.
-func (a *Assembly) Arena() *mem.Arena { return a.g.arena }
+func (a *Builder) Arena() *mem.Arena { return a.g.arena }
 
 // Own makes the partitions of this process, with room for what Vertex tells. The graph's number of vertices must be known
 // and, if it is to have them, its maps. wide says that input ids may need more than 32 bits.
-func (a *Assembly) Own(own []int, wide bool) {
+func (a *Builder) Own(own []int, wide bool) {
 	g := a.g
 	for _, i := range own {
 		p := a.partition(i)
@@ -106,7 +106,7 @@ func (a *Assembly) Own(own []int, wide bool) {
 	}
 }
 
-func (a *Assembly) partition(i int) *Partition {
+func (a *Builder) partition(i int) *Partition {
 	n := len(a.g.Parts)
 	p := &Partition{Index: i, Of: n, Owned: owned(a.g.N, i, n), graph: a.g}
 	a.g.Parts[i] = p
@@ -125,12 +125,12 @@ func (g *Graph) here() iter.Seq[*Partition] {
 }
 
 // Has reports whether a vertex belongs to a partition that is made here.
-func (a *Assembly) Has(id pregel.VertexID) bool {
+func (a *Builder) Has(id pregel.VertexID) bool {
 	return id < pregel.VertexID(a.g.N) && a.g.Parts[id%pregel.VertexID(len(a.g.Parts))] != nil
 }
 
 // Owned returns how many vertices belong to partitions that are made here.
-func (a *Assembly) Owned() int {
+func (a *Builder) Owned() int {
 	n := 0
 	for p := range a.g.here() {
 		n += p.Owned
@@ -140,7 +140,7 @@ func (a *Assembly) Owned() int {
 
 // Vertex tells the facts of a vertex that is made here; what the graph's maps have is left out. It may be called for
 // different vertices at once.
-func (a *Assembly) Vertex(id pregel.VertexID, f Facts) {
+func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	n := pregel.VertexID(len(a.g.Parts))
 	p, i := a.g.Parts[id%n], id/n
 	p.OutDegrees[i] = f.Out
@@ -161,7 +161,7 @@ func (a *Assembly) Vertex(id pregel.VertexID, f Facts) {
 
 // Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges. length tells how many arcs
 // will come for a row. The lists of out-edges, in a grid that is not flat, become the blocks of reversed arcs.
-func (a *Assembly) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
+func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	of := a
 	if !in && !a.o.Grid.Flat() {
 		a.back = a.reversed(&mem.Arena{Meter: a.o.Meter})
@@ -179,7 +179,7 @@ func (a *Assembly) Scatter(in bool, length func(p *Partition, row uint32) int) (
 
 // Link makes the partitions' blocks of their lists; exchange reaches the partitions of other processes. The graph's Arcs and
 // LeastWeight are of the partitions here.
-func (a *Assembly) Link(ctx context.Context, exchange Exchange) error {
+func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	g := a.g
 	for p := range g.here() {
 		g.Arcs += uint64(len(p.In.Adj))
@@ -207,7 +207,7 @@ func (a *Assembly) Link(ctx context.Context, exchange Exchange) error {
 }
 
 // End gives back what building took and, if Link did not come to its end, the graph. It is called always.
-func (a *Assembly) End() {
+func (a *Builder) End() {
 	for _, l := range a.open {
 		l.tmp.Close()
 	}
@@ -226,7 +226,7 @@ func (a *Assembly) End() {
 	runtime.AddCleanup(a.g, func(arena *mem.Arena) { arena.Close() }, a.g.arena)
 }
 
-func (a *Assembly) progress(stage string, done, total int64) {
+func (a *Builder) progress(stage string, done, total int64) {
 	if a.o.Progress != nil {
 		a.o.Progress(stage, min(done, total), total)
 	}

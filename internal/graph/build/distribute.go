@@ -38,9 +38,9 @@ func (o *owners) of(id uint32) int {
 	return o.rank[part]
 }
 
-// assemble brings vertices and arcs to the owners of partitions, who make them.
-func (b *builder) assemble(ctx context.Context) error {
-	g, a := b.g, b.assembly
+// distribute brings vertices and arcs to the owners of partitions, who make them.
+func (b *builder) distribute(ctx context.Context) error {
+	g, a := b.g, b.parts
 	g.Tuples = b.all.tuples
 	if b.in.Naming == edges.Numbers {
 		g.Labels = b.in.Labels
@@ -51,7 +51,7 @@ func (b *builder) assemble(ctx context.Context) error {
 		exchange = nil
 	}
 	if b.tuples != nil {
-		if err := b.tuples.assemble(ctx); err != nil {
+		if err := b.tuples.distribute(ctx); err != nil {
 			return err
 		}
 	} else if err := b.lists(ctx); err != nil {
@@ -74,7 +74,7 @@ func (b *builder) facts(v uint32) graph.Facts {
 
 // lists brings facts and edges to the owners of partitions, and makes the lists of this rank's.
 func (b *builder) lists(ctx context.Context) error {
-	a := b.assembly
+	a := b.parts
 	if err := b.vertices(ctx, a); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (b *builder) lists(ctx context.Context) error {
 }
 
 // vertices brings the facts of this range's vertices to their owners.
-func (b *builder) vertices(ctx context.Context, a *graph.Assembly) error {
+func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	const stride = 3
 	o := newOwners(b.owner)
 	n, next, count := b.sizes[b.rank], 0, roundRecords(b.g.N, b.ranks)
