@@ -15,19 +15,19 @@ func (a *app) program(name string) (engine.Registered, error) {
 	return p, nil
 }
 
-// parametersOf reads -p key=value flags and checks what can be checked without a graph.
-func parametersOf(e engine.Registered, flags []string) (map[string]string, error) {
-	values, err := splitParameters(flags)
+// program finds the program of a run in this process, and checks its parameters as far as that needs no graph.
+func (r *runCommand) program(name string, values map[string]string) (engine.Registered, error) {
+	e, err := r.app.program(name)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	if err := engine.Check(e.Parameters, values); err != nil {
-		return nil, usagef("%s: %w", e.Name, err)
+	if err = engine.Check(e.Parameters, values); err == nil {
+		_, err = e.New(values, nil)
 	}
-	if _, err := e.New(values, nil); err != nil {
-		return nil, usagef("%s: %w", e.Name, err)
+	if err != nil {
+		return e, usagef("%s: %w", name, err)
 	}
-	return values, nil
+	return e, r.verifies(name, values)
 }
 
 // splitParameters reads -p key=value flags.

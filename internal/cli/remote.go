@@ -19,8 +19,6 @@ const catalogPrefix = control.CatalogPrefix
 // clusterRun is a `superstep run` on a cluster.
 type clusterRun struct {
 	*runCommand
-	name   string // of the program
-	graph  string // of the catalog, or empty
 	wait   *waiting
 	report *runReport
 	source *control.GraphSource // of the graph, to verify by
@@ -53,8 +51,8 @@ func (r *runCommand) fits() error {
 
 // executeOnCluster submits the job, waits for it and fetches what it computed. Whether the program and its parameters
 // make sense the master finds out, before anything is loaded.
-func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
-	spec, err := r.spec(name)
+func (r *runCommand) executeOnCluster(ctx context.Context, report *runReport) error {
+	spec, err := r.spec(report)
 	if err != nil {
 		return err
 	}
@@ -64,36 +62,15 @@ func (r *runCommand) executeOnCluster(ctx context.Context, name string) error {
 	if err := writable(r.output, r.run.json, r.run.trace); err != nil {
 		return err
 	}
-	j := &clusterRun{
-		runCommand: r, name: name, graph: strings.TrimPrefix(r.graph, catalogPrefix),
-		report: &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value},
-	}
-	if j.graph == r.graph {
-		j.graph = ""
-	}
 	return r.cluster.wait(ctx, r.app, func(ctx context.Context, w *waiting) error {
-		j.wait = w
-		return j.all(ctx, spec)
+		return (&clusterRun{runCommand: r, wait: w, report: report}).all(ctx, spec)
 	})
 }
 
 // spec is the job that the command line describes.
-func (r *runCommand) spec(name string) (*control.JobSpec, error) {
-	values, err := splitParameters(r.params)
-	if err != nil {
-		return nil, err
-	}
-	if r.graph == "" {
-		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of the cluster")
-	}
-	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
-		return nil, err
-	}
-	if err := r.run.limits(); err != nil {
-		return nil, err
-	}
+func (r *runCommand) spec(report *runReport) (_ *control.JobSpec, err error) {
 	spec := &control.JobSpec{
-		Program: name, Parameters: values, KeepResult: r.output != "" || r.verify || r.cluster.detach, Unsorted: !r.sorted,
+		Program: report.Algorithm, Parameters: report.Parameters, KeepResult: r.output != "" || r.verify || r.cluster.detach, Unsorted: !r.sorted,
 		Options: r.run.remote(),
 	}
 	if name, ok := strings.CutPrefix(r.graph, catalogPrefix); ok {

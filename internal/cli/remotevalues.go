@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"sync"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
@@ -71,18 +69,16 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
 func (j *clusterRun) verifiable(ctx context.Context, spec *control.JobSpec) error {
-	if err := j.verifies(j.name, spec.Parameters); err != nil {
+	if err := j.verifies(spec.Program, spec.Parameters); err != nil {
 		return err
 	}
 	j.source = spec.Source
-	if j.graph != "" {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		r, err := j.wait.client.Cluster().InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: j.graph}))
+	if spec.Graph != "" {
+		g, err := j.wait.client.Graph(ctx, spec.Graph)
 		if err != nil {
-			return j.wait.client.Explain(ctx, err)
+			return err
 		}
-		j.source = r.Msg.Source
+		j.source = g.Source
 	}
 	if generate.IsGenerator(j.source.GetInput()) {
 		return nil
@@ -107,7 +103,7 @@ func (r *runCommand) verifies(program string, values map[string]string) error {
 
 // verifyHere checks the result against the graph, which it loads as the workers did, and writes it.
 func (j *clusterRun) verifyHere(ctx context.Context, job *control.Job) error {
-	e, err := j.app.program(j.name)
+	e, err := j.app.program(job.Spec.Program)
 	if err != nil {
 		return err
 	}

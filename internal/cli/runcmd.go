@@ -95,32 +95,35 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err := r.fits(); err != nil {
 		return err
 	}
-	if r.onCluster() {
-		return r.executeOnCluster(ctx, name)
-	}
-	// What can be wrong with the command line is found before the graph is opened.
-	e, err := r.app.program(name)
-	if err != nil {
+	// What can be wrong with the command line is found before the graph is opened: of the program and its parameters on a cluster
+	// by the master, before the job is queued.
+	report := &runReport{Algorithm: name, Graph: r.graph, Delivery: r.run.delivery.value}
+	var err error
+	if report.Parameters, err = splitParameters(r.params); err != nil {
 		return err
 	}
-	values, err := parametersOf(e, r.params)
-	if err != nil {
-		return err
+	var e engine.Registered
+	graphs := "a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of the cluster"
+	if !r.onCluster() {
+		graphs = "a file, or a generator such as kronecker:scale=18"
+		if e, err = r.program(name, report.Parameters); err != nil {
+			return err
+		}
 	}
 	if r.graph == "" {
-		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
-	}
-	if err := r.verifies(name, values); err != nil {
-		return err
+		return usagef("--graph is missing: %s", graphs)
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
-	grid, err := r.run.partitions(graph.Of)
-	if err != nil {
+	if err := r.run.limits(); err != nil {
 		return err
 	}
-	if err := r.run.limits(); err != nil {
+	if r.onCluster() {
+		return r.executeOnCluster(ctx, report)
+	}
+	grid, err := r.run.partitions(graph.Of)
+	if err != nil {
 		return err
 	}
 	team, err := r.run.team()
@@ -139,15 +142,13 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	}
 	defer seen.close()
 	progress.tell = seen
-	report := &runReport{
-		Algorithm: name, Parameters: values, Graph: r.graph, Threads: r.run.threads, Partitions: grid.Partitions(), Workers: 1, Grid: grid.String(), Delivery: r.run.delivery.value,
-	}
+	report.Threads, report.Partitions, report.Workers, report.Grid = r.run.threads, grid.Partitions(), 1, grid.String()
 	j := &runJob{
-		runCommand: r, entry: e, values: values, team: team, progress: progress, seen: seen, report: report, grid: grid,
+		runCommand: r, entry: e, values: report.Parameters, team: team, progress: progress, seen: seen, report: report, grid: grid,
 		stored: r.store.options(),
 	}
 	defer j.close()
-	program, err := e.New(values, nil)
+	program, err := e.New(report.Parameters, nil)
 	if err == nil && r.output != "" {
 		err = program.Printable()
 	}
