@@ -47,19 +47,53 @@ func (b *builder) name(ctx context.Context) error {
 	return nil
 }
 
-// idSet is a set of ids that grows: a sorted list, and what has been added since it was sorted.
-type idSet struct{ sorted, added []uint64 }
+// idSet is a hash set of ids. A slot holds an id's complement, so that 0 is free: no id is all ones, b.end is above them.
+type idSet struct {
+	slots []uint64 // a power of two, at most half of them taken
+	count int
+}
 
 func (s *idSet) add(id uint64) {
-	if s.added = append(s.added, id); len(s.added) >= max(len(s.sorted), 1<<14) {
-		s.sort()
+	if 2*s.count >= len(s.slots) {
+		s.grow()
+	}
+	if at := s.find(id); s.slots[at] == 0 {
+		s.slots[at] = ^id
+		s.count++
 	}
 }
 
-func (s *idSet) sort() {
-	slices.Sort(s.added)
-	s.sorted = merge(s.sorted, slices.Compact(s.added))
-	s.added = s.added[:0]
+// find returns the slot that holds an id, or the free one where it belongs.
+func (s *idSet) find(id uint64) uint64 {
+	mask := uint64(len(s.slots) - 1)
+	at := mix(id) & mask
+	for s.slots[at] != 0 && s.slots[at] != ^id {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+func (s *idSet) grow() {
+	old := s.slots
+	s.slots = make([]uint64, max(2*len(old), 1<<12))
+	for _, slot := range old {
+		if slot != 0 {
+			s.slots[s.find(^slot)] = slot
+		}
+	}
+}
+
+// rising returns the ids, and empties the set.
+func (s *idSet) rising() []uint64 {
+	ids := make([]uint64, 0, s.count)
+	for _, slot := range s.slots {
+		if slot != 0 {
+			ids = append(ids, ^slot)
+		}
+	}
+	*s = idSet{}
+	slices.Sort(ids)
+	return ids
 }
 
 // endpoints returns the distinct ids that this rank's tuples have as ends, by range, rising.
@@ -82,10 +116,7 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	ids := make([][]uint64, b.ranks)
 	b.team.For(b.ranks, 1, func(_, rank, _ int) {
 		for worker := range sets {
-			s := &sets[worker][rank]
-			s.sort()
-			ids[rank] = merge(ids[rank], s.sorted)
-			*s = idSet{}
+			ids[rank] = merge(ids[rank], sets[worker][rank].rising())
 		}
 	})
 	return ids, err
