@@ -223,6 +223,9 @@ func (o LoadOptions) validate() error {
 	if o.Partitions < 0 {
 		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
 	}
+	if o.Kind > Undirected || o.Weights > Float32 {
+		return fmt.Errorf("superstep: LoadOptions: there is no Kind %d with Weights %d", o.Kind, o.Weights)
+	}
 	return validThreads("LoadOptions", o.Threads)
 }
 

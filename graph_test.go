@@ -210,13 +210,18 @@ func TestClose(t *testing.T) {
 	}
 }
 
-func TestNegativeOptions(t *testing.T) {
+func TestOptionsThereAreNot(t *testing.T) {
 	ctx := context.Background()
 	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Partitions: -1}); err == nil || !strings.Contains(err.Error(), "Partitions: found -1") {
 		t.Errorf("-1 partitions: %v", err)
 	}
 	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
 		t.Errorf("-1 threads: %v", err)
+	}
+	for _, o := range []superstep.LoadOptions{{Kind: 3}, {Weights: 4}} {
+		if _, err := superstep.Generate(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there is no Kind") {
+			t.Errorf("Kind %d, Weights %d: %v", o.Kind, o.Weights, err)
+		}
 	}
 	g, err := superstep.Generate(ctx, "path:vertices=3")
 	if err != nil {
