@@ -18,7 +18,7 @@ type BFS struct {
 	Source ID `param:"source" help:"root of the search"`
 }
 
-// Combiner keeps any one sender: a vertex needs one parent, and learns it from who sent.
+// Combiner keeps any one sender: a vertex needs one parent.
 func (BFS) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
 
 // Initial is the parent of vertices not reached.
@@ -30,7 +30,7 @@ func (p BFS) Sources() []ID { return []ID{p.Source} }
 // Init makes Source its own parent.
 func (p BFS) Init(v *pregel.Vertex[ID, ID]) { p.Compute(v, v.ID()) }
 
-// Compute takes the sender for the parent and tells the neighbours. The vertex is finished: messages to it are dropped.
+// Compute makes the sender the parent and sends to the neighbours. Messages to the finished vertex are dropped.
 func (BFS) Compute(v *pregel.Vertex[ID, ID], parent ID) {
 	v.Set(parent)
 	v.SendToAllNeighbors(v.ID())
@@ -49,7 +49,7 @@ type BFSLevels struct {
 	Source ID `param:"source" help:"root of the search"`
 }
 
-// Combiner keeps any one message: all messages of a superstep say the same.
+// Combiner keeps any one message: all messages of a superstep are equal.
 func (BFSLevels) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
 
 // Initial is the level of vertices not reached.
@@ -61,7 +61,7 @@ func (p BFSLevels) Sources() []ID { return []ID{p.Source} }
 // Init gives Source level 0.
 func (p BFSLevels) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, 0) }
 
-// Compute takes the level and tells the neighbours theirs.
+// Compute sets the level and sends the next one to the neighbours.
 func (BFSLevels) Compute(v *pregel.Vertex[int64, int64], level int64) {
 	v.Set(level)
 	v.SendToAllNeighbors(level + 1)

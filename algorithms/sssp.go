@@ -11,19 +11,19 @@ import (
 // SSSP finds the length of the shortest path from Source along edges of weights that are not negative: infinity where
 // there is none.
 //
-// A vertex tells its neighbours its distance once that is below the superstep's window, which moves on with the least
-// distances not yet told (see [wave]); until then it stays awake. So few distances are told that are bettered later.
+// A vertex sends its distance to its neighbours once that is below the superstep's window, which advances with the least distances
+// not yet sent (see [wave]); until then it stays awake. So few distances are sent that are improved later.
 type SSSP[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }
 
-// Combiner lets the edge a message crosses add its weight, and keeps the least.
+// Combiner adds the weight of the edge that a message crosses, and keeps the least sum.
 func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 
 // Monotone says that a distance which is no shorter changes nothing.
 func (SSSP[W]) Monotone() {}
 
-// NonNegative says that no edge may make a way shorter: the window goes by that.
+// NonNegative says that no weight may be negative, on which the window relies.
 func (SSSP[W]) NonNegative() {}
 
 // Aggregators are the window's.
@@ -45,22 +45,22 @@ func (SSSP[W]) Init(v *pregel.Vertex[W, W]) {
 	v.VoteToHalt()
 }
 
-// Compute takes a shorter distance, and tells it to the neighbours if it is below the window.
+// Compute takes a shorter distance, and sends it to the neighbours if it is below the window.
 func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
-	news := !v.Woken()
+	changed := !v.Woken()
 	if dist < v.Value() {
 		v.Set(dist)
-		news = true
-		front.Cell(v).Better += int64(v.OutDegree())
+		changed = true
+		reports.Cell(v).Better += int64(v.OutDegree())
 	}
 	d := v.Value()
 	switch wave := wave.Value(v); {
-	case news && float64(d) < wave.Window:
+	case changed && float64(d) < wave.Window:
 		v.SendToAllNeighbors(d)
 		v.VoteToHalt()
-		front.Cell(v).tell(float64(d), &wave, v.OutDegree())
-	case news:
-		front.Cell(v).wait(float64(d), &wave, v.OutDegree())
+		reports.Cell(v).announce(float64(d), &wave, v.OutDegree())
+	case changed:
+		reports.Cell(v).hold(float64(d), &wave, v.OutDegree())
 	case float64(d) <= wave.Settled:
 		v.Finish()
 	default:
@@ -70,26 +70,26 @@ func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 
 // ComputeBlock is Compute for the vertices of b.Run.
 func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
-	wave, front := wave.Value(b.Worker), front.Cell(b.Worker)
+	wave, report := wave.Value(b.Worker), reports.Cell(b.Worker)
 	window, settled := W(wave.Window), W(wave.Settled)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		bit := uint64(1) << i
-		news := b.Awake&bit != 0
+		changed := b.Awake&bit != 0
 		if b.Received&bit != 0 && b.In[i] < b.Values[i] {
 			b.Values[i] = b.In[i]
-			news = true
-			front.Better += int64(b.OutDegrees[i])
+			changed = true
+			report.Better += int64(b.OutDegrees[i])
 		}
 		d := b.Values[i]
 		switch {
-		case news && d < window:
+		case changed && d < window:
 			b.Out[i] = d
 			b.Sent |= bit
 			b.Halt |= bit
-			front.tell(float64(d), &wave, int(b.OutDegrees[i]))
-		case news:
-			front.wait(float64(d), &wave, int(b.OutDegrees[i]))
+			report.announce(float64(d), &wave, int(b.OutDegrees[i]))
+		case changed:
+			report.hold(float64(d), &wave, int(b.OutDegrees[i]))
 		case d <= settled:
 			b.Finish |= bit
 		default:
@@ -101,7 +101,7 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 // Hop is a vertex's place in a tree of shortest paths: its distance, and the vertex before it.
 type Hop[W combiners.Weight] = combiners.Arrival[W]
 
-// SSSPTree is SSSP that also tells the way: kernel 3 of Graph500. A vertex not reached has distance infinity and comes
+// SSSPTree is SSSP with parents: kernel 3 of Graph500. A vertex not reached has distance infinity and comes
 // from pregel.None; Source comes from itself. The tree changes only when a distance falls, so that edges of weight zero
 // make no cycle.
 type SSSPTree[W combiners.Weight] struct {
@@ -114,7 +114,7 @@ func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlus
 // Monotone says that a distance which is no shorter changes nothing.
 func (SSSPTree[W]) Monotone() {}
 
-// NonNegative says that no edge may make a way shorter: the window goes by that.
+// NonNegative says that no weight may be negative, on which the window relies.
 func (SSSPTree[W]) NonNegative() {}
 
 // Aggregators are the window's.
@@ -136,22 +136,22 @@ func (SSSPTree[W]) Init(v *pregel.Vertex[Hop[W], Hop[W]]) {
 	v.VoteToHalt()
 }
 
-// Compute takes a shorter way, and tells it to the neighbours if it is below the window.
+// Compute takes a shorter path, and sends its distance to the neighbours if that is below the window.
 func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
-	news := !v.Woken()
+	changed := !v.Woken()
 	if a.Dist < v.Value().Dist {
 		v.Set(a)
-		news = true
-		front.Cell(v).Better += int64(v.OutDegree())
+		changed = true
+		reports.Cell(v).Better += int64(v.OutDegree())
 	}
 	d := v.Value().Dist
 	switch wave := wave.Value(v); {
-	case news && float64(d) < wave.Window:
+	case changed && float64(d) < wave.Window:
 		v.SendToAllNeighbors(Hop[W]{Dist: d, From: v.ID()})
 		v.VoteToHalt()
-		front.Cell(v).tell(float64(d), &wave, v.OutDegree())
-	case news:
-		front.Cell(v).wait(float64(d), &wave, v.OutDegree())
+		reports.Cell(v).announce(float64(d), &wave, v.OutDegree())
+	case changed:
+		reports.Cell(v).hold(float64(d), &wave, v.OutDegree())
 	case float64(d) <= wave.Settled:
 		v.Finish()
 	default:
@@ -161,26 +161,26 @@ func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 
 // ComputeBlock is Compute for the vertices of b.Run.
 func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
-	wave, front := wave.Value(b.Worker), front.Cell(b.Worker)
+	wave, report := wave.Value(b.Worker), reports.Cell(b.Worker)
 	window, settled := W(wave.Window), W(wave.Settled)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		bit := uint64(1) << i
-		news := b.Awake&bit != 0
+		changed := b.Awake&bit != 0
 		if b.Received&bit != 0 && b.In[i].Dist < b.Values[i].Dist {
 			b.Values[i] = b.In[i]
-			news = true
-			front.Better += int64(b.OutDegrees[i])
+			changed = true
+			report.Better += int64(b.OutDegrees[i])
 		}
 		d := b.Values[i].Dist
 		switch {
-		case news && d < window:
+		case changed && d < window:
 			b.Out[i] = Hop[W]{Dist: d, From: b.ID(i)}
 			b.Sent |= bit
 			b.Halt |= bit
-			front.tell(float64(d), &wave, int(b.OutDegrees[i]))
-		case news:
-			front.wait(float64(d), &wave, int(b.OutDegrees[i]))
+			report.announce(float64(d), &wave, int(b.OutDegrees[i]))
+		case changed:
+			report.hold(float64(d), &wave, int(b.OutDegrees[i]))
 		case d <= settled:
 			b.Finish |= bit
 		default:

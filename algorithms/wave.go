@@ -6,72 +6,71 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The window of shortest paths, in the manner of rho-stepping (Dong, Gu and Sun, 2021): in each superstep the vertices
-// nearest to the source tell their distances, so many that their edges are about a share of all. How far the window
-// reaches is read off a histogram of the edges of those that wait, over the distance beyond the least, so that nothing
-// need be known of the weights.
+// The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021): in each superstep the vertices nearest to the source send
+// their distances, as many as have about a fixed fraction of the graph's edges. The window's upper bound comes from a histogram of
+// the waiting vertices' edges by distance, so that nothing is assumed of the weights.
 
 const (
-	// waveShare is the share of the graph's edges that a superstep's messages should cross.
-	waveShare = 1.0 / 16
-	// farther is how many windows the histogram looks ahead.
-	farther = 8
-	// waveLeast is how many are worth a superstep in any graph.
-	waveLeast = 1 << 16
-	// firstGain is the assumed mean degree of a relaxed vertex, before it has been seen: of
-	// skewed graphs the first ones reach the hubs.
+	// waveFraction is the fraction of the graph's edges that a superstep's messages should cross.
+	waveFraction = 1.0 / 16
+	// lookahead is how many windows the histogram covers.
+	lookahead = 8
+	// waveMinimum is the least number of edges for a superstep in any graph.
+	waveMinimum = 1 << 16
+	// firstGain is the assumed mean degree of a relaxed vertex before any is measured: in skewed graphs the first ones are
+	// hubs.
 	firstGain = 128
 )
 
-// plan is what Coordinate tells the vertices, and itself in the next superstep.
+// plan is Coordinate's state, which the vertices read.
 type plan struct {
-	// Window bounds the distances that are told. Settled is a distance that all shorter ones are final below: no message
-	// under way, and none to come, can better them.
+	// Window is the upper bound of the distances sent. Distances below Settled are final: no message in flight or to come can
+	// improve them.
 	Window, Settled float64
-	// Far is how far beyond Settled the histogram looks.
+	// Far is the end of the histogram's range, which begins at Settled.
 	Far float64
-	// Gain is the mean degree of the vertices that a message relaxes; Told how many messages were sent before.
-	Gain float64
-	Told int64
+	// Gain is the expected degree of the vertices that one message improves; Announced is the number of messages sent.
+	Gain      float64
+	Announced int64
 }
 
-// frontier is what the vertices tell Coordinate.
-type frontier struct {
-	// Least is the least distance told in this superstep, or waiting to be.
+// waveReport is what the vertices report to Coordinate.
+type waveReport struct {
+	// Least is the least distance sent in this superstep or waiting to be sent.
 	Least float64
-	// Better is how many edges the vertices have whose distance fell.
+	// Better is the number of edges of the vertices whose distance fell.
 	Better int64
-	// Far is how many edges those have that wait beyond the histogram.
+	// Far is the number of edges of the vertices that wait beyond the histogram.
 	Far int64
-	// Waiting and Told are the edges of those that wait, and of those that told, by distance beyond Settled.
-	Waiting, Told histogram
+	// Waiting and Announced are the edges of the vertices that wait and of those that sent, by distance beyond Settled.
+	Waiting, Announced histogram
 }
 
 var start = plan{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
 
 var (
 	wave            = pregel.NewAggregator("wave", func() plan { return start }, func(a, _ plan) plan { return a }).Persistent()
-	front           = pregel.NewAggregator("front", func() frontier { return frontier{Least: math.Inf(1)} }, mergeFrontiers)
-	waveAggregators = []pregel.Aggregate{wave, front}
+	reports         = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports)
+	waveAggregators = []pregel.Aggregate{wave, reports}
 )
 
-func mergeFrontiers(a, b frontier) frontier {
+func mergeReports(a, b waveReport) waveReport {
 	a.Least = min(a.Least, b.Least)
 	a.Better += b.Better
 	a.Far += b.Far
 	for i := range a.Waiting {
 		a.Waiting[i] += b.Waiting[i]
-		a.Told[i] += b.Told[i]
+		a.Announced[i] += b.Announced[i]
 	}
 	return a
 }
 
-func (f *frontier) tell(d float64, p *plan, edges int) {
+func (f *waveReport) announce(d float64, p *plan, edges int) {
 	f.Least = min(f.Least, d)
-	f.Told[bucket(d-p.Settled)] += int64(edges)
+	f.Announced[bucket(d-p.Settled)] += int64(edges)
 }
 
-func (f *frontier) wait(d float64, p *plan, edges int) {
+func (f *waveReport) hold(d float64, p *plan, edges int) {
 	if d >= p.Far {
 		f.Far += int64(edges)
 		return
@@ -90,7 +89,7 @@ func bucket(d float64) int {
 	return max(0, min(b, len(histogram{})-1))
 }
 
-// beyond returns a distance that no distance of the bucket reaches.
+// beyond returns the exclusive upper bound of a bucket.
 func beyond(bucket int) float64 {
 	if bucket >= len(histogram{})-1 {
 		return math.Inf(1)
@@ -98,24 +97,24 @@ func beyond(bucket int) float64 {
 	return math.Float64frombits(uint64(bucket+1+(1023+lowestOctave)*8) << 49)
 }
 
-// advance sets the window of the coming superstep. It reaches as far as the edges of those known to wait, and of those
-// that messages under way are expected to better, come to the share.
+// advance sets the window of the coming superstep: the distance below which the edges of waiting vertices, and of those that messages
+// in flight are expected to improve, add up to waveFraction.
 func advance(c *pregel.Coordinator) {
 	p := wave.Value(c)
 	if c.Superstep == 0 {
 		wave.Replace(c, start)
 		return
 	}
-	f := front.Value(c)
-	if p.Told > 0 {
-		p.Gain = min(2*float64(f.Better)/float64(p.Told), firstGain)
+	f := reports.Value(c)
+	if p.Announced > 0 {
+		p.Gain = min(2*float64(f.Better)/float64(p.Announced), firstGain)
 	}
-	target := max(waveShare*float64(c.NumEdges), waveLeast)
-	expected, told := 0.0, int64(0)
+	target := max(waveFraction*float64(c.NumEdges), waveMinimum)
+	expected, announced := 0.0, int64(0)
 	window := math.Inf(1)
 	for i := range f.Waiting {
-		expected += float64(f.Waiting[i]) + p.Gain*float64(f.Told[i])
-		told += f.Told[i]
+		expected += float64(f.Waiting[i]) + p.Gain*float64(f.Announced[i])
+		announced += f.Announced[i]
 		if expected > target && math.IsInf(window, 1) {
 			window = p.Settled + beyond(i)
 		}
@@ -126,11 +125,11 @@ func advance(c *pregel.Coordinator) {
 	if !math.IsInf(f.Least, 1) {
 		p.Settled = f.Least
 	}
-	p.Window, p.Told = window, told
+	p.Window, p.Announced = window, announced
 	switch {
 	case !math.IsInf(window, 1):
-		p.Far = p.Settled + farther*(window-p.Settled)
-	case f.Far > 0: // too few were seen: as far as was looked, and then look at all
+		p.Far = p.Settled + lookahead*(window-p.Settled)
+	case f.Far > 0: // too few in the histogram: send all of it, and cover everything in the next
 		p.Window, p.Far = p.Far, math.Inf(1)
 	}
 	wave.Replace(c, p)

@@ -13,7 +13,7 @@ type WCC struct{}
 // neighbours.
 func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Direction is both ways: components do not ask which way an edge points.
+// Direction is both: weak components ignore the direction of edges.
 func (WCC) Direction() pregel.Direction { return pregel.Both }
 
 // Monotone says that an id which is no less changes nothing.
@@ -22,21 +22,21 @@ func (WCC) Monotone() {}
 // Init makes every vertex a component.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 	v.Set(v.ID())
-	p.tell(v)
+	p.announce(v)
 }
 
-// Compute takes a lesser id and tells the neighbours.
+// Compute takes a lesser id and sends it to the neighbours.
 func (p WCC) Compute(v *pregel.Vertex[ID, ID], least ID) {
 	if least >= v.Value() {
 		v.VoteToHalt()
 		return
 	}
 	v.Set(least)
-	p.tell(v)
+	p.announce(v)
 }
 
-// tell sends the vertex's component to its neighbours. Nothing is less than 0: who has it need not listen any more.
-func (WCC) tell(v *pregel.Vertex[ID, ID]) {
+// announce sends the vertex's component to its neighbours. Nothing is less than 0, so a vertex with 0 finishes.
+func (WCC) announce(v *pregel.Vertex[ID, ID]) {
 	v.SendToAllNeighbors(v.Value())
 	if v.Value() == 0 {
 		v.Finish()

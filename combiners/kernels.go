@@ -12,16 +12,16 @@ import (
 
 // plain is what the kernels share whose column holds the messages as they are.
 type plain[M any] struct {
-	kernel.Column[M]
+	kernel.MessageColumn[M]
 	identity M
 	traits   kernel.Traits
 	best     []M // the best message each slot has had, in a monotone program; else nil
 }
 
 func newPlain[M any](b kernel.Binding, identity M, traits kernel.Traits) plain[M] {
-	c := kernel.NewColumn[M](b)
+	c := kernel.NewMessageColumn[M](b)
 	traits.Bytes, traits.Raw = c.Bytes(), c.Raw
-	k := plain[M]{Column: c, identity: identity, traits: traits}
+	k := plain[M]{MessageColumn: c, identity: identity, traits: traits}
 	if b.Monotone && traits.Monotone {
 		k.best = mem.Make[M](b.Arena, b.Capacity)
 	}

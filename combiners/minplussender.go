@@ -20,7 +20,7 @@ func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
 		func(b kernel.Binding, c simple[Arrival[W]]) (kernel.Kernel[Arrival[W]], error) {
-			k := &minPlusSenderKernel[W]{Column: kernel.NewColumn[W](b), ids: b.Sources}
+			k := &minPlusSenderKernel[W]{MessageColumn: kernel.NewMessageColumn[W](b), ids: b.Sources}
 			if b.Monotone {
 				k.best = mem.Make[W](b.Arena, b.Capacity)
 			}
@@ -36,9 +36,9 @@ func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
 }
 
 type minPlusSenderKernel[W Weight] struct {
-	kernel.Column[W] // of distances
-	ids              *kernel.Slots
-	best             []W // the least distance each slot has had, in a monotone program; else nil
+	kernel.MessageColumn[W] // of distances
+	ids                     *kernel.Slots
+	best                    []W // the least distance each slot has had, in a monotone program; else nil
 }
 
 func (k *minPlusSenderKernel[W]) Traits() kernel.Traits {

@@ -48,12 +48,12 @@ func SumOf[T Number](name string) Aggregator[T] {
 	return a
 }
 
-// MinOf makes an aggregator of the least value; identity is what it is when no vertex adds any.
+// MinOf makes an aggregator of the least value; identity is the result if no vertex adds a value.
 func MinOf[T Number](name string, identity T) Aggregator[T] {
 	return NewAggregator(name, constant(identity), func(a, b T) T { return min(a, b) })
 }
 
-// MaxOf makes an aggregator of the greatest value; identity is what it is when no vertex adds any.
+// MaxOf makes an aggregator of the greatest value; identity is the result if no vertex adds a value.
 func MaxOf[T Number](name string, identity T) Aggregator[T] {
 	return NewAggregator(name, constant(identity), func(a, b T) T { return max(a, b) })
 }
@@ -68,14 +68,14 @@ func AllOf(name string) Aggregator[bool] {
 	return NewAggregator(name, constant(true), func(a, b bool) bool { return a && b })
 }
 
-// constant makes one value again and again.
+// constant returns a function that returns x.
 func constant[T any](x T) func() T { return func() T { return x } }
 
 // Persistent returns the aggregator, made to keep its value from superstep to superstep.
 func (a Aggregator[T]) Persistent() Aggregator[T] {
-	kept := *a.aggregator
-	kept.persistent = true
-	return Aggregator[T]{&kept}
+	persistent := *a.aggregator
+	persistent.persistent = true
+	return Aggregator[T]{&persistent}
 }
 
 // Add gives x to this superstep's aggregate.
@@ -87,7 +87,7 @@ func (a Aggregator[T]) Add(s Scope, x T) {
 // large to be passed by value.
 func (a Aggregator[T]) Cell(s Scope) *T { return &a.cell(s.worker().state.Cells).Value }
 
-// Totals is a place where the aggregates of the previous superstep can be read: a *Vertex, *Worker or *Coordinator.
+// Totals gives access to the aggregates of the previous superstep: a *Vertex, *Worker or *Coordinator.
 type Totals interface{ totals() []kernel.Cell }
 
 func (v *Vertex[V, M]) totals() []kernel.Cell { return v.b.Worker.state.Totals }

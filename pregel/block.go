@@ -7,17 +7,17 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Block is a run of 64 vertices held as columns, the boundary between programs and the engine: the engine fills the
-// input columns, the program (through [Vertex], or itself in ComputeBlock) the output columns, the engine drains them.
+// Block is 64 consecutive vertices of a partition, held as columns. The engine fills the input columns; the program, through [Vertex] or
+// directly in ComputeBlock, writes the output columns; the engine reads them.
 // Vertex i of the block has bit i in every word and the id First + i*Stride.
 //
-// A ComputeBlock writes Values, Out, Sent, Halt and Finish, for vertices of Run alone; everything else is to be read
+// A ComputeBlock writes Values, Out, Sent, Halt and Finish, for the vertices of Run only; everything else is read-only
 // (docs/design/block-columns.md). A Block belongs to one goroutine and is only valid during the call.
 type Block[V, M any] struct {
-	// Run marks the vertices to compute: those awake, or with a message, and not finished. The engine looks at no other
-	// bit of the output words.
+	// Run marks the vertices to compute: those awake or with a message, and not finished. The engine ignores all other
+	// bits of the output words.
 	Run uint64
-	// Awake marks the vertices of Run that were awake anyhow, in superstep 0 all; the others were woken by a message.
+	// Awake marks the vertices of Run that had not voted to halt, in superstep 0 all; the others were woken by a message.
 	Awake uint64
 	// Received marks the vertices of Run with a message, In[i]. Elsewhere In holds anything; in superstep 0, where there
 	// are no messages, In may be nil.
@@ -30,7 +30,8 @@ type Block[V, M any] struct {
 	// the vertex's id, and Out need not be written by a ComputeBlock.
 	Sent uint64
 	Out  *[64]M
-	// Halt marks the vertices that voted to halt, Finish those that finished: messages to them are dropped.
+	// Halt marks the vertices that voted to halt, Finish those that are finished: they never run again, and messages to them are
+	// dropped.
 	Halt, Finish uint64
 
 	First, Stride         VertexID
@@ -47,10 +48,9 @@ type Block[V, M any] struct {
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
 
-// Take replaces the elements of to at the ones of which by those of from: what a ComputeBlock does whose vertices take
-// their messages for values.
+// Take copies the elements of from at the one bits of which to to: for a ComputeBlock whose vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {
-	const dense = 24 // elements above which it is faster to look at all
+	const dense = 24 // elements above which it is faster to visit all
 	switch n := bits.OnesCount64(which); {
 	case n == 64:
 		*to = *from

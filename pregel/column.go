@@ -7,7 +7,7 @@ import (
 )
 
 // Column is a property column of any type, as Columns lists them.
-type Column interface{ column() kernel.PropertyColumn }
+type Column interface{ column() kernel.Property }
 
 var columns atomic.Int32
 
@@ -23,7 +23,7 @@ func NewVertexColumn[T any](name string) VertexColumn[T] {
 	return VertexColumn[T]{name, int(columns.Add(1)) - 1}
 }
 
-// At is a vertex, as a property column wants it: any *Vertex.
+// At is any *Vertex.
 type At interface {
 	worker() *Worker
 	local() uint32
@@ -36,15 +36,15 @@ func (c VertexColumn[T]) Of(v At) T { return c.of(v)[v.local()] }
 func (c VertexColumn[T]) Set(v At, x T) { c.of(v)[v.local()] = x }
 
 func (c VertexColumn[T]) of(v At) []T {
-	col, ok := lookup[T](v.worker().state.Columns, c.number)
+	col, ok := lookup[T](v.worker().state.Properties, c.number)
 	if !ok {
 		panic("vertex column " + c.name + " is not listed by the program's Columns method")
 	}
 	return col
 }
 
-func (c VertexColumn[T]) column() kernel.PropertyColumn {
-	return kernel.PropertyColumn{Name: c.name, Number: c.number, OfEdges: false, New: newColumn[T]}
+func (c VertexColumn[T]) column() kernel.Property {
+	return kernel.Property{Name: c.name, Number: c.number, OfEdges: false, New: newColumn[T]}
 }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
@@ -66,15 +66,15 @@ func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[e.at] }
 func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.at] = x }
 
 func (c EdgeColumn[T]) of(e Edge) []T {
-	col, ok := lookup[T](e.lists.Columns, c.number)
+	col, ok := lookup[T](e.lists.Properties, c.number)
 	if !ok {
 		panic("edge column " + c.name + " is not listed by the program's Columns method")
 	}
 	return col
 }
 
-func (c EdgeColumn[T]) column() kernel.PropertyColumn {
-	return kernel.PropertyColumn{Name: c.name, Number: c.number, OfEdges: true, New: newColumn[T]}
+func (c EdgeColumn[T]) column() kernel.Property {
+	return kernel.Property{Name: c.name, Number: c.number, OfEdges: true, New: newColumn[T]}
 }
 
 func newColumn[T any](n int) any { return make([]T, n) }

@@ -1,5 +1,5 @@
-// Package pregel is the vocabulary vertex programs are written in (Malewicz 2010): vertices that run in supersteps,
-// halt, and wake on messages; combiners, aggregators, master compute. It knows nothing of how programs are run.
+// Package pregel is the API that vertex programs are written against (Malewicz 2010): vertices that run in supersteps, halt, and
+// wake on messages; combiners, aggregators, master compute. Package superstep runs programs.
 //
 // # A program
 //
@@ -85,7 +85,7 @@ type Direction uint8
 
 const (
 	Out  Direction = iota // along the edges: to out-neighbours
-	In                    // against the edges: to in-neighbours
+	In                    // along the reversed edges: to in-neighbours
 	Both                  // both ways: a neighbour joined both ways counts twice
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Engine is the way in of the engine, which runs programs: what it does with vertices, workers, aggregators and columns that
-// programs cannot. Nothing else uses it: no program needs it, and it may change in any version.
+// Engine is for the engine that runs programs, which reaches the unexported parts of this package through it. Programs do not need
+// it, and it may change in any version.
 //
 // Its zero value must be bound. It holds the block of one goroutine, and calls the program for its vertices; the calls of
 // a sweep are the only ones for each vertex.
@@ -25,10 +25,10 @@ func (e *Engine[V, M]) Bind(w Worker, label func(VertexID) uint64, s kernel.Stat
 	e.Block.Worker, e.Block.outbox, e.Block.combine = &e.Worker, outbox, combine
 }
 
-// State is what the worker has that programs reach only through methods.
+// State returns the part of the worker that programs reach only through methods.
 func (e *Engine[V, M]) State() *kernel.State { return &e.Worker.state }
 
-// Place says where in its partition the block begins, and with which vertex.
+// Place sets the local index and the id of the block's first vertex.
 func (e *Engine[V, M]) Place(base uint32, first VertexID) { e.Block.base, e.Block.First = base, first }
 
 // Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
@@ -105,7 +105,7 @@ func (e *Engine[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M)
 	e.end(sent)
 }
 
-// begin readies the cursor for a sweep. What the program does to it, end takes over.
+// begin prepares the cursor for a sweep; end moves its output to the block.
 func (e *Engine[V, M]) begin() *Vertex[V, M] {
 	v := &e.cursor
 	v.b, v.values, v.halt, v.finish = &e.Block, e.Block.Values, 0, 0
@@ -125,7 +125,7 @@ func (v *Vertex[V, M]) move(run uint64) uint32 {
 	return i
 }
 
-// Current returns the vertex that a sweep which panicked was at, and forgets it; None after any other panic.
+// Current returns, once, the vertex whose call panicked in a sweep; None after any other panic.
 func (e *Engine[V, M]) Current() VertexID {
 	if e.cursor.b == nil {
 		return None
@@ -140,13 +140,13 @@ func (e *Engine[V, M]) Unlist(p Program[V, M]) (ListProgram[V, M], bool) {
 	return l.program, ok
 }
 
-// Aggregate returns what an aggregator is made of.
+// Aggregate returns the kernel's description of an aggregator.
 func (e *Engine[V, M]) Aggregate(a Aggregate) kernel.Aggregate { return a.aggregate() }
 
-// Column returns what a property column is made of.
-func (e *Engine[V, M]) Column(c Column) kernel.PropertyColumn { return c.column() }
+// Property returns the kernel's description of a property column.
+func (e *Engine[V, M]) Property(c Column) kernel.Property { return c.column() }
 
-// Coordinator makes what Coordinate gets, with the aggregators' totals, which are indexed by their numbers.
+// Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their numbers.
 func (e *Engine[V, M]) Coordinator(vertices, edges uint64, totals []kernel.Cell) *Coordinator {
 	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals}
 }

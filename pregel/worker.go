@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Worker is what one goroutine of a partition sees of a superstep. Programs meet it in BeforeSuperstep and
-// AfterSuperstep, and through [Vertex] everywhere else; the engine fills it.
+// Worker is one goroutine's view of a superstep in a partition. BeforeSuperstep and AfterSuperstep get one; elsewhere [Vertex] has
+// its methods.
 type Worker struct {
 	Partition, Partitions int
 	Superstep, Phase      int
@@ -30,11 +30,11 @@ func (w *Worker) Logf(format string, args ...any) {
 func (w *Worker) worker() *Worker       { return w }
 func (w *Worker) totals() []kernel.Cell { return w.state.Totals }
 
-// Scope is a place where an aggregator can be added to: a *Vertex or a *Worker.
+// Scope is a *Vertex or a *Worker, through which a value is added to an aggregator.
 type Scope interface{ worker() *Worker }
 
-// Coordinator is the master's view in Coordinate, before the vertices of a superstep run: it sees the aggregators of
-// the superstep before and may replace them, and may end the run.
+// Coordinator is what Coordinate gets before the vertices of a superstep run (master compute; Malewicz 2010): it can read and replace
+// the aggregates of the previous superstep, set the phase, and end the run.
 type Coordinator struct {
 	// Superstep is the one about to run, from 0.
 	Superstep int

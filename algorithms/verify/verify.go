@@ -32,7 +32,7 @@ type Graph struct {
 	Team *parallel.Team
 	// Stop, if not nil, is asked now and then; an error of it ends the check with that error.
 	Stop func() error
-	// Progress, if not nil, is told now and then, by several goroutines, how many tuples were looked at, of how many.
+	// Progress, if not nil, is called now and then, by several goroutines, with the number of tuples checked, and of all.
 	Progress func(done, all int64)
 
 	looked *atomic.Int64 // tuples, of all passes
@@ -45,8 +45,8 @@ func (g Graph) passes(n int) Graph {
 	return g
 }
 
-// tell counts tuples and now and then tells of them. A check that needs one more pass has it untold.
-func (g Graph) tell(block, tuples int) {
+// count counts tuples and now and then reports them. A second pass over the tuples is not counted.
+func (g Graph) count(block, tuples int) {
 	done := g.looked.Add(int64(tuples))
 	if g.Progress != nil && block%blockGrain == 0 {
 		g.Progress(min(done, g.all), g.all)
@@ -130,7 +130,7 @@ func (g Graph) read(i int, b *edges.Block) error {
 	if err := g.Edges.Read(i, b); err != nil {
 		return fmt.Errorf("read block %d of the edges: %w", i, err)
 	}
-	g.tell(i, b.N)
+	g.count(i, b.N)
 	for j, u := range b.U[:b.N] {
 		if v := b.V[j]; u >= uint64(g.Vertices) || v >= uint64(g.Vertices) {
 			return fmt.Errorf("tuple %d joins %d and %d: the graph has %d vertices", i*edges.BlockSize+j, u, v, g.Vertices)

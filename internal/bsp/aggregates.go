@@ -14,7 +14,7 @@ type Aggregates struct {
 	Exact bool // sums of floats do not depend on their order
 }
 
-// Cells makes cells for the aggregators, by their numbers.
+// Cells makes a cell for each aggregator, indexed by its number.
 func (a Aggregates) Cells() []kernel.Cell {
 	var cells []kernel.Cell
 	for _, one := range a.All {
@@ -26,8 +26,8 @@ func (a Aggregates) Cells() []kernel.Cell {
 	return cells
 }
 
-// Encode appends what cells hold, for another process, in the order of the program's Aggregators: of each its length, 4
-// bytes, and what it encodes to.
+// Encode appends the values of cells in the order of the program's Aggregators, for another process: each as its length in
+// 4 bytes, little-endian, and its encoding.
 func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 	for _, one := range a.All {
 		data, err := cells[one.Number].Encode(pack.Value)
@@ -40,7 +40,7 @@ func (a Aggregates) Encode(out []byte, cells []kernel.Cell) ([]byte, error) {
 	return out, nil
 }
 
-// Decode gives cells what those of another process hold.
+// Decode sets cells to the values that Encode wrote in another process.
 func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	for _, one := range a.All {
 		if len(data) < 4 {
@@ -61,7 +61,7 @@ func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	return nil
 }
 
-// Reset makes cells as new.
+// Reset sets cells to their identities.
 func (a Aggregates) Reset(cells []kernel.Cell) {
 	for _, one := range a.All {
 		cells[one.Number].Reset()

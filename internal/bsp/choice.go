@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// GridError says what cannot be had in a grid that is not flat.
+// GridError says what is not supported in a grid with both sides above 1.
 type GridError string
 
 func (e GridError) Error() string { return string(e) }
@@ -17,14 +17,14 @@ func (e GridError) Error() string { return string(e) }
 // Unwrap returns what kind of error it is.
 func (GridError) Unwrap() error { return pregel.ErrGrid }
 
-// forced returns how messages are to be delivered: as the options say, where the program and the grid leave a choice.
+// forced returns the delivery that the options, the program and the grid force, ChooseAuto if none.
 func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 	what, list := "combiner "+p.Combiner, p.List
 	if list {
 		what = "a list program"
 	}
 	flat := f.Load.Grid.Flat()
-	use := graph.Of(f.Partitions) // where a grid does not do
+	use := graph.Of(f.Partitions) // the flat grid to recommend
 	ordered := o.Deterministic && f.Ordered
 	switch d := o.Delivery; {
 	case ordered && !flat:

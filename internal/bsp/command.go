@@ -7,20 +7,20 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Facts are what a driver must know of a process's partitions before the first superstep.
+// Facts are what a driver needs of a process's partitions before the first superstep.
 type Facts struct {
 	Partitions      int // of the whole graph
 	Vertices, Edges uint64
 	Ordered         bool // the result depends on the order of messages
 
-	Load  delivery.Load // what these partitions add to it, the graph's vertices apart
+	Load  delivery.Load // of these partitions; Vertices of the whole graph
 	Rates delivery.Rates
 }
 
-// Command is what every partition is told to do in a superstep.
+// Command is the coordinator's command to every partition for one superstep.
 type Command struct {
 	Superstep, Phase int
-	// Scheme delivers the messages of the last superstep to neighbours; Sends says that there are others.
+	// Scheme delivers the last superstep's messages to neighbours; Sends says that there are also messages to single vertices.
 	Scheme delivery.Scheme
 	Sends  bool
 	// Finished says that some vertices are finished.
@@ -30,16 +30,16 @@ type Command struct {
 	Totals      []kernel.Cell
 }
 
-// Report is what a partition tells of its superstep: what is recorded of it, and what only the driver wants.
+// Report is a partition's report of its superstep: the trace record, and what only the driver needs.
 type Report struct {
 	trace.Partition
 	Err error
-	// Account is with the other partitions, or nil of the only one.
+	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
-	Cells   []kernel.Cell // this superstep's aggregates, to be reset by who merges them
+	Cells   []kernel.Cell // this superstep's aggregates; the driver resets them after the merge
 }
 
-// Begin forgets what belongs to one superstep alone.
+// Begin clears all fields but those that carry over to the next superstep.
 func (p *Report) Begin() {
 	*p = Report{Partition: trace.Partition{
 		Partition: p.Partition.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
@@ -49,7 +49,7 @@ func (p *Report) Begin() {
 // Outcome says why a run ended.
 type Outcome struct {
 	Done bool
-	// Converged: no vertex was awake and no message under way, or Coordinate halted; false at the limit of supersteps.
+	// Converged: no vertex was awake and no message in flight, or Coordinate halted; false at the limit of supersteps.
 	Converged  bool
 	Supersteps int // that ran
 	Messages   int // sent, before combining

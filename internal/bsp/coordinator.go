@@ -22,10 +22,10 @@ type coordinator struct {
 	edges      uint64
 
 	command Command
-	master  *pregel.Coordinator
+	view    *pregel.Coordinator
 	sum     trace.Partition // over all partitions
 	load    delivery.Load
-	sized   bool // messages are of different sizes: load has the mean of those that were sent
+	sized   bool // messages vary in size: load has the mean of those sent
 	outcome Outcome
 }
 
@@ -37,13 +37,13 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	c.command = Command{Totals: c.totals}
 	c.outcome = Outcome{}
 	c.policy.Begin()
-	c.master.Halted, c.master.Phase = false, 0
+	c.view.Halted, c.view.Phase = false, 0
 	c.aggregates.Reset(c.totals)
 	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.vertices == 0 {
 		c.outcome = Outcome{Done: true, Converged: true}
 	} else {
-		c.consult()
+		c.callCoordinate()
 	}
 	return &c.command, &c.outcome
 }
@@ -57,7 +57,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 		c.load.Untransposed = 0
 	}
 	if c.sum.Computed == 0 {
-		// No message reached an unfinished vertex, or there is no source: the superstep was empty, and does not count.
+		// No message reached an unfinished vertex, or there is no source: an empty superstep does not count.
 		o.Done, o.Converged = true, true
 		return &c.command, o
 	}
@@ -77,12 +77,12 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.command.SenderEdges = c.sum.SenderEdges
 	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.vertices)
 	c.command.Scheme = c.choose()
-	c.consult()
+	c.callCoordinate()
 	return &c.command, o
 }
 
-// delivery returns the time that delivery took in a superstep. A pull computes as it goes: the program's part of that is
-// guessed.
+// delivery returns the seconds that delivery took in a superstep. A flat pull interleaves delivery with the program, whose part is
+// estimated and subtracted.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	if c.policy.Chosen == delivery.Pull {
 		computed := 0
@@ -99,7 +99,7 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	return took
 }
 
-// pendingRecord is what is known of a superstep when it has ended: enough to make its record later, when there is time.
+// pendingRecord is the coordinator's part of a superstep's record, taken when the superstep ends.
 type pendingRecord struct {
 	superstep int
 	scheme    delivery.Scheme
@@ -109,7 +109,7 @@ type pendingRecord struct {
 	ended     time.Time
 }
 
-// pending returns what is to be recorded of the superstep that has just ended, but for its partitions.
+// pending returns the record of the superstep that has just ended, without its partitions.
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
 		superstep: c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(&c.load), seconds: seconds, ended: ended,
@@ -120,7 +120,7 @@ func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Tim
 	return m
 }
 
-// record makes the record of a superstep with the partitions that it has in s.
+// record fills in the record s of a superstep, whose partitions are set.
 func (m *pendingRecord) record(job string, s *trace.Superstep) {
 	d := &m.decision
 	*s = trace.Superstep{
@@ -183,12 +183,12 @@ func (c *coordinator) aggregate(reports []*Report) {
 	}
 }
 
-// consult lets the program's Coordinate have its say on the coming superstep.
-func (c *coordinator) consult() {
+// callCoordinate calls the program's Coordinate for the coming superstep.
+func (c *coordinator) callCoordinate() {
 	if c.program == nil {
 		return
 	}
-	m := c.master
+	m := c.view
 	m.Superstep = c.command.Superstep
 	m.Active, m.Messages = uint64(c.sum.Active), uint64(c.sum.SenderEdges+c.sum.Sends)
 	c.program.Coordinate(m)

@@ -59,7 +59,7 @@ func play(t *testing.T, script string) string {
 		case "begin":
 			v := fields(t, rest)
 			c = &coordinator{
-				master: new(pregel.Coordinator), limit: v["limit"], vertices: uint64(v["vertices"]),
+				view: new(pregel.Coordinator), limit: v["limit"], vertices: uint64(v["vertices"]),
 				load:   delivery.Load{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1},
 				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, Edge: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
 			}

@@ -1,5 +1,5 @@
-// Package bsp leads a run of a vertex program, superstep by superstep, whoever has the graph's partitions: this process,
-// or workers. A coordinator, which is pure, takes the partitions' reports and decides on the next superstep.
+// Package bsp drives a run of a vertex program, superstep by superstep, over partitions in this process or on workers. A
+// coordinator, a pure state machine, takes the partitions' reports and decides on the next superstep.
 //
 //	begin --Command--> Partitions.Superstep --Reports--> balance, record, next --Command--> ...
 package bsp
@@ -18,12 +18,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Partitions are those of a run, which is ready for superstep 0.
+// Partitions run the supersteps of a run. They are ready for superstep 0 when Driver.Run gets them.
 type Partitions interface {
-	// Superstep has every partition do what a command says, and returns their reports by partition, which are good until the
-	// next call. When one fails, or ctx ends, it returns why: rather the cause than what followed from it.
+	// Superstep runs a command on every partition and returns their reports by partition, which are valid until the next call.
+	// When a partition fails or ctx ends, the error is the first cause, and not a consequence of it.
 	Superstep(ctx context.Context, c *Command) ([]*Report, error)
-	// Failed returns why a superstep failed in which the program ended the caller's goroutine (runtime.Goexit), or nil.
+	// Failed returns the error of a superstep in which the program called runtime.Goexit, or nil.
 	Failed() error
 }
 
@@ -37,7 +37,7 @@ type Program struct {
 	Aggregates []kernel.Aggregate
 }
 
-// Options say how a run is led.
+// Options say how a run is driven.
 type Options struct {
 	// Delivery forces how messages are delivered; Uncombined sends every pushed message by itself.
 	Delivery   delivery.Choice
@@ -66,7 +66,7 @@ type Progress struct {
 	Seconds         float64 // of the superstep
 }
 
-// Driver leads runs of a program, one after the other.
+// Driver drives runs of a program, one after the other.
 type Driver struct {
 	name     string
 	options  Options
@@ -102,11 +102,11 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
-	var door pregel.Engine[struct{}, struct{}]
+	var engine pregel.Engine[struct{}, struct{}]
 	d := &Driver{name: p.Name, options: o, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
 		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges,
-		master: door.Coordinator(first.Vertices, first.Edges, totals), load: load, sized: p.Sized,
+		view: engine.Coordinator(first.Vertices, first.Edges, totals), load: load, sized: p.Sized,
 	}}
 	if o.Trace != nil {
 		d.recorder = newRecorder(o.Trace, o.Job)
@@ -114,25 +114,25 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	return d, nil
 }
 
-// Restart has the next runs be of another program of the same type.
+// Restart replaces the program by another of the same type for the next runs.
 func (d *Driver) Restart(p *Program) { d.c.program = p.Coordinate }
 
-// Aggregates are the program's, by which processes tell each other what cells hold.
+// Aggregates are the program's; they encode cells for other processes.
 func (d *Driver) Aggregates() Aggregates { return d.c.aggregates }
 
-// Outcome is that of the last run, or how far the one is that runs.
+// Outcome is that of the last run, or the progress of the current one.
 func (d *Driver) Outcome() Outcome { return d.c.outcome }
 
-// Superstep is the last one that was begun.
+// Superstep is the number of the last superstep that began.
 func (d *Driver) Superstep() int { return d.c.command.Superstep }
 
 // Times returns the seconds of each superstep of the last run.
 func (d *Driver) Times() []float64 { return d.times }
 
-// ObserverOverhead is how long the last run told who observes it that it begins and, once it was over, what was still to be told.
+// ObserverOverhead is the time that the last run spent on its journal's Begin and End, and on the records left at its end.
 func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
-// Run leads a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
+// Run drives a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
 	d.c.command, d.c.outcome, d.times, d.observerOverhead = Command{}, Outcome{}, d.times[:0], 0
 	if d.recorder == nil {
@@ -147,7 +147,7 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 	return &o, nil
 }
 
-// drive takes the coordinator and the partitions through the run, on a goroutine that the program may end.
+// drive runs all supersteps on a goroutine of its own, which the program may end by runtime.Goexit.
 func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.steps(ctx, p) })
 	if errors.Is(err, parallel.ErrExited) {
@@ -173,14 +173,14 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 		superstep, scheme := command.Superstep, command.Scheme
 		if d.recorder != nil {
-			if err := d.recorder.keep(c, reports, took, ended); err != nil {
+			if err := d.recorder.add(c, reports, took, ended); err != nil {
 				return err
 			}
 		}
 		seconds := took.Seconds()
 		command, outcome = c.next(reports, seconds)
 		if outcome.Supersteps <= superstep {
-			break // nobody ran: it was none
+			break // no vertex ran: the superstep does not count
 		}
 		d.times = append(d.times, seconds)
 		if d.options.Progress != nil {
@@ -190,7 +190,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	return nil
 }
 
-// superstep has the partitions run one.
+// superstep runs one superstep on the partitions, within the time limit.
 func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
 	if limit := d.options.SuperstepTimeout; limit > 0 {
 		var cancel context.CancelFunc
@@ -213,7 +213,7 @@ func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Re
 	return reports, err
 }
 
-// balance holds the partitions to account: each reports once, and what every one sent each other is what came there.
+// balance checks that each partition reported once, and that each pair agrees on what was sent and received.
 func (d *Driver) balance(reports []*Report) error {
 	if len(reports) != d.c.load.Partitions {
 		return fmt.Errorf("superstep %d: found reports of %d partitions, expected %d", d.c.command.Superstep, len(reports), d.c.load.Partitions)
@@ -231,7 +231,7 @@ func (d *Driver) balance(reports []*Report) error {
 	return d.sums.Check(d.accounts)
 }
 
-// recorded does a run between what begins and what ends it in a journal, where the sink of its records is one.
+// recorded calls run between the Begin and the End of the journal, if the sink of the records is one.
 func (d *Driver) recorded(run func() error) error {
 	began := time.Now()
 	journal, _ := d.options.Trace.(trace.Journal)

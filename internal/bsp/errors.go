@@ -17,7 +17,7 @@ type ProgramError = pregel.ProgramError
 // NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil. It must be called by the deferred function
 // that recovers.
 func NewProgramError(program string, value any, superstep int) *ProgramError {
-	if p, ok := value.(*parallel.Panic); ok { // in a worker of a team, which kept the stack
+	if p, ok := value.(*parallel.Panic); ok { // in a worker of a team, which recorded the stack
 		return &ProgramError{Program: program, Superstep: superstep, Value: p.Value, Stack: string(p.Stack)}
 	}
 	if value == nil {
@@ -26,8 +26,8 @@ func NewProgramError(program string, value any, superstep int) *ProgramError {
 	return &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
 }
 
-// Failure makes an error of what ended a function that called the program: the value that a deferred function recovered, nil after
-// runtime.Goexit. That memory ran out is not the program's fault.
+// Failure makes the error of a call of the program that panicked with recovered, or called runtime.Goexit if that is nil. Exhausted
+// memory is not a ProgramError.
 func Failure(program string, recovered any, superstep int) error {
 	var exhausted *mem.Exhausted
 	if e, ok := recovered.(error); ok && errors.As(e, &exhausted) {
@@ -36,8 +36,8 @@ func Failure(program string, recovered any, superstep int) error {
 	return NewProgramError(program, recovered, superstep)
 }
 
-// Contain calls f, which calls the program outside the tasks of a superstep, on a goroutine of its own, and returns its error.
-// When the program panics or ends the goroutine, that is the error.
+// Contain calls f, which calls the program, on a goroutine of its own, and returns its error. A panic or runtime.Goexit of the
+// program becomes an error, too.
 func Contain(program string, superstep *int, f func() error) (err error) {
 	if ended := parallel.Contain(func() { err = f() }); ended != nil {
 		return Failure(program, ended, *superstep)
@@ -45,10 +45,10 @@ func Contain(program string, superstep *int, f func() error) (err error) {
 	return err
 }
 
-// NoSuperstep is before the first one.
+// NoSuperstep is the number of the superstep before the first one.
 var NoSuperstep = -1
 
-// TimeoutError says that a superstep took longer than it may.
+// TimeoutError says that a superstep exceeded Options.SuperstepTimeout.
 type TimeoutError struct {
 	Superstep int
 	Limit     time.Duration

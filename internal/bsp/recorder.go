@@ -7,107 +7,106 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// recorder keeps what supersteps did until there is time to make records of it. Between two supersteps of a search nothing
-// of what makes a record is in a cache, which made a record five times as dear as the work in it. So only figures are
-// kept there, and records are made of many supersteps at a time: after a superstep of some length, when the oldest
-// has waited, when there is no more room, and at the end of the run.
+// recorder buffers the figures of supersteps and makes their records in batches: between two short supersteps the code and data
+// that make a record are not in a cache, so that each record cost five times the work in it. It flushes after a long
+// superstep, when the oldest buffered one has waited for flushAfter, when the buffer is full, and at the end of the run.
 //
-// Invariant: kept supersteps are in order, and their rows lie one after the other, as their partitions do.
+// Invariant: buffered supersteps are in order, and their rows follow each other in the order of their partitions.
 type recorder struct {
 	to  trace.Sink
 	job string
 
 	mu      sync.Mutex // of what follows: the timer's goroutine makes records, too
-	kept    []kept
+	steps   []recordedStep
 	rows    []trace.Partition
 	peers   []trace.Peer    // of rows
-	step    trace.Superstep // used again for each record
+	step    trace.Superstep // reused for each record
 	timer   *time.Timer
 	waiting bool // for the timer
 	err     error
 }
 
-// kept is a superstep of all partitions.
-type kept struct {
+// recordedStep is a buffered superstep of all partitions.
+type recordedStep struct {
 	pendingRecord
 	partitions int
 }
 
-// showAfter is how long the oldest superstep that is kept waits, at most: nobody sees it later than that. After a superstep
-// that took as long records are made at once, which is next to nothing then.
-const showAfter = 50 * time.Millisecond
+// flushAfter is how long a buffered superstep waits for its record, at most. A superstep that took as long is recorded at
+// once, at a cost that is small beside it.
+const flushAfter = 50 * time.Millisecond
 
-// keptRows and keptPeers are how much is kept at most, but for one superstep that has more.
+// maxRows and maxPeers bound the buffer; a single superstep may have more.
 const (
-	keptRows  = 64
-	keptPeers = 4096
+	maxRows  = 64
+	maxPeers = 4096
 )
 
 func newRecorder(to trace.Sink, job string) *recorder {
-	return &recorder{to: to, job: job, kept: make([]kept, 0, keptRows), rows: make([]trace.Partition, 0, keptRows)}
+	return &recorder{to: to, job: job, steps: make([]recordedStep, 0, maxRows), rows: make([]trace.Partition, 0, maxRows)}
 }
 
-// keep takes a superstep that has just ended. Its error is of records that were made, of this superstep or one before.
-func (k *recorder) keep(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
+// add buffers a superstep that has just ended. It returns the error of a record, of this superstep or of one before.
+func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, ended time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.rows)+len(reports) > keptRows || len(k.peers) > keptPeers {
-		k.tell()
+	if len(k.rows)+len(reports) > maxRows || len(k.peers) > maxPeers {
+		k.flush()
 	}
-	k.kept = append(k.kept, kept{c.pending(reports, took.Seconds(), ended), len(reports)})
+	k.steps = append(k.steps, recordedStep{c.pending(reports, took.Seconds(), ended), len(reports)})
 	for _, p := range reports {
 		k.rows = append(k.rows, p.Partition)
-		if r := &k.rows[len(k.rows)-1]; len(r.Peers) > 0 { // the runner uses its own again
+		if r := &k.rows[len(k.rows)-1]; len(r.Peers) > 0 { // the runner reuses its own
 			from := len(k.peers)
 			k.peers = append(k.peers, r.Peers...)
 			r.Peers = k.peers[from:len(k.peers):len(k.peers)]
 		}
 	}
 	switch {
-	case took >= showAfter:
-		k.tell()
+	case took >= flushAfter:
+		k.flush()
 	case k.timer == nil:
-		k.timer, k.waiting = time.AfterFunc(showAfter, k.late), true
+		k.timer, k.waiting = time.AfterFunc(flushAfter, k.flushLate), true
 	case !k.waiting:
 		k.waiting = true
-		k.timer.Reset(showAfter)
+		k.timer.Reset(flushAfter)
 	}
 	return k.err
 }
 
-// late makes the records that the job had no time for.
-func (k *recorder) late() {
+// flushLate is the timer's flush.
+func (k *recorder) flushLate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.waiting = false
-	k.tell()
+	k.flush()
 }
 
-// end makes the last records of a run, and returns why not all could be told.
+// end makes the last records of a run, and returns the error of the first that the sink refused.
 func (k *recorder) end() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.waiting && k.timer.Stop() {
 		k.waiting = false
 	}
-	k.tell()
+	k.flush()
 	err := k.err
 	k.err = nil
 	return err
 }
 
-// tell makes records of all that is kept. The lock is held. After an error the sink gets none of the run any more.
-func (k *recorder) tell() {
+// flush makes the records of all buffered supersteps; the lock is held. After an error the sink gets no more of the run.
+func (k *recorder) flush() {
 	rows := k.rows
-	for i := range k.kept {
+	for i := range k.steps {
 		if k.err != nil {
 			break
 		}
-		step := &k.kept[i]
+		step := &k.steps[i]
 		k.step.Partitions = rows[:step.partitions]
 		step.record(k.job, &k.step)
 		k.err = k.to.Record(&k.step)
 		rows = rows[step.partitions:]
 	}
-	k.kept, k.rows, k.peers = k.kept[:0], k.rows[:0], k.peers[:0]
+	k.steps, k.rows, k.peers = k.steps[:0], k.rows[:0], k.peers[:0]
 }

@@ -33,7 +33,7 @@ func (s *seen) Record(r *trace.Superstep) error {
 	return nil
 }
 
-// ran keeps a superstep of two partitions that took so long.
+// ran adds a superstep of two partitions that took so long.
 func ran(k *recorder, superstep int, took time.Duration) error {
 	c := &coordinator{command: Command{Superstep: superstep}}
 	var reports []*Report
@@ -42,7 +42,7 @@ func ran(k *recorder, superstep int, took time.Duration) error {
 			Partition: p, Computed: superstep + p, Peers: []trace.Peer{{Partition: 1 - p, Messages: superstep}},
 		}})
 	}
-	return k.keep(c, reports, took, time.Now())
+	return k.add(c, reports, took, time.Now())
 }
 
 func TestRecordsAreMadeInTime(t *testing.T) {
@@ -68,15 +68,15 @@ func TestRecordsAreMadeInTime(t *testing.T) {
 		keep(time.Millisecond)
 		keep(time.Millisecond)
 		expect(0)
-		<-time.After(showAfter)
+		<-time.After(flushAfter)
 		synctest.Wait()
 		expect(2) // though the third superstep takes its time
-		keep(showAfter)
+		keep(flushAfter)
 		expect(3)
-		for range keptRows {
+		for range maxRows {
 			keep(time.Microsecond)
 		}
-		expect(3 + keptRows/2)
+		expect(3 + maxRows/2)
 		if err := k.end(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestRecordsAreMadeInTime(t *testing.T) {
 	})
 }
 
-func TestARecordThatIsRefusedEndsTheTelling(t *testing.T) {
+func TestARefusedRecordEndsTheRecording(t *testing.T) {
 	s := &seen{t: t, refuse: 1}
 	k := newRecorder(s, "job")
 	for superstep := range 3 {
@@ -99,10 +99,10 @@ func TestARecordThatIsRefusedEndsTheTelling(t *testing.T) {
 		t.Errorf("found %v after %d records", err, s.records)
 	}
 	s.records = 0 // another run
-	if err := errors.Join(ran(k, 0, showAfter), k.end()); err != nil || s.records != 1 {
+	if err := errors.Join(ran(k, 0, flushAfter), k.end()); err != nil || s.records != 1 {
 		t.Errorf("found %v after %d records of another run", err, s.records)
 	}
-	if err := ran(k, 1, showAfter); !errors.Is(err, errRefused) {
+	if err := ran(k, 1, flushAfter); !errors.Is(err, errRefused) {
 		t.Errorf("found %v of a superstep that is told of at once", err)
 	}
 }

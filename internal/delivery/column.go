@@ -1,9 +1,9 @@
-// Package delivery moves messages between partitions and decides how: columns and their encodings, the exchanges expand
-// and fold, messages to single vertices, and the model that predicts what each scheme of a superstep will cost.
+// Package delivery exchanges messages between partitions: columns and their encodings, the exchanges expand and fold, and messages to
+// single vertices. Its cost model chooses the scheme of each superstep.
 //
 // How the structures of Ueno13 appear here:
 //
-//	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.Column
+//	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.MessageColumn
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
 //	NBp  owned vertices with an edge into partition p                          graph.Partition.In.Peers[p]
 //	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
@@ -22,13 +22,13 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Encoding is how a column says which of its list are present (Nakao20, 3.5.2).
+// Encoding is how a column encodes which entries of its list are present (Nakao20, 3.5.2).
 type Encoding uint8
 
 const (
 	Auto   Encoding = iota // the shortest; only as a choice, never in a frame
-	All                    // every one: nothing to send
-	Bitmap                 // a bit each
+	All                    // all present: no bytes
+	Bitmap                 // a bit per entry
 	Sparse                 // the positions of those present
 	Pairs                  // uncombined messages: a position each, in any order, repeated or not
 )
@@ -66,7 +66,7 @@ func choose(count, n int, force Encoding) Encoding {
 	}
 }
 
-// Presence is a buffer that columns' presence is encoded into.
+// Presence is the buffer that the presence of a column is encoded into.
 type Presence struct {
 	words  []uint64
 	sparse sparse
@@ -104,7 +104,7 @@ func (p *Presence) Encode(in *bitmap.Frontier, list bitmap.Ranked, force Encodin
 	}
 }
 
-// EncodeRun is Encode for a list of n that lie next to each other, as ghosts of one owner do: words are their bits.
+// EncodeRun is Encode for a list of n consecutive slots, such as the ghosts of one owner; words are their bits.
 func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, int, []byte) {
 	count := bitmap.Count(words)
 	switch e := choose(count, n, force); e {
@@ -146,8 +146,8 @@ func (p *Presence) clear(n int) []uint64 {
 	return p.words
 }
 
-// sparse is positions being written: for each run of 65536 that holds any, its number, how many less one, and the low
-// halves of the positions, all as 16-bit numbers.
+// sparse writes positions as 16-bit numbers: for each run of 65,536 that has any, the run's number, the count less one, and the low
+// halves of the positions.
 //
 //	| run | count-1 | low ... low | run | count-1 | low ...
 type sparse struct {

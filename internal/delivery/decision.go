@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Decision is what Choose decided, and on what: all that Reason wants, and nothing that the next decision changes.
+// Decision is a copy of what Choose decided and of its inputs, from which Reason can be worded later.
 type Decision struct {
 	Force     Choice
 	Chosen    Scheme
@@ -15,7 +15,7 @@ type Decision struct {
 	Vertices, Senders, SenderEdges, Unfinished, UnfinishedEdges int
 }
 
-// Decided returns the last decision, which was on a load.
+// Decided returns the last decision, which was for load l.
 func (p *Policy) Decided(l *Load) Decision {
 	return Decision{p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges}
 }
@@ -36,7 +36,7 @@ func (d *Decision) Reason() string {
 			other = s
 		}
 	}
-	// Not by fmt: of a search of milliseconds that would be a percent.
+	// Without fmt, which would take one percent of a search of milliseconds.
 	text := append(make([]byte, 0, 160), d.Chosen.String()...)
 	text = micro(append(text, " predicted "...), d.Predicted[d.Chosen])
 	if other != None {
@@ -56,7 +56,7 @@ func (d *Decision) Reason() string {
 	return string(text)
 }
 
-// beamer says which side of Beamer's rule the superstep is on.
+// beamer words the decision of Beamer's rule.
 func (d *Decision) beamer() string {
 	few := d.Senders*beamerBeta < d.Vertices
 	switch many := d.SenderEdges*beamerAlpha > d.UnfinishedEdges; {

@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Exchange is a partition's part in the exchanges of a run. Its methods are called by one goroutine.
+// Exchange sends and receives a partition's frames in a run. One goroutine calls its methods.
 type Exchange[M any] struct {
 	part     *graph.Partition
 	end      transport.Endpoint
@@ -25,19 +25,19 @@ type Exchange[M any] struct {
 	serial   bool
 	raw      bool           // messages hold no pointers
 	size     int            // of a message, in bytes
-	encoded  func(m *M) int // about how many bytes a message takes that is not raw
-	line     *int           // the first partition of the line that inLine is of
+	encoded  func(m *M) int // approximate size of a message with pointers, in bytes
+	line     *int           // the first partition of the line that inLine describes
 	inLine   []bool         // by partition
-	peers    [2][]peer[M]   // of expand and fold, and of those back; these and the next two are made when they are needed, by place
+	peers    [2][]peer[M]   // of expand and fold, and of those for reversed arcs; these and the next two are made at first use, by place
 	finished [2][]peer[M]
 	sends    []peer[M]
 	words    []uint64 // a fold column's presence
 	to       []uint32
 	messages []M
-	packed   kernel.Packed // a column that came
+	packed   kernel.Packed // a received column
 	keys     []uint64
 	ordered  []sent[M]
-	passed   []*passed // tokens of this superstep, the first passing of them
+	passed   []*passed // buffers of tokens, of which this superstep used the first passing
 	passing  int
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
@@ -45,11 +45,11 @@ type Exchange[M any] struct {
 	Peers   []trace.Peer
 	Sent    int
 	Bytes   int
-	// Waited is how long the partition waited for frames, and for a turn to go on, in all supersteps so far.
+	// Waited is how long the partition waited for frames and for the gate, in all supersteps so far.
 	Waited time.Duration
 }
 
-// peer is the buffers of what goes to one other partition.
+// peer has the send buffers for one other partition.
 type peer[M any] struct {
 	frame     transport.Frame
 	presence  Presence
@@ -60,7 +60,7 @@ type peer[M any] struct {
 	joins     []join
 }
 
-// NewExchange makes partition p's part, serial or overlapped (see trade). With more than one partition it must be
+// NewExchange makes the exchange of partition p, serial or overlapped (see trade). With more than one partition it must be
 // connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
 	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
@@ -70,8 +70,8 @@ func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchan
 	return x
 }
 
-// place is where the buffers of a partition are with which this one speaks, or of itself: in a grid that is not flat there
-// are few of them, and with thousands of partitions buffers for all would fill the memory.
+// place returns the index of partition q's buffers. In a grid with both sides above 1 only the partitions of the same row and column
+// have buffers: with thousands of partitions, buffers for all would exhaust memory.
 func (x *Exchange[M]) place(q int) int {
 	switch g := x.part.Grid; {
 	case g.Flat():
@@ -83,14 +83,13 @@ func (x *Exchange[M]) place(q int) int {
 	}
 }
 
-// Connect gives the exchange its transport, and the gate whose token the partition holds while it works: it is given
-// back while the partition waits for others.
+// Connect sets the transport, and the gate: a semaphore that the partition holds while it computes and releases while it waits.
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
-// Begin forgets what the last superstep sent.
+// Begin resets the counters of what a superstep sent.
 func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0 }
 
-// End ends the superstep's exchanges, and returns the account of them: nil of the only partition.
+// End ends the superstep's exchanges and returns the account of them, nil with one partition.
 func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Account, error) {
 	if x.part.Of == 1 {
 		return nil, nil
@@ -123,16 +122,16 @@ func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	return x.end.Send(f)
 }
 
-// Expand sends the frontier's messages to every partition of the line that has ghosts of their senders on its senders'
-// side, and writes what comes to the ghost slots of this one, s: presence into the frontier, values into the kernel's column.
-// It reports whether every column that came was full.
-func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, back bool) (bool, error) {
+// Expand sends the frontier's messages to the partitions of the line that have ghosts of their senders, and writes the received columns
+// to the ghost slots of s, the senders' side: presence into the frontier, values into the kernel's column. It reports whether every
+// received column was full. reversed selects the second exchange of a program of direction Both.
+func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool) (bool, error) {
 	if len(s.Line) == 0 {
 		return true, nil
 	}
 	kind, peers := transport.Expand, x.buffers(&x.peers[0])
-	if back {
-		kind, peers = transport.ExpandBack, x.buffers(&x.peers[1])
+	if reversed {
+		kind, peers = transport.ExpandReversed, x.buffers(&x.peers[1])
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
@@ -171,7 +170,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel
 	return full, err
 }
 
-// buffers returns those of all partitions of one kind: a run uses few of the kinds, and many partitions make many.
+// buffers returns the buffers of one kind, by place, made at first use: a run needs few of the kinds.
 func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
 	if *peers == nil {
 		places := x.part.Of
@@ -183,19 +182,19 @@ func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
 	return *peers
 }
 
-// Fold sends the partial results for ghosts in an inbox over destination slots to their owners, takes them out of the
-// inbox, and folds in what comes for the owned. s is the receivers' side.
-func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, back bool) error {
-	kind, _ := x.folding(back)
-	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, back) }, func(in *transport.Frame) error {
+// Fold moves the partial results for ghosts from the inbox to their owners, and folds the received ones into the owned vertices'. s is
+// the receivers' side.
+func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+	kind, _ := x.folding(reversed)
+	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, reversed) }, func(in *transport.Frame) error {
 		return x.foldIn(s, k, inbox, in)
 	})
 }
 
-// FoldOut is the first half of Fold, for who has something to do before the second, FoldIn. Not for serial exchanges.
-func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *kernel.Inbox[M], superstep int, back bool) error {
+// FoldOut is the first half of Fold, for a caller that computes before the second, FoldIn. Not for serial exchanges.
+func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *kernel.Inbox[M], superstep int, reversed bool) error {
 	for _, q := range s.Line {
-		if err := x.foldOut(s, q, inbox, superstep, back); err != nil {
+		if err := x.foldOut(s, q, inbox, superstep, reversed); err != nil {
 			return err
 		}
 	}
@@ -203,8 +202,8 @@ func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *kernel.Inbox[M], superstep i
 }
 
 // FoldIn is the second half of Fold.
-func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, back bool) error {
-	kind, _ := x.folding(back)
+func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+	kind, _ := x.folding(reversed)
 	for range s.Line {
 		if err := x.taken(ctx, kind, s.Line, superstep, func(in *transport.Frame) error { return x.foldIn(s, k, inbox, in) }); err != nil {
 			return err
@@ -213,8 +212,8 @@ func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k kernel.Kernel
 	return nil
 }
 
-func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *kernel.Inbox[M], superstep int, back bool) error {
-	kind, peers := x.folding(back)
+func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+	kind, peers := x.folding(reversed)
 	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
 	words := inbox.Has.Words[lo:hi]
@@ -241,9 +240,9 @@ func (x *Exchange[M]) foldIn(s *graph.Side, k kernel.Kernel[M], inbox *kernel.In
 }
 
 // folding returns the kind of a fold's frames, and their buffers.
-func (x *Exchange[M]) folding(back bool) (transport.Kind, []peer[M]) {
-	if back {
-		return transport.FoldBack, x.buffers(&x.peers[1])
+func (x *Exchange[M]) folding(reversed bool) (transport.Kind, []peer[M]) {
+	if reversed {
+		return transport.FoldReversed, x.buffers(&x.peers[1])
 	}
 	return transport.Fold, x.buffers(&x.peers[0])
 }
@@ -274,8 +273,7 @@ func (x *Exchange[M]) messagesOf(in *transport.Frame) ([]M, error) {
 	return messages, nil
 }
 
-// checkValues reports whether a column to a kernel has as many values as it says: as raw bytes or as a slice, as the kernel
-// keeps them.
+// checkValues checks that a column has as many values as its count, in the form that the kernel's traits ask for.
 func (x *Exchange[M]) checkValues(in *transport.Frame, traits kernel.Traits) error {
 	if traits.Raw {
 		return checkRaw(in, traits.Bytes)
@@ -287,7 +285,7 @@ func (x *Exchange[M]) checkValues(in *transport.Frame, traits kernel.Traits) err
 	return nil
 }
 
-// checkRaw reports whether a frame has as many values of so many bytes as it says.
+// checkRaw checks that a frame has as many values of size bytes as its count.
 func checkRaw(in *transport.Frame, size int) error {
 	if in.Ref != nil || len(in.Raw) != in.Count*size {
 		return fmt.Errorf("from partition %d: %d bytes for %d values of %d", in.From, len(in.Raw), in.Count, size)
@@ -295,7 +293,7 @@ func checkRaw(in *transport.Frame, size int) error {
 	return nil
 }
 
-// receivers returns the local indices that a column over a fold list is for.
+// receivers returns the local indices of the vertices present in a column over a fold list.
 func (x *Exchange[M]) receivers(in *transport.Frame, list bitmap.Ranked) ([]uint32, error) {
 	n := list.Count()
 	x.scratch(bitmap.Words(n) + 1)

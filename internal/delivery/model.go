@@ -6,16 +6,16 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// Load is what a superstep has to deliver, to whom, and over what graph: all of the model's inputs.
+// Load has the model's inputs: the messages that a superstep delivers, their receivers, and the graph.
 type Load struct {
 	Vertices, Arcs      int
 	Partitions, Threads int
 	Grid                graph.Grid // of the partitions; N x 1 for every flat one
-	SubSteps            int        // of a ring, by owner
-	Listed              int        // vertices on all expand lists: how many values a full expand sends
-	Ghosts              int        // destination ghosts of all partitions: how many values a full fold sends
-	Classes             [33]int    // receivers' lists by length: i-th are those of at least 2^(i-1), below 2^i
-	Untransposed        int        // arcs to be brought into the senders' order before the first mirrored push
+	SubSteps            int        // of a ring pull, by owner
+	Listed              int        // vertices on all expand lists: the values of a full expand
+	Ghosts              int        // destination ghosts of all partitions: the values of a full fold
+	Classes             [33]int    // receivers' lists by length: Classes[i] counts those of 2^(i-1) to 2^i - 1 edges
+	Untransposed        int        // arcs to be transposed before the first mirrored push
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
@@ -31,21 +31,21 @@ type Load struct {
 // of them for small graphs and list programs, are constants (engine.measure).
 type Rates struct {
 	Row       float64 // to open a receiver's list
-	Probe     float64 // to look for a sender in vain
+	Probe     float64 // to look at an in-neighbour that did not send
 	Edge      float64 // to fold a message in a pull, where some senders are absent
 	EdgeAll   float64 // and where all are present
 	Push      float64 // to push a message along an edge
-	Transpose float64 // to bring an arc into its sender's list
+	Transpose float64 // to transpose an arc
 	Value     float64 // to pack and unpack a value of a column
-	Word      float64 // to pass over a word of vertices
-	Touch     float64 // cache miss on a word's first list
+	Word      float64 // to skip a word of vertices
+	Miss      float64 // a cache miss on the first adjacency list of a word
 	Compute   float64 // to run the program for a vertex
-	Alpha     float64 // to carry a byte to another partition
-	Beta      float64 // to carry a frame (T = alpha n + beta, Matsumoto15)
+	Alpha     float64 // to send a byte to another partition
+	Beta      float64 // to send a frame (T = alpha n + beta, Matsumoto15)
 	ForkJoin  float64 // to start and end a parallel loop
 }
 
-// Costs are predicted seconds by scheme; infinite where a scheme cannot be had.
+// Costs are predicted seconds by scheme; infinite for a scheme that the grid or program excludes.
 type Costs [schemes]float64
 
 // Into puts the finite costs into m, by the schemes' names.
@@ -57,7 +57,7 @@ func (c *Costs) Into(m map[string]float64) {
 	}
 }
 
-// Predict returns what each scheme would take for a load.
+// Predict returns the predicted costs of a load.
 func (r *Rates) Predict(l *Load) Costs {
 	var c Costs
 	for s := range c {
@@ -78,7 +78,7 @@ func (r *Rates) Predict(l *Load) Costs {
 	c[Push] = expand + push + r.fold(l, l.Grid.Columns, threads)
 	c[Pull] = expand + r.blockPull(l, threads) + r.ForkJoin
 	if l.AnyOne {
-		c[RingPull] = expand + r.ring(l, threads) + r.ForkJoin
+		c[RingPull] = expand + r.ringPull(l, threads) + r.ForkJoin
 	}
 	return c
 }
@@ -102,10 +102,10 @@ func (r *Rates) pull(l *Load) float64 {
 		}
 		return t + edges*r.Edge
 	}
-	return t + l.probes()*r.Probe + min(rows, float64(l.Vertices)/64)*r.Touch
+	return t + l.probes()*r.Probe + min(rows, float64(l.Vertices)/64)*r.Miss
 }
 
-// open is the number of unfinished vertices that have in-edges, as far as is known.
+// open estimates the number of unfinished vertices that have in-edges.
 func (l *Load) open() int {
 	n, lists := min(l.Unfinished, l.UnfinishedEdges), 0
 	for _, rows := range l.Classes[1:] {
@@ -118,8 +118,8 @@ func (l *Load) open() int {
 }
 
 // probes is the expected number of in-edges looked at before a sender is met. Each comes from a sender with probability
-// q, the senders' share of all edges; a list of d edges then takes (1-(1-q)^d)/q probes. Long lists take a few, so it matters how
-// the edges are shared out: by the lengths of all lists, those of the finished vertices being the longest.
+// q, the senders' share of all edges; a list of d edges then takes (1-(1-q)^d)/q probes. Long lists take a few, so the
+// distribution of lengths matters: it is that of all lists, of which the finished vertices are taken to have the longest.
 func (l *Load) probes() float64 {
 	rows, edges := max(l.open(), 1), float64(l.UnfinishedEdges)
 	q := float64(l.SenderEdges) / float64(max(l.Arcs, 1))
@@ -137,7 +137,7 @@ func (l *Load) probes() float64 {
 		probes += float64(n) * -math.Expm1(-q*d) / q
 		sum += float64(n) * d
 	}
-	if sum == 0 { // nothing is known of the lengths
+	if sum == 0 { // the lengths are unknown
 		return float64(rows) * -math.Expm1(-q*edges/float64(rows)) / q
 	}
 	return min(probes*edges/sum, edges)
@@ -175,8 +175,7 @@ func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float6
 	return (work+p*float64(line-1)*r.Beta)/min(threads, p) + r.Alpha*(presence+values*bytes)
 }
 
-// Policy decides how each superstep is delivered: it takes the scheme that the model predicts to be the fastest, and
-// learns from what each superstep took.
+// Policy chooses the scheme of each superstep: the fastest one by the model's prediction, corrected by what supersteps took before.
 type Policy struct {
 	Force Choice
 	Rates Rates
@@ -185,9 +184,9 @@ type Policy struct {
 	Predicted Costs
 	Chosen    Scheme
 
-	factor  [schemes]float64 // what supersteps took over what was predicted; 0 before the first
-	pulling bool             // Beamer's rule: the last superstep was pulled
-	before  int              // and how many senders it had
+	factor  [schemes]float64 // measured over predicted time; 0 before the first
+	pulling bool             // state of Beamer's rule: the last superstep was pulled
+	before  int              // and had so many senders
 }
 
 // Choose returns the scheme for a load.
@@ -244,10 +243,10 @@ func (p *Policy) beamer(l *Load) Scheme {
 	}
 }
 
-// noise is the time in seconds below which a delivery teaches nothing.
+// noise is the time in seconds below which Learn ignores a delivery.
 const noise = 50e-6
 
-// Learn tells the policy what the delivery it decided on took.
+// Learn corrects the predictions by the seconds that the chosen delivery took.
 func (p *Policy) Learn(took float64) {
 	predicted := p.Predicted[p.Chosen]
 	if p.Chosen == None || took < noise || predicted <= 0 || math.IsInf(predicted, 1) {
@@ -257,7 +256,7 @@ func (p *Policy) Learn(took float64) {
 	if f == 0 {
 		f = 1
 	}
-	// Half way to what would have been right, within bounds: one superstep that a busy machine held up must not decide.
+	// Half way to the right factor, within bounds: one superstep on a busy machine must not decide.
 	p.factor[p.Chosen] = min(max(f*math.Sqrt(took/predicted), 0.25), 4)
 }
 

@@ -13,19 +13,19 @@ func (l *Load) rows() (rows, miss float64) {
 	if rows == 0 {
 		return 0, 1
 	}
-	return rows, math.Pow(1-min(l.share(), 1), edges/rows)
+	return rows, math.Pow(1-min(l.senderFraction(), 1), edges/rows)
 }
 
-// share is the part of all edges that are senders'.
-func (l *Load) share() float64 { return float64(l.SenderEdges) / float64(max(l.Arcs, 1)) }
+// senderFraction is the fraction of all edges that are senders'.
+func (l *Load) senderFraction() float64 { return float64(l.SenderEdges) / float64(max(l.Arcs, 1)) }
 
-// blockPull is the time of pulling all blocks at once: every row of every vertex is looked through, also where another block
-// finds a message too; then everything that was found is folded.
+// blockPull is the time of a block pull: every row of every vertex is searched, also where another block finds a message too; then
+// all messages found are folded.
 func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	edges, c := float64(l.UnfinishedEdges), float64(l.Grid.Columns)
 	t := rows*r.Row + float64(l.Vertices)*c/64*r.Word
-	switch q := l.share(); {
+	switch q := l.senderFraction(); {
 	case l.AnyOne && q > 0:
 		t += rows * (1 - miss) / q * r.Probe
 	case l.AnyOne:
@@ -38,15 +38,15 @@ func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	ghosts := float64(l.Ghosts)
 	found := min(rows*(1-miss)*(c-1)/c, ghosts)
 	finished := 0.0
-	if l.Unfinished < l.Vertices { // only those that are new, of which nothing is known here
+	if l.Unfinished < l.Vertices { // only the newly finished, whose number is unknown here
 		finished = r.columns(l, l.Grid.Columns, 0, ghosts, 0, threads)
 	}
 	return t/threads + finished + r.columns(l, l.Grid.Columns, found, ghosts, float64(l.FoldBytes), threads)
 }
 
-// ring is the time of pulling by sub-steps: the blocks of the row find a vertex once, and what is open goes from one to
+// ringPull is the time of a ring pull: a message is found once in the blocks of a row, and the open vertices are passed from one to
 // the next, as bits or positions.
-func (r *Rates) ring(l *Load, threads float64) float64 {
+func (r *Rates) ringPull(l *Load, threads float64) float64 {
 	rows, miss := l.rows()
 	c, u := float64(l.Grid.Columns), float64(l.Unfinished)
 	if u == 0 || rows == 0 {

@@ -15,14 +15,14 @@ import (
 
 func trailing(word uint64) int { return bits.TrailingZeros64(word) }
 
-// Sink takes messages that reached their owner, by the receiver's local index.
+// Sink receives messages at the receivers' owner; to has the receivers' local indices.
 type Sink[M any] func(to []uint32, msg []M)
 
-// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does: bins hold pairs of destination slot and
-// message. Those for owned slots go to the sink as they are. s is the receivers' side, and slots the vertices there.
-func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *kernel.Slots, bins []*kernel.Bins[M], sink Sink[M], superstep int, back bool) error {
+// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of destination slot and message; those
+// for owned slots go to the sink directly. s is the receivers' side, and slots its vertices.
+func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *kernel.Slots, bins []*kernel.Bins[M], sink Sink[M], superstep int, reversed bool) error {
 	p := x.part
-	kind, peers := x.folding(back)
+	kind, peers := x.folding(reversed)
 	for q := range peers {
 		peers[q].positions, peers[q].messages = peers[q].positions[:0], peers[q].messages[:0]
 	}
@@ -90,9 +90,8 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 	return to, messages, err
 }
 
-// Send exchanges the messages to single vertices that the outboxes hold, and gives those for owned vertices to the sink.
-// They go along the processor column to the row of the receiver's owner, and then along that row, combined before
-// either if combine is not nil.
+// Send exchanges the outboxes' messages to single vertices, and passes those for owned vertices to the sink. They go along the
+// processor column to the row of the receiver's owner, and then along that row, combined before each hop if combine is not nil.
 func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
 	p := x.part
 	g, column := p.Grid, p.Grid.Column(p.Index)
@@ -127,7 +126,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 			sink(to, messages)
 			return nil
 		}
-		to, messages, err := x.pairs(in, g.Columns*(p.Owned+1)) // another of the row may have one more
+		to, messages, err := x.pairs(in, g.Columns*(p.Owned+1)) // another partition of the row may own one vertex more
 		if err != nil {
 			return err
 		}
@@ -156,7 +155,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 	})
 }
 
-// sendTo sends a partition the pairs that wait for it.
+// sendTo sends a partition its buffered pairs.
 func (x *Exchange[M]) sendTo(q int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
 	to := &x.sends[x.place(q)]
 	if combine != nil {
@@ -178,7 +177,7 @@ type sent[M any] struct {
 	msg M
 }
 
-// join says from whom to which vertex of a partition a message goes.
+// join is a message's sender, and its receiver by local index.
 type join struct {
 	from uint64
 	to   uint32
@@ -188,8 +187,8 @@ type join struct {
 // joinBytes is the size of a join.
 const joinBytes = 16
 
-// SendInOrder is Send for outboxes that keep senders: nothing is combined on the way, and every vertex's messages reach
-// the sink in the order of their senders, whatever partitions these are in. Only in flat grids.
+// SendInOrder is Send for outboxes with senders: nothing is combined, and every vertex's messages reach the sink in the order of
+// their senders' ids. Only in flat grids.
 func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox[M], sink Sink[M], superstep int) error {
 	p := x.part
 	x.ordered = x.ordered[:0]

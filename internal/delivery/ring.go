@@ -11,12 +11,12 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// Finished tells the other blocks of the processor row which of the owned vertices are finished that were not when they
-// were last told, fresh, and takes note of theirs in finished, by slot. s is the receivers' side.
-func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, back bool) error {
+// Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor row, and marks theirs in finished,
+// by slot. s is the receivers' side.
+func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, reversed bool) error {
 	kind, peers := transport.Finished, x.buffers(&x.finished[0])
-	if back {
-		kind, peers = transport.FinishedBack, x.buffers(&x.finished[1])
+	if reversed {
+		kind, peers = transport.FinishedReversed, x.buffers(&x.finished[1])
 	}
 	return x.trade(ctx, s.Line, kind, superstep, func(q int) error {
 		to := &peers[x.place(q)]
@@ -50,9 +50,8 @@ func (x *Exchange[M]) scratch(words int) []uint64 {
 	return x.words
 }
 
-// Token is a run of an owner's vertices that is passed from block to block of the processor row, each of which takes out
-// those for which it finds a message: the rotating bitmap c of Nakao20 (3.5). An owner cuts its vertices into several, to
-// be under way at the same time.
+// Token is a part of an owner's vertices that is passed from block to block of the processor row; each block removes those that it
+// finds a message for. It is the rotating bitmap c of Nakao20 (3.5). Several parts of an owner are in flight at a time.
 //
 //	| owner (4) | part (4) | first word (4) | words (4) |    little-endian, in Frame.Raw;  Presence: who is still open
 type Token struct {
@@ -63,7 +62,7 @@ type Token struct {
 
 const tokenBytes = 16
 
-// passed is the buffers of a token on its way to the next block.
+// passed has the send buffers of a token.
 type passed struct {
 	frame    transport.Frame
 	presence Presence
@@ -71,7 +70,7 @@ type passed struct {
 }
 
 // Pass sends a token on to partition q. A serial exchange waits until it is written.
-func (x *Exchange[M]) Pass(ctx context.Context, q int, t *Token, superstep int, back bool) error {
+func (x *Exchange[M]) Pass(ctx context.Context, q int, t *Token, superstep int, reversed bool) error {
 	if x.passing == len(x.passed) {
 		x.passed = append(x.passed, new(passed))
 	}
@@ -81,24 +80,24 @@ func (x *Exchange[M]) Pass(ctx context.Context, q int, t *Token, superstep int, 
 	for i, n := range [...]int{t.Owner, t.Part, t.First, len(t.Open)} {
 		binary.LittleEndian.PutUint32(p.raw[4*i:], uint32(n))
 	}
-	p.frame = transport.Frame{To: q, Kind: ringKind(back), Encoding: uint8(e), Count: count, Presence: presence, Raw: p.raw[:]}
+	p.frame = transport.Frame{To: q, Kind: ringKind(reversed), Encoding: uint8(e), Count: count, Presence: presence, Raw: p.raw[:]}
 	if err := x.send(&p.frame, superstep); err != nil || !x.serial {
 		return err
 	}
 	return x.flush(ctx)
 }
 
-func ringKind(back bool) transport.Kind {
-	if back {
-		return transport.RingBack
+func ringKind(reversed bool) transport.Kind {
+	if reversed {
+		return transport.RingReversed
 	}
 	return transport.Ring
 }
 
-// Take receives the next token to come to the block whose receivers' side is s, and returns which partition passed it.
+// Take receives the next token for the block whose receivers' side is s, and returns the partition that passed it.
 // The token's words are valid until the next call of the exchange that receives anything.
-func (x *Exchange[M]) Take(ctx context.Context, s *graph.Side, t *Token, superstep int, back bool) (from int, err error) {
-	in, err := x.receive(ctx, ringKind(back), s.Line, superstep)
+func (x *Exchange[M]) Take(ctx context.Context, s *graph.Side, t *Token, superstep int, reversed bool) (from int, err error) {
+	in, err := x.receive(ctx, ringKind(reversed), s.Line, superstep)
 	if err != nil {
 		return 0, err
 	}

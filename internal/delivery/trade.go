@@ -8,14 +8,14 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// trade is an exchange with a line of partitions: send sends each of them a frame, and take takes in one from each, which
-// is given back then.
+// trade exchanges frames with a line of partitions: send sends a frame to each of them, and take processes the one received from each,
+// which is released then.
 //
 // Overlapped, as it is by default, all are sent before any is waited for, and taken in the order in which they come: while
 // one is made or taken in, others are under way (Ueno11, 4.2; Nakao20, 3.5.3). Serial, it goes in rounds, like a loop over
 // MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
-// waits for a frame, and takes it in before the next round. Some may be ahead of others, so the frame may be of a later
-// round; who is in the earliest round of all has been sent as many frames as it waits for, so somebody can go on always.
+// waits for a frame, and takes it in before the next round. Some partitions may be ahead, so the frame may be of a later
+// round. There is no deadlock: a partition in the earliest round has been sent as many frames as it waits for.
 func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
 	for _, q := range line {
 		if err := send(q); err != nil {
@@ -42,7 +42,7 @@ func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind
 	return nil
 }
 
-// taken receives a frame, takes it in and gives it back.
+// taken receives a frame, processes and releases it.
 func (x *Exchange[M]) taken(ctx context.Context, kind transport.Kind, line []int, superstep int, take func(in *transport.Frame) error) error {
 	in, err := x.receive(ctx, kind, line, superstep)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// fill sets all values to what they are before superstep 0.
+// fill sets all values to the program's Initial, or to zero.
 func (r *runner[V, M]) fill() {
 	var start V
 	if m := r.job.methods; m.initial != nil {
@@ -20,7 +20,7 @@ func (r *runner[V, M]) fill() {
 	})
 }
 
-// reset takes all but the values back to before superstep 0.
+// reset sets everything but the values to its state before superstep 0.
 func (r *runner[V, M]) reset() {
 	clear(r.active)
 	clear(r.finished)
@@ -31,8 +31,8 @@ func (r *runner[V, M]) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.lists.reset()
-	clear(r.grids.told)
-	r.clearColumns()
+	clear(r.grids.announced)
+	r.clearProperties()
 	r.kernel.Reset()
 	r.failure.Store(nil)
 	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
@@ -43,7 +43,7 @@ func (r *runner[V, M]) reset() {
 	for _, t := range r.threads {
 		t.running, t.pending = false, 0
 		if t.bins != nil {
-			t.bins.Reset() // of a run that was stopped
+			t.bins.Reset() // left over from a run that was stopped
 		}
 		t.outbox.Reset()
 		for _, c := range t.State().Cells {
@@ -55,12 +55,12 @@ func (r *runner[V, M]) reset() {
 }
 
 // clearColumns makes every property zero.
-func (r *runner[V, M]) clearColumns() {
-	for _, c := range r.job.methods.columns {
+func (r *runner[V, M]) clearProperties() {
+	for _, c := range r.job.methods.properties {
 		n := r.part.Owned
 		if c.OfEdges {
 			n = r.outEdges
 		}
-		r.columns[c.Number] = c.New(n)
+		r.properties[c.Number] = c.New(n)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// In a grid that is not flat a pull goes through blocks with ghosts on both sides, so that its messages cannot be computed
-// at once: they go to the inbox, as those of a push do, and are folded to their owners.
+// In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a vertex cannot run as soon as its row
+// is pulled: messages go to the inbox, as those of a push do, and are folded to their owners first.
 //
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
 //	expand -> sub-steps along the processor row -> fold -> compute                      RingPull: ringBlocks
@@ -23,32 +23,32 @@ func noEdges(g graph.Grid) error {
 	return bsp.GridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
-// grids is what only a grid that is not flat needs of a runner.
+// grids is the part of a runner that only grids with both sides above 1 use.
 type grids struct {
-	told    []uint64         // owned vertices of which the processor row knows that they are finished
-	fresh   *bitmap.Frontier // and those of which it does not yet
-	pulling *kernel.Pull     // what is pulled into the inbox
+	announced []uint64         // finished owned vertices that the processor row has been sent
+	fresh     *bitmap.Frontier // and those to be sent now
+	pulling   *kernel.Pull     // the block being pulled into the inbox
 
 	hasIn   []uint64 // owned vertices with in-edges, which may want a message
-	borders []int    // of the parts in which own vertices go round, in words
-	open    []uint64 // memory for an own part, and by slot for one of another owner
+	borders []int    // of the parts of the owned vertices in a ring pull, in words
+	open    []uint64 // scratch for an own part; need is the same by slot for another owner's
 	need    []uint64
-	// What searchTask searches: the rows of the words from first on.
+	// The rows that searchTask searches, and the word of the first.
 	searched []uint64
 	first    int
 }
 
-// pullBlocks pulls every block as a whole, ghosts' rows first: their results are on the way while own rows are pulled,
-// unless the run is serial.
+// pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
+// the owned rows are pulled.
 func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
 	r.write.Clear()
 	r.makeInbox()
-	if err := r.tellFinished(ctx, c); err != nil {
+	if err := r.announceFinished(ctx, c); err != nil {
 		return err
 	}
 	for i, ways := range r.layout.Blocks {
-		b, back := ways.Pull, i > 0
-		all, err := r.expand(ctx, c, b, back)
+		b, reversed := ways.Pull, i > 0
+		all, err := r.expand(ctx, c, b, reversed)
 		if err != nil {
 			return err
 		}
@@ -66,13 +66,13 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
 			if err := pull(b.ByReceiver.OwnChunks()); err != nil {
 				return err
 			}
-			if err := r.fold(ctx, c, b, back); err != nil {
+			if err := r.fold(ctx, c, b, reversed); err != nil {
 				return err
 			}
 			continue
 		}
 		fold := r.timed(&r.report.Times.Fold)
-		err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, back)
+		err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, reversed)
 		fold.end()
 		if err != nil {
 			return fmt.Errorf("fold: %w", err)
@@ -80,25 +80,25 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
 		if err := pull(b.ByReceiver.OwnChunks()); err != nil {
 			return err
 		}
-		if err := r.foldIn(ctx, c, b, back); err != nil {
+		if err := r.foldIn(ctx, c, b, reversed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fold sends partial results to their owners, and takes in those for the owned.
-func (r *runner[V, M]) fold(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
+// fold sends partial results to their owners, and folds those received into the owned.
+func (r *runner[V, M]) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
+	if err := r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
-func (r *runner[V, M]) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
+func (r *runner[V, M]) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, back); err != nil {
+	if err := r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
@@ -132,22 +132,21 @@ func (r *runner[V, M]) pullInto(p *kernel.Pull, w int, need uint64) int {
 	return edges
 }
 
-// tellFinished lets the blocks of the processor row know which vertices have finished, if any have: their rows are not to
-// be pulled any more.
-func (r *runner[V, M]) tellFinished(ctx context.Context, c *bsp.Command) error {
+// announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
+func (r *runner[V, M]) announceFinished(ctx context.Context, c *bsp.Command) error {
 	if !c.Finished {
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()
 	g := &r.grids
-	if g.told == nil {
-		g.told = mem.Make[uint64](r.job.arena, r.part.Words())
+	if g.announced == nil {
+		g.announced = mem.Make[uint64](r.job.arena, r.part.Words())
 		g.fresh = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, r.part.Words()))
 		g.fresh.All = true
 	}
-	for w, told := range g.told {
-		g.fresh.Words[w] = r.finished[w] &^ told
-		g.told[w] = r.finished[w]
+	for w, announced := range g.announced {
+		g.fresh.Words[w] = r.finished[w] &^ announced
+		g.announced[w] = r.finished[w]
 	}
 	for i, ways := range r.layout.Blocks {
 		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, g.fresh, r.finished, c.Superstep, i > 0); err != nil {

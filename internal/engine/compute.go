@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// compute calls the program for the vertices run of word w, of which received have their message in t.Block.In, and
-// drains what they did.
+// compute calls the program for the vertices run of word w and drains their output. The messages of the vertices received are in
+// t.Block.In.
 func (r *runner[V, M]) compute(t *thread[V, M], w int, run, received uint64) {
 	b := &t.Block
 	r.window(t, w, run)
@@ -44,8 +44,8 @@ func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	b.Out = r.kernel.Window(w, &t.out)
 }
 
-// drain takes what the program did to the vertices of word w over into the partition's columns; stored says that the
-// kernel need not see the messages.
+// drain moves the output of the vertices of word w from the block to the partition's columns. stored says that the kernel has the
+// messages already.
 func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	b, c := &t.Block, &t.count
 	c.computed += bits.OnesCount64(b.Run)
@@ -82,7 +82,7 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	}
 }
 
-// start runs superstep 0: Init, or Compute without messages, on every vertex or on the sources alone.
+// start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources alone.
 func (r *runner[V, M]) start() error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.job.methods.initial != nil {
@@ -146,7 +146,7 @@ func (r *runner[V, M]) startSources() error {
 	return r.failed()
 }
 
-// inboxTask runs the vertices that have a message in the inbox or are awake, by runs of 64 words.
+// inboxTask runs the vertices that have a message in the inbox or are awake, 64 words at a time.
 func (r *runner[V, M]) inboxTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)

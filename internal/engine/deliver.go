@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// deliverAndCompute takes the messages of the last superstep to their receivers and runs these and whoever is awake.
+// deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the vertices that are awake.
 func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
 	if c.Superstep == 0 {
 		return r.start()
@@ -74,18 +74,18 @@ func (r *runner[V, M]) makeInbox() {
 	}
 }
 
-// expand sends the frontier to the partitions that walk its edges in the block, and takes in theirs. It reports whether
-// every sender of the block is present.
-func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) (all bool, err error) {
+// expand sends the frontier to the partitions of the block's processor column, and receives theirs. It reports whether every sender of
+// the block is present.
+func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
-	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, back)
+	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, reversed)
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
 	}
 	return full && r.delivering.edges == r.outEdges, nil
 }
 
-// ownChunks are the borders of runs of owned vertices with about as many in-edges each.
+// ownChunks are the borders of runs of owned vertices with about equal numbers of in-edges.
 func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
 // pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
@@ -171,7 +171,7 @@ func (r *runner[V, M]) computeInbox(c *bsp.Command) error {
 	return r.run(many, nil, r.tasks.inbox)
 }
 
-// lap is a phase being timed.
+// lap times a phase.
 type lap struct {
 	report *bsp.Report
 	to     *float64
@@ -180,7 +180,7 @@ type lap struct {
 	before time.Duration // waited at the start
 }
 
-// timed begins a phase; its end adds its time, but for what was spent waiting for others.
+// timed begins a phase; lap.end adds its time, without the time spent waiting for other partitions.
 func (r *runner[V, M]) timed(to *float64) lap {
 	return lap{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
 }

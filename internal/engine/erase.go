@@ -16,21 +16,21 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Program is a vertex program whose types are forgotten: all that the command line and a cluster know of it.
+// Program is a type-erased vertex program, as the command line and a cluster use it.
 type Program interface {
 	// Name is the program's type.
 	Name() string
 	// Weights is the type of weights its combiner wants, or Unweighted.
 	Weights() edges.Weights
-	// Ready makes what of a graph the program needs and loading it did not make.
+	// Ready makes the lists that the program needs and that loading the graph did not make.
 	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
-	// Bind makes a job of it, on the partitions of a graph that are here.
+	// Bind makes a job of the program on the partitions of a graph in this process.
 	Bind(g *graph.Graph, o Options) (Bound, error)
-	// Restart gives a job of a program of the same type these parameters, once its run is over.
+	// Restart replaces the program of a job, of the same type, once its run is over.
 	Restart(job Bound) error
-	// Driver leads runs of it over the partitions of several processes, of which facts are.
+	// Driver makes a driver of the program over the partitions of several processes, which facts describe.
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
-	// Printable is an error if nothing, or nothing that others could read, can be written of its values.
+	// Printable returns an error if the program's values have no text that a result file could hold.
 	Printable() error
 	ValueType() (string, error)
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
@@ -38,7 +38,7 @@ type Program interface {
 	Codec() (transport.Codec, error)
 }
 
-// Bound is a job whose types are forgotten: what each method does is said of that of [Job].
+// Bound is a type-erased [Job], which documents the methods.
 type Bound interface {
 	Run(ctx context.Context) (*bsp.Outcome, error)
 	Times() []float64
@@ -92,7 +92,7 @@ func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel
 	if e.methods.direction == pregel.Out {
 		return nil
 	}
-	return g.Turn(ctx, team)
+	return g.MakeReversed(ctx, team)
 }
 
 func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
@@ -136,7 +136,7 @@ func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error
 	return bsp.New(e.methods.describe(), o.driver(""), facts)
 }
 
-// describe is what a driver knows of the program.
+// describe returns what a driver needs of the program.
 func (m *methods[V, M]) describe() *bsp.Program {
 	p := &bsp.Program{
 		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
@@ -156,7 +156,7 @@ func (j *Job[V, M]) Own() []int {
 	return own
 }
 
-// Aggregates are the program's, by which processes tell each other what cells hold.
+// Aggregates are the program's; they encode cells for other processes.
 func (j *Job[V, M]) Aggregates() bsp.Aggregates {
 	return bsp.Aggregates{All: j.methods.aggregates, Exact: j.options.Deterministic}
 }

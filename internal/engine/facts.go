@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// Facts are what a driver must know of the job's partitions before it begins.
+// Facts are what a driver needs of the job's partitions before the first superstep.
 func (j *Job[V, M]) Facts() *bsp.Facts {
 	r := j.runners[0]
 	threads := 1

@@ -9,7 +9,7 @@ import (
 )
 
 // given returns the parameters by which Fresh makes the program of a sample of the same type. label returns the input id of a
-// vertex. What is no parameter must be as the sample has it: nobody else can be told.
+// vertex. Fields that are no parameters must equal the sample's, since nothing else is sent.
 func given(sample, program any, label func(pregel.VertexID) (uint64, bool)) (map[string]string, error) {
 	from, v := elem(sample), elem(program)
 	if !from.IsValid() || !v.IsValid() {

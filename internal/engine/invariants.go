@@ -7,7 +7,7 @@ import (
 	"github.com/superstep-go/superstep/internal/invariants"
 )
 
-// check counts anew what the workers counted as they went, after a superstep.
+// check recounts, after a superstep, what the workers counted in it.
 func (r *runner[V, M]) check() {
 	if !invariants.Enabled {
 		return
@@ -39,7 +39,7 @@ func (r *runner[V, M]) check() {
 	invariants.Check(open == p.UnfinishedEdges, "partition %d: unfinished with %d edges, counted %d", part.Index, open, p.UnfinishedEdges)
 }
 
-// sumAt is degrees, one by one.
+// sumAt is degrees without the shortcut.
 func sumAt(column []uint32, w int, set uint64) (sum int) {
 	for i, d := range column[w<<6 : w<<6+64] {
 		if set>>i&1 != 0 {

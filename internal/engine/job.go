@@ -17,9 +17,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Job is a program bound to a graph, or to the partitions of it that this process has: its columns are made, and it can be run,
-// and run again with other parameters. With all partitions here it runs by itself; else a driver in another process leads it,
-// by Begin and Superstep.
+// Job is a program bound to the partitions of a graph that this process has, with its columns allocated. It can be run several
+// times, with other parameters. With all partitions in this process Run drives it; else a driver in another process does, by
+// Begin and Superstep.
 type Job[V, M any] struct {
 	graph     *graph.Graph
 	options   Options
@@ -36,14 +36,14 @@ type Job[V, M any] struct {
 	fresh   bool // no superstep has run since Prepare
 
 	driver  *bsp.Driver // nil if other processes have partitions
-	process vitals
+	process processStats
 	seconds float64 // of the last run
 
-	// Of the run, from Begin to End: crew is nil of a partition that is the graph's only one.
+	// Of the run, from Begin to End. group is nil if the graph has one partition.
 	running context.Context
-	crew    *crew
+	group   *runnerGroup
 	broken  func()
-	stopped func() // ends what stops the run with its context
+	stopped func() // releases the AfterFunc on the run's context
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -77,7 +77,7 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		j.direction = m.direction
 	}
 	if j.direction != pregel.Out {
-		if err := g.Turn(context.Background(), o.Team); err != nil {
+		if err := g.MakeReversed(context.Background(), o.Team); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
@@ -133,7 +133,7 @@ func (j *Job[V, M]) makeRunners() error {
 	return nil
 }
 
-// portion returns the i-th of n shares of total.
+// portion returns the i-th of n near-equal parts of total.
 func portion(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
 // Restart gives the job another program of the same type, with other parameters.
@@ -151,8 +151,8 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	if j.options.Deterministic {
 		m.block = nil
 	}
-	// What the job's columns and kernels were made for stays.
-	m.combiner, m.aggregates, m.columns = j.methods.combiner, j.methods.aggregates, j.methods.columns
+	// The job's columns and kernels were made for these.
+	m.combiner, m.aggregates, m.properties = j.methods.combiner, j.methods.aggregates, j.methods.properties
 	j.methods = m
 	if j.driver != nil {
 		j.driver.Restart(m.describe())
@@ -161,8 +161,8 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	return nil
 }
 
-// Prepare gives every vertex its first value, which Graph500 does not time; Run does it unless it was done. All else
-// that a run begins with is made in Run.
+// Prepare sets every vertex's initial value, which Graph500 does not time. Run does it if it was not done; it does the rest of the
+// initialization itself.
 func (j *Job[V, M]) Prepare() {
 	for _, r := range j.runners {
 		r.fill()
@@ -176,7 +176,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
 	}
 	start := time.Now()
-	endpoint, broken := j.meet()
+	endpoint, broken := j.connect()
 	if err := j.Begin(ctx, endpoint, broken); err != nil {
 		return nil, err
 	}
@@ -195,9 +195,9 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 	return o, err
 }
 
-// Begin readies the partitions here for superstep 0, also of another run after one. They meet others at their endpoints, nil
-// if there are none. broken is called when one fails, or the run is stopped: it must end all waiting at the endpoints. ctx is
-// the run's, which lasts until End, Close, or the next Begin.
+// Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at their endpoints; endpoint is nil if
+// there is one partition. broken is called when a partition fails or the run is stopped: it must end all waiting at the endpoints.
+// ctx is the run's, which lasts until End, Close, or the next Begin.
 func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
 	j.End()
 	if !j.fresh {
@@ -210,9 +210,9 @@ func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) tran
 	j.running, j.broken = ctx, broken
 	j.stopped = afterFunc(ctx, j.halt) // which may run at once
 	if endpoint != nil {
-		j.crew = j.start(ctx, endpoint, broken)
+		j.group = j.start(ctx, endpoint, broken)
 	} else {
-		j.vitals()
+		j.beginStats()
 	}
 	return nil
 }
@@ -225,8 +225,8 @@ func (j *Job[V, M]) halt() {
 	}
 }
 
-// Superstep has the partitions here do what a command says. The reports are good until the next call. When a partition fails,
-// or ctx ends, the error is the cause, if one of the partitions here is.
+// Superstep runs a command on the partitions of this process. The reports are valid until the next call. When a partition fails or
+// ctx ends, the error is the first cause among these partitions.
 func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if j.running == nil {
 		return nil, errors.New("a superstep before the run began")
@@ -237,7 +237,7 @@ func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*b
 	return j.contained(ctx, c)
 }
 
-// contained is superstep on a goroutine that the program may end.
+// contained is superstep on a goroutine of its own, which the program may end by runtime.Goexit.
 func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
 		reports, err = j.superstep(ctx, c)
@@ -249,7 +249,7 @@ func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*b
 	return reports, err
 }
 
-// Failed returns why the superstep failed, if it did, also when the program ended the goroutine.
+// Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the program.
 func (j *Job[V, M]) Failed() error {
 	reports := make([]*bsp.Report, len(j.runners))
 	for i, r := range j.runners {
@@ -268,8 +268,8 @@ func (j *Job[V, M]) superstep(ctx context.Context, c *bsp.Command) (reports []*b
 			r.watchMessages(ctx)
 		}
 	}
-	if j.crew != nil {
-		reports = j.crew.step(c)
+	if j.group != nil {
+		reports = j.group.step(c)
 	} else {
 		reports = j.runAlone(ctx, c)
 	}
@@ -284,11 +284,11 @@ func (j *Job[V, M]) End() {
 	if j.running == nil {
 		return
 	}
-	if j.crew != nil {
-		j.crew.stop()
+	if j.group != nil {
+		j.group.stop()
 	}
 	j.stopped()
-	j.running, j.crew = nil, nil
+	j.running, j.group = nil, nil
 }
 
 // afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned. Otherwise the f of a run that was
@@ -306,20 +306,19 @@ func afterFunc(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// meet returns where the partitions meet in a run, and what ends all waiting there.
-func (j *Job[V, M]) meet() (endpoint func(int) transport.Endpoint, broken func()) {
+// connect returns the partitions' endpoints for a run, and a function that ends all waiting at them.
+func (j *Job[V, M]) connect() (endpoint func(int) transport.Endpoint, broken func()) {
 	switch {
 	case len(j.runners) == 1:
 		return nil, nil
-	case j.options.Meet != nil:
-		return j.options.Meet()
+	case j.options.Connect != nil:
+		return j.options.Connect()
 	}
 	local := transport.NewLocal(len(j.runners))
 	return local.Endpoint, local.Close
 }
 
-// Seconds returns how long the last run took, but for telling who observes it that it begins and, once it was over, what
-// was still to be told.
+// Seconds returns how long the last run took, without bsp.Driver.ObserverOverhead.
 func (j *Job[V, M]) Seconds() float64 { return j.seconds }
 
 // Times returns the seconds of each superstep of the last run.

@@ -3,10 +3,10 @@ package engine
 import "github.com/superstep-go/superstep/internal/kernel"
 
 // listKernel is the column and the loops of a list program, which has no combiner: messages are gathered, and never folded.
-type listKernel[M any] struct{ kernel.Column[M] }
+type listKernel[M any] struct{ kernel.MessageColumn[M] }
 
 func newListKernel[M any](b kernel.Binding) *listKernel[M] {
-	return &listKernel[M]{kernel.NewColumn[M](b)}
+	return &listKernel[M]{kernel.NewMessageColumn[M](b)}
 }
 
 func (k *listKernel[M]) Traits() kernel.Traits {

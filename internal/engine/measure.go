@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// samples is how many chunks of a partition's lists the model's coefficients are measured on: about 100,000 edges, from
-// the hubs to the tail, so that caches are hit and missed as in the run.
+// samples is the number of chunks of a partition's lists that the model's coefficients are measured on: about 100,000 edges, from
+// the hubs to the tail, so that the cache behaves as in the run.
 const samples = 6
 
 // measure times the kernel's loops on the partition's own lists. What they compute is not used. It costs some
@@ -18,7 +18,7 @@ const samples = 6
 func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Alpha: 5e-11, Beta: 2e-6, ForkJoin: 2e-6,
-		Row: 3e-9, Touch: 1e-7, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
+		Row: 3e-9, Miss: 1e-7, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
 	if r.gather != nil || len(a.Adj) < 1<<12 {
@@ -26,7 +26,7 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	}
 	defer func() {
 		if recover() != nil {
-			rates = guess // a function of the user's that does not like the zero messages of an empty column
+			rates = guess // a user's function panicked on the zero messages of an empty column
 		}
 	}()
 	rates = guess
@@ -78,7 +78,7 @@ func (r *runner[V, M]) measurePush() float64 {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {
 			edges += r.kernel.Push(&p, w, &r.inbox)
 		})
-		r.kernel.Reset() // else what was no better than the first time is cheap the second
+		r.kernel.Reset() // else a monotone kernel drops the second call's messages
 		r.inbox.Has.Clear()
 		return 0, edges
 	}
@@ -102,7 +102,7 @@ func (r *runner[V, M]) measurePush() float64 {
 	return seconds / float64(max(edges, 1))
 }
 
-// sample calls f for the words of a few chunks, spread over all of them.
+// sample calls f for the words of a few chunks, spread evenly.
 func (r *runner[V, M]) sample(chunks []uint32, words int, f func(w int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
@@ -116,8 +116,8 @@ func (r *runner[V, M]) sample(chunks []uint32, words int, f func(w int)) {
 	}
 }
 
-// clock returns the least time of three calls of f, after one that brings its data near: another process that takes the
-// processor away for a while must not decide how every superstep is delivered.
+// clock returns the least time of three calls of f, after one that warms the cache: a preempted measurement must not decide how
+// every superstep is delivered.
 func clock(f func() (rows, edges int)) (rows, edges int, seconds float64) {
 	f()
 	for i := range 3 {

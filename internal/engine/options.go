@@ -14,7 +14,7 @@ import (
 
 // Options say how a program is run.
 type Options struct {
-	// Team does the work, T workers for all partitions of the process; nil is one.
+	// Team runs the work of all partitions of the process; nil is one thread.
 	Team *parallel.Team
 	// Delivery forces how messages are delivered.
 	Delivery delivery.Choice
@@ -22,12 +22,12 @@ type Options struct {
 	Encoding delivery.Encoding
 	// Uncombined sends every pushed message by itself (Ueno13's naive).
 	Uncombined bool
-	// Serial sends and receives columns one after the other, and nothing while edges are walked: to compare with columns that
-	// are under way meanwhile, as they are else.
+	// Serial turns the overlap of communication and computation off, to measure it: columns are sent and received one after the
+	// other, and none while edges are walked.
 	Serial bool
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
-	// Alpha and Beta are the seconds it takes to carry a byte, and a frame, to a partition of another process; 0 within one.
+	// Alpha and Beta are the seconds that a byte and a frame take to a partition of another process; 0 within one.
 	Alpha, Beta float64
 	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
 	MaxSupersteps int
@@ -35,21 +35,21 @@ type Options struct {
 	// does not return holds the run.
 	SuperstepTimeout time.Duration
 	Late             func(err error)
-	// Trace gets a record of every superstep of every partition, or is nil. Messages that turn out to reach nobody have
-	// records too, with no vertex active.
+	// Trace, if not nil, gets a record of every superstep of every partition, including an empty last one, whose messages reached
+	// only finished vertices.
 	Trace trace.Sink
 	// Job names the run in its records.
 	Job string
 	// Progress, if not nil, is called after each superstep.
 	Progress func(bsp.Progress)
-	// Meet, if not nil, is called when a Job begins a run, and returns the partitions' endpoints and what ends all waiting at
-	// them. By default they pass frames by reference.
-	Meet func() (endpoint func(partition int) transport.Endpoint, broken func())
+	// Connect, if not nil, is called when a Job begins a run. It returns the partitions' endpoints, and a function that ends all
+	// waiting at them. By default endpoints pass frames by reference.
+	Connect func() (endpoint func(partition int) transport.Endpoint, broken func())
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
 }
 
-// driver is what of the options says how a run is led, on a graph of that name.
+// driver returns the options of a driver on a graph of that name.
 func (o *Options) driver(graph string) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,

@@ -1,9 +1,9 @@
-// Package engine runs vertex programs over the partitions of a graph, superstep by superstep: it decides how messages
-// are delivered, lets the kernels deliver them, calls the program, and counts.
+// Package engine runs vertex programs over the partitions of a graph, superstep by superstep: it delivers messages with the
+// combiners' kernels, calls the program, and counts.
 //
-// A [Job] binds a program to a graph. Each partition has a runner; a coordinator, which is pure, takes their reports and
-// commands the next superstep. With one partition the two call each other; with more, runners are goroutines that
-// exchange columns through a transport.
+// A [Job] binds a program to a graph and has a runner for each partition. The coordinator of package bsp takes the runners' reports
+// and commands the next superstep. Several runners are goroutines that exchange columns through a transport; a single one is
+// called directly.
 package engine
 
 import (
@@ -38,7 +38,7 @@ type (
 	Writing[V any]           interface{ Output(dst []byte, v V) []byte }
 )
 
-// methods is a program's optional behaviour, found once.
+// methods are a program's optional methods, found once per job.
 type methods[V, M any] struct {
 	program     pregel.Program[V, M]
 	list        pregel.ListProgram[V, M]
@@ -56,10 +56,10 @@ type methods[V, M any] struct {
 	nonNegative bool
 	direction   pregel.Direction
 	aggregates  []kernel.Aggregate
-	columns     []kernel.PropertyColumn
+	properties  []kernel.Property
 }
 
-// inspect finds a program's methods, and refuses those that have a known name and another signature.
+// inspect finds a program's optional methods. One with a known name and another signature is an error.
 func inspect[V, M any](p pregel.Program[V, M]) (m *methods[V, M], err error) {
 	err = bsp.Contain(programName(p), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
@@ -71,8 +71,8 @@ func inspect[V, M any](p pregel.Program[V, M]) (m *methods[V, M], err error) {
 func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	m := &methods[V, M]{program: p}
 	var value any = p
-	var door pregel.Engine[V, M]
-	if list, ok := door.Unlist(p); ok {
+	var engine pregel.Engine[V, M]
+	if list, ok := engine.Unlist(p); ok {
 		m.list, value = list, list
 	}
 	if value == nil {
@@ -127,7 +127,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	}
 	if aggregating != nil {
 		for _, given := range aggregating.Aggregators() {
-			a := door.Aggregate(given)
+			a := engine.Aggregate(given)
 			if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
 				return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 			}
@@ -136,20 +136,20 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	}
 	if columnar != nil {
 		for _, given := range columnar.Columns() {
-			c := door.Column(given)
-			if slices.ContainsFunc(m.columns, func(b kernel.PropertyColumn) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
+			c := engine.Property(given)
+			if slices.ContainsFunc(m.properties, func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
 				return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
 			}
-			m.columns = append(m.columns, c)
+			m.properties = append(m.properties, c)
 		}
 	}
 	return m, nil
 }
 
-// Inner returns a program, or the list program in it.
+// Inner returns the list program that p wraps, or else p.
 func Inner[V, M any](p pregel.Program[V, M]) any {
-	var door pregel.Engine[V, M]
-	if list, ok := door.Unlist(p); ok {
+	var engine pregel.Engine[V, M]
+	if list, ok := engine.Unlist(p); ok {
 		return list
 	}
 	return p
@@ -171,11 +171,11 @@ func (m *methods[V, M]) fits(g *graph.Graph) error {
 	if from, to, weight, ok := g.LightestEdge(); ok {
 		return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative", g.Name, from, to, weight)
 	}
-	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight) // it may be another process's
+	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight) // the edge is another process's
 }
 
-// find sets into to value if value has the interface. A method of the name but not of the interface is an error: it
-// would be ignored.
+// find sets into to value if value implements the interface. A method of that name with another signature is an error, since
+// it would be ignored.
 func find[T any](value any, name string, into *T, errs *[]error) {
 	if t, ok := value.(T); ok {
 		*into = t

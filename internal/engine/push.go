@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// serialEdges is how many edges one goroutine walks before waking the others pays.
+	// serialEdges is the number of edges below which one goroutine alone is faster than the team.
 	serialEdges = 4 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache.
 	roundEdges = 128 << 10
-	// maxRanges is up to how many workers push to ranges of receivers: every one looks at every sender.
+	// maxRanges is the largest team that pushes by ranges, where every worker looks at every sender.
 	maxRanges = 4
-	// rangesEach is how many ranges there are for each worker: who has done one takes another.
+	// rangesEach is the number of ranges per worker, for load balance.
 	rangesEach = 4
-	// longLists is how many edges the senders must have each, on the mean, for ranges to be better than claims: a hub's list
-	// is cut then, and no receiver is claimed.
+	// longLists is the mean number of edges per sender from which ranges are faster than claims: ranges split a hub's list, and need
+	// no atomics.
 	longLists = 64
-	// binBytes is about how much of the inbox a bin covers: half a second-level cache.
+	// binBytes is about how much of the inbox a bin covers, in bytes: half a second-level cache.
 	binBytes = 256 << 10
 )
 
-// pushBlocks delivers by pushing: along the senders' own edges, or, mirrored, along those that received senders have here.
+// pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges of received senders.
 func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
 	r.write.Clear()
 	if c.Scheme == delivery.None {
@@ -49,8 +49,8 @@ func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
-func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
-	if _, err := r.expand(ctx, c, b, back); err != nil {
+func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+	if _, err := r.expand(ctx, c, b, reversed); err != nil {
 		return err
 	}
 	a, err := r.part.SendersView(ctx, b)
@@ -74,10 +74,10 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.B
 		return err
 	}
 	if !r.uncombined() {
-		return r.fold(ctx, c, b, back)
+		return r.fold(ctx, c, b, reversed)
 	}
 	defer r.timed(&r.report.Times.Fold).end()
-	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, back)
+	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, reversed)
 	r.resetBins()
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)
@@ -88,7 +88,7 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.B
 // uncombined reports whether pushed messages travel one by one.
 func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.options.Uncombined }
 
-// push takes the messages of r.pushing, about so many edges of them, to the inbox.
+// push pushes the messages of r.pushing, over about so many edges, into the inbox.
 func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 	if r.read.All {
 		r.read.Tighten()
@@ -108,17 +108,17 @@ func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 	}
 }
 
-// parting is how several workers share a push.
+// parting is how the workers of a team divide a push.
 type parting uint8
 
 const (
-	byClaims parting = iota // each takes senders, and claims receivers
-	byRanges                // each looks at every sender, for a range of receivers
-	byBins                  // each takes senders, and fills bins of receivers, which are folded by turns
+	byClaims parting = iota // each takes senders, and claims receivers atomically
+	byRanges                // each takes ranges of receivers, and looks at every sender for each
+	byBins                  // each takes senders and fills bins by receiver; each bin is then folded by one worker
 )
 
-// pushBy returns how a push of so many senders' edges through a block is shared. Bins are for what the others cannot do,
-// and for monotone programs: most of their messages are dropped before they reach one.
+// pushBy returns how the team divides a push through a block. Bins serve where the others do not apply, and for monotone programs,
+// most of whose messages are dropped before they reach a bin.
 func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
 	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.monotone
 	switch {
@@ -136,8 +136,8 @@ func (r *runner[V, M]) pushWords(t *thread[V, M], p *kernel.Push) {
 	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.kernel.Push(p, w, &r.inbox) })
 }
 
-// cutRanges cuts the receivers into ranges with about as many of the edges to be pushed each (Nakao20, 3.4): where few
-// push, by the list of the first sender, the hub among them; else by all edges.
+// cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
+// sender, the hub, where fewer than an eighth of all edges are pushed; else by all edges.
 func (r *runner[V, M]) cutRanges(senders, edges int) {
 	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
 	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists
@@ -173,7 +173,7 @@ func (r *runner[V, M]) firstSender() uint32 {
 	return 0
 }
 
-// rangedTask pushes to ranges of receivers nobody else took.
+// rangedTask takes ranges of receivers and pushes to them.
 func (r *runner[V, M]) rangedTask(worker int) {
 	t := r.threads[worker]
 	for k := r.chunks.Take(1); k < len(r.borders)-1 && !r.stop.Load(); k = r.chunks.Take(1) {
@@ -184,8 +184,8 @@ func (r *runner[V, M]) rangedTask(worker int) {
 	}
 }
 
-// pushRounds fills the workers' bins and folds them, by turns: what a receiver's bin holds is folded by one worker, so
-// there is nothing to lock, and while it is, the receivers stay in a cache.
+// pushRounds alternates between filling the workers' bins and folding them. One worker folds a bin, so that no locks are needed
+// and the bin's receivers stay in a cache.
 func (r *runner[V, M]) pushRounds(chunks []uint32) error {
 	r.words = chunks
 	r.chunks.Reset(0)
@@ -250,7 +250,7 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
 	if t.bins == nil {
 		var m M
 		shift := uint(max(bits.Len(uint(binBytes/(int(unsafe.Sizeof(m))+1)))-1, 12))
-		// Some more bins than workers, so that all have something to fold; runs of 4096, for the inbox's summary.
+		// More bins than workers, for load balance; at least 4096 slots each, a word of the inbox's summary.
 		for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
 			shift--
 		}
@@ -290,7 +290,7 @@ func (r *runner[V, M]) eachSenderWord(limit int, f func(w int)) {
 	}
 }
 
-// eachChunk calls f for chunks of words nobody else took, until f returns false.
+// eachChunk takes chunks of words and calls f for them, until f returns false.
 func (r *runner[V, M]) eachChunk(f func(lo, hi int) bool) {
 	for {
 		chunk := r.chunks.Take(1)

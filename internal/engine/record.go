@@ -8,31 +8,30 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// vitals measures what a superstep did to the process.
-type vitals struct {
+// processStats measures the process's memory and garbage collection pauses, by superstep.
+type processStats struct {
 	gc     debug.GCStats
-	paused time.Duration // by the garbage collector, until it was last asked
+	paused time.Duration // total of the pauses when they were last read
 	asked  time.Time
 	memory int64
 	at     time.Time // when memory was measured
 }
 
-// How old figures of the process may be: to ask for resident memory takes as long as a short superstep, and to ask
-// for pauses a fifth of that.
+// How old the figures may be: reading the resident memory takes as long as a short superstep, and reading pauses a fifth of that.
 const (
 	memoryEvery = 500 * time.Millisecond
 	pausesEvery = time.Millisecond
 )
 
-// begin forgets the pauses so far.
-func (v *vitals) begin() {
+// begin excludes the pauses so far.
+func (v *processStats) begin() {
 	debug.ReadGCStats(&v.gc)
 	v.paused, v.asked = v.gc.PauseTotal, time.Now()
 }
 
-// note puts the process's figures into the reports of its partitions. A pause of a superstep that ended when it was too
-// early to ask is told with the next.
-func (v *vitals) note(reports []*bsp.Report) {
+// addTo puts the figures into the reports of the process's partitions. Pauses of a superstep too short for a reading are reported with
+// the next.
+func (v *processStats) addTo(reports []*bsp.Report) {
 	now, pause := time.Now(), 0.0
 	if now.Sub(v.asked) >= pausesEvery {
 		debug.ReadGCStats(&v.gc)

@@ -16,7 +16,7 @@ type Find = func(label uint64) (pregel.VertexID, bool)
 // New makes a program with the values of its parameters; find is nil when there is no graph yet.
 type New = func(values map[string]string, find Find) (Program, error)
 
-// Registered is a program under the name by which it is asked for, as package pregel has it without what is in it.
+// Registered is a program with its name; pregel.Registered is its opaque form.
 type Registered struct {
 	Name, Help string
 	Parameters []Parameter
@@ -28,7 +28,7 @@ type Registered struct {
 	samples []sample // of the types of programs that it makes
 }
 
-// sample is a program as it was registered, and the parameters that choose its type.
+// sample is a program as it was registered, and the values of the parameters that choose its type.
 type sample struct {
 	program any
 	choose  map[string]string
@@ -54,7 +54,7 @@ func Register[V, M any](name string, p pregel.Program[V, M]) Registered {
 	}
 }
 
-// Or adds a program of the same parameters, which a parameter of two words chooses: the first word means what there was.
+// Or adds a program with the same parameters, and a parameter of two words that chooses between the two, this one first.
 func (r *Registered) Or(other Registered, parameter, help string, words ...string) {
 	first := r.New
 	r.Parameters = append(r.Parameters, Parameter{Name: parameter, Default: words[0], Help: help, Type: "string", Words: words})
@@ -106,7 +106,7 @@ func (r Registry) Find(name string) (Registered, error) {
 	return Registered{}, fmt.Errorf("there is no algorithm %.150q: the algorithms are %s", name, strings.Join(names, ", "))
 }
 
-// New returns what makes the program of a name, or nil.
+// New returns the function that makes the program of a name, or nil.
 func (r Registry) New(name string) New {
 	p, _ := r.Find(name)
 	return p.New

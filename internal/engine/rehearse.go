@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// Rehearse finds out whether a program can run on a cluster, with the options. It binds the program to a graph of one vertex. Then
-// it looks whether the options fit a grid, if that has partitions, without a graph in it: one of 4,096 partitions takes seconds.
+// Rehearse checks that a program can run on a cluster with the options, by binding it to a graph of one vertex. If grid has
+// partitions, it checks that the options fit it, without building a graph on it: one of 4,096 partitions takes seconds.
 func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
 	if _, err := program.Codec(); err != nil {
 		return err

@@ -29,7 +29,7 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 	var all processes
 	var facts []*bsp.Facts
 	for _, own := range owners {
-		j, err := program.Bind(g.Share(own...), o)
+		j, err := program.Bind(g.WithPartitions(own...), o)
 		check(t, err)
 		t.Cleanup(j.Close)
 		all, facts = append(all, j), append(facts, j.Facts())

@@ -143,7 +143,7 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 	}
 	g := shape.loadAs(t, s, kind)
 	f := new(fault)
-	s.o.Meet = func() (func(int) transport.Endpoint, func()) { return f.meet(s.parts) }
+	s.o.Connect = func() (func(int) transport.Endpoint, func()) { return f.meet(s.parts) }
 	start := func() *engine.Job[V, M] {
 		j, err := engine.NewJob(g, make(f), s.o)
 		check(t, err)

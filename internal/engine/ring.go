@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	// overlappedSubSteps is how many parts of every owner's vertices go round a processor row at a time, half of them in either
-	// direction (Nakao20, 3.5.3: n = 4).
+	// overlappedSubSteps is the number of parts of each owner's vertices that are passed around a processor row at a time, half of
+	// them in each direction (Nakao20, 3.5.3: n = 4).
 	overlappedSubSteps = 4
 	// ringGrain is how many words of rows a worker takes at a time.
 	ringGrain = 32
 )
 
-// ringBlocks pulls by sub-steps along the processor row (Nakao20, 3.5): every owner's vertices that may want a message
-// visit all blocks of the row, its own first, and a block searches those for which none before it found a message. So
-// it is for combiners of which any one message is enough. What was found is folded to the owners after the sub-steps.
+// ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's open vertices are passed from block
+// to block, its own first, and each block searches those that no earlier block found a message for. So it serves combiners that
+// need any one message. The messages found are folded to the owners after the sub-steps.
 func (r *runner[V, M]) ringBlocks(ctx context.Context, c *bsp.Command) error {
 	r.write.Clear()
 	r.makeInbox()
 	r.makeParts()
 	for i, ways := range r.layout.Blocks {
-		b, back := ways.Pull, i > 0
-		if _, err := r.expand(ctx, c, b, back); err != nil {
+		b, reversed := ways.Pull, i > 0
+		if _, err := r.expand(ctx, c, b, reversed); err != nil {
 			return err
 		}
 		r.pull[i].Present, r.pull[i].All = r.read.Words, false
 		r.grids.pulling = &r.pull[i]
-		if err := r.turnRing(ctx, c, b, back); err != nil {
+		if err := r.passParts(ctx, c, b, reversed); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		if err := r.fold(ctx, c, b, back); err != nil {
+		if err := r.fold(ctx, c, b, reversed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// subSteps is how many parts of every owner's vertices go round: one, if nothing is to be under way while others search.
+// subSteps is the number of parts of each owner's vertices in a ring pull: one in a serial run.
 func (o *Options) subSteps() int {
 	if o.Serial {
 		return 1
@@ -52,7 +52,7 @@ func (o *Options) subSteps() int {
 	return overlappedSubSteps
 }
 
-// makeParts cuts the owned vertices into parts of about as many in-edges each.
+// makeParts divides the owned vertices into parts with about equal numbers of in-edges.
 func (r *runner[V, M]) makeParts() {
 	g := &r.grids
 	if g.borders != nil {
@@ -79,8 +79,8 @@ func (r *runner[V, M]) makeParts() {
 	g.borders = append(g.borders, words)
 }
 
-// turnRing takes all parts of the processor row through this block.
-func (r *runner[V, M]) turnRing(ctx context.Context, c *bsp.Command, b *graph.Block, back bool) error {
+// passParts searches all parts of the processor row in this block, and passes them on.
+func (r *runner[V, M]) passParts(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	g, column := &r.grids, r.part.Grid.Column(r.part.Index)
 	t, parts := delivery.Token{Owner: r.part.Index}, r.job.options.subSteps()
 	for k := range parts {
@@ -88,13 +88,13 @@ func (r *runner[V, M]) turnRing(ctx context.Context, c *bsp.Command, b *graph.Bl
 		if err := r.searchOwn(&t); err != nil {
 			return err
 		}
-		if err := r.exchange.Pass(ctx, r.along(column, k), &t, c.Superstep, back); err != nil {
+		if err := r.exchange.Pass(ctx, r.along(column, k), &t, c.Superstep, reversed); err != nil {
 			return err
 		}
 	}
 	for range parts * len(b.Receivers.Line) {
 		fold := r.timed(&r.report.Times.Fold)
-		from, err := r.exchange.Take(ctx, b.Receivers, &t, c.Superstep, back)
+		from, err := r.exchange.Take(ctx, b.Receivers, &t, c.Superstep, reversed)
 		fold.end()
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (r *runner[V, M]) turnRing(ctx context.Context, c *bsp.Command, b *graph.Bl
 			return err
 		}
 		if next := r.along(column, t.Part); next != t.Owner {
-			if err := r.exchange.Pass(ctx, next, &t, c.Superstep, back); err != nil {
+			if err := r.exchange.Pass(ctx, next, &t, c.Superstep, reversed); err != nil {
 				return err
 			}
 		}
@@ -114,8 +114,7 @@ func (r *runner[V, M]) turnRing(ctx context.Context, c *bsp.Command, b *graph.Bl
 	return nil
 }
 
-// along returns the next partition of the processor row after column in which a part goes: the even to the right, the
-// odd to the left.
+// along returns the partition of the processor row that a part is passed to from column: to the right if even, to the left if odd.
 func (r *runner[V, M]) along(column, part int) int {
 	grid, step := r.part.Grid, 1
 	if part%2 == 1 {
@@ -135,7 +134,7 @@ func (g *grids) ownOpen(finished, has []uint64, k int) []uint64 {
 	return open
 }
 
-// searchOwn pulls the open vertices of an own part, and takes out those that got a message.
+// searchOwn pulls the open vertices of an own part, and removes those that got a message.
 func (r *runner[V, M]) searchOwn(t *delivery.Token) error {
 	if err := r.search(t.Open, t.First); err != nil {
 		return err

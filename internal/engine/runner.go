@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// runner is a partition's part in a job: it holds the columns of its vertices and takes them through supersteps.
+// runner runs the supersteps of one partition in a job, and holds the columns of its vertices.
 //
 // Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in all bitmaps.
 type runner[V, M any] struct {
@@ -45,7 +45,7 @@ type runner[V, M any] struct {
 	inDegrees  []uint32
 	outEqual   []uint32 // see equalDegrees
 	inEqual    []uint32
-	columns    []any
+	properties []any
 
 	watcher  Watcher // of messages, or nil
 	threads  []*thread[V, M]
@@ -61,8 +61,8 @@ type runner[V, M any] struct {
 	sinking  delivery.Sink[M]
 	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
 	claimer  kernel.Claimer[M]
-	// serialEdges and round, which tests lower, say from how many edges on threads share a superstep's work, and how many
-	// pairs a worker emits before the bins are folded.
+	// serialEdges is the number of edges from which the team shares a superstep's work, and round the number of pairs that a worker
+	// emits before the bins are folded. Tests lower them.
 	serialEdges, round int
 
 	command    *bsp.Command
@@ -81,7 +81,7 @@ type tasks struct {
 	pullBlock, search                                    func(worker int)
 }
 
-// thread is what one worker of a partition's team needs to itself.
+// thread is the state of one worker of a partition's team.
 type thread[V, M any] struct {
 	pregel.Engine[V, M]
 	outbox   *kernel.Outbox[M]
@@ -97,7 +97,7 @@ type thread[V, M any] struct {
 	_        [64]byte
 }
 
-// counts is what a worker saw in a superstep.
+// counts are a worker's counters of a superstep.
 type counts struct {
 	computed, receivers int
 	active              int // change in the number of awake vertices
@@ -141,15 +141,15 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	}
 	r.serialEdges = serialEdges
 	if r.round = roundEdges; j.methods.monotone {
-		r.round = 16 * roundEdges // of which most are left out
+		r.round = 16 * roundEdges // most of which are dropped
 	}
 	r.outEqual, r.outEdges = equalDegrees(r.outDegrees)
 	r.inEqual, r.inEdges = r.outEqual, r.outEdges
 	if len(r.inDegrees) > 0 && &r.inDegrees[0] != &r.outDegrees[0] {
 		r.inEqual, r.inEdges = equalDegrees(r.inDegrees)
 	}
-	for _, c := range j.methods.columns {
-		r.columns = append(r.columns, make([]any, max(0, c.Number+1-len(r.columns)))...)
+	for _, c := range j.methods.properties {
+		r.properties = append(r.properties, make([]any, max(0, c.Number+1-len(r.properties)))...)
 	}
 	for range team.Size() {
 		t := r.newThread()
@@ -192,7 +192,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
 	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs}
-	s := kernel.State{Log: j.options.Log, Columns: r.columns, Cells: j.Aggregates().Cells()}
+	s := kernel.State{Log: j.options.Log, Properties: r.properties, Cells: j.Aggregates().Cells()}
 	offset := uint32(0)
 	for _, ways := range r.layout.Blocks {
 		a := ways.Push.BySender
@@ -200,7 +200,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 			s.NoEdges = noEdges(p.Grid)
 			break
 		}
-		s.Edges = append(s.Edges, &kernel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Columns: r.columns})
+		s.Edges = append(s.Edges, &kernel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Properties: r.properties})
 		offset += uint32(len(a.Adj))
 	}
 	var combine func(a, b M) M
@@ -217,7 +217,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	return t
 }
 
-// superstep runs what the coordinator commands. r.report is valid until the next call, also when the program ended the goroutine.
+// superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the program.
 func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
 	returned := false
 	defer func() {
@@ -278,7 +278,7 @@ func (r *runner[V, M]) fail(err error) {
 	r.stop.Store(true)
 }
 
-// settle adds up what the workers saw.
+// settle adds up the workers' counters and cells.
 func (r *runner[V, M]) settle() {
 	p := &r.report
 	p.Senders, p.SenderEdges, p.Sends = 0, 0, 0
@@ -335,7 +335,7 @@ func (r *runner[V, M]) failed() error {
 const unequal = ^uint32(0)
 
 // equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and the sum of the
-// degrees. In degree order nearly all words are of one degree, so that sums need no look at the vertices.
+// degrees. In degree order nearly all words have one degree, so that sums need not read the vertices' degrees.
 func equalDegrees(column []uint32) (equal []uint32, sum int) {
 	equal = make([]uint32, len(column)/64)
 	for w := range equal {

@@ -51,8 +51,8 @@ func printable(t reflect.Type, depth int) error {
 	return nil
 }
 
-// textual reports whether values of a type tell their text themselves. Structs with exported fields do not: these are
-// written.
+// textual reports whether values of a type are written by their MarshalText or String. Structs with exported fields are written
+// field by field instead.
 func textual(t reflect.Type) bool {
 	if t.NumMethod() == 0 {
 		return false
@@ -67,7 +67,7 @@ func textual(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
-// AppendAs is Append with another way to tell input ids. What would not be read as one value of one line is quoted.
+// AppendAs is Append with another mapping to input ids. Text that would not be read as one value of one line is quoted.
 func (j *Job[V, M]) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
 	start := len(dst)
 	dst = j.text(dst, id, label)
@@ -121,7 +121,7 @@ func (a appender) value(dst []byte, v any) []byte {
 	return a.reflected(dst, reflect.ValueOf(v))
 }
 
-// reflected writes structs and arrays field by field, separated by blanks, and what tells its text itself by that.
+// reflected writes structs and arrays field by field, separated by blanks, and textual values by their own method.
 func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	fields := 0
 	part := func(f reflect.Value) {
@@ -156,7 +156,7 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	}
 }
 
-// text appends what a value says it is.
+// text appends the MarshalText or String of a value.
 func text(dst []byte, v any) []byte {
 	if m, ok := v.(encoding.TextMarshaler); ok {
 		b, err := m.MarshalText()

@@ -24,19 +24,19 @@ type toy[V, M any] struct {
 	limit     int
 	direction pregel.Direction
 
-	cells   []kernel.Cell
-	totals  []kernel.Cell
-	master  *pregel.Coordinator
-	label   func(pregel.VertexID) uint64
-	outbox  *kernel.Outbox[M]
-	door    pregel.Engine[V, M]
-	out, in []uint32
-	lists   kernel.EdgeLists
-	values  []V
-	inbox   [][]M
-	active  []bool
-	done    []bool
-	outcome bsp.Outcome
+	cells       []kernel.Cell
+	totals      []kernel.Cell
+	coordinator *pregel.Coordinator
+	label       func(pregel.VertexID) uint64
+	outbox      *kernel.Outbox[M]
+	engine      pregel.Engine[V, M]
+	out, in     []uint32
+	lists       kernel.EdgeLists
+	values      []V
+	inbox       [][]M
+	active      []bool
+	done        []bool
+	outcome     bsp.Outcome
 }
 
 // arc is an edge that messages cross.
@@ -80,7 +80,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		t.cells[a.Number], t.totals[a.Number] = a.New(false), a.New(false)
 	}
 	t.label = func(id pregel.VertexID) uint64 { return uint64(slices.Index(ids, uint32(id))) }
-	t.master = t.door.Coordinator(uint64(s.n), t.stored, t.totals)
+	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals)
 	return t
 }
 
@@ -121,7 +121,7 @@ func (t *toy[V, M]) run() {
 		combine = c.Combine
 	}
 	t.outbox = kernel.NewOutbox[M](1, false)
-	t.door.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n), NumEdges: t.stored}, t.label,
+	t.engine.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n), NumEdges: t.stored}, t.label,
 		kernel.State{Edges: []*kernel.EdgeLists{&t.lists}, Cells: t.cells, Totals: t.totals}, t.outbox, combine)
 	start, _ := t.inner.(engine.Starting[V])
 	for v := range t.n {
@@ -131,13 +131,13 @@ func (t *toy[V, M]) run() {
 		}
 	}
 	for s := 0; ; s++ {
-		t.door.Worker.Superstep = s
+		t.engine.Worker.Superstep = s
 		t.coordinate(s)
-		if t.master.Halted {
+		if t.coordinator.Halted {
 			t.outcome.Converged = true
 			return
 		}
-		t.door.Worker.Phase = t.master.Phase
+		t.engine.Worker.Phase = t.coordinator.Phase
 		inbox := t.inbox
 		t.inbox = make([][]M, t.n)
 		ran := 0
@@ -179,15 +179,15 @@ func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {
 
 func (t *toy[V, M]) coordinate(superstep int) {
 	if p, ok := t.inner.(engine.Coordinating); ok {
-		t.master.Superstep = superstep
-		p.Coordinate(t.master)
+		t.coordinator.Superstep = superstep
+		p.Coordinate(t.coordinator)
 	}
 }
 
 func (t *toy[V, M]) aggregators() (all []kernel.Aggregate) {
 	if p, ok := t.inner.(engine.Aggregating); ok {
 		for _, a := range p.Aggregators() {
-			all = append(all, t.door.Aggregate(a))
+			all = append(all, t.engine.Aggregate(a))
 		}
 	}
 	return all
@@ -207,13 +207,13 @@ func (t *toy[V, M]) aggregate() {
 // compute runs one vertex, in a block of its own.
 func (t *toy[V, M]) compute(v int, messages []M) {
 	values, in, out := [64]V{t.values[v]}, [64]M{}, [64]M{}
-	b := &t.door.Block
+	b := &t.engine.Block
 	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = 1, 0, 0, 0, 0, 0
 	b.Values, b.In, b.Out, b.Stride = &values, &in, &out, 1
 	b.OutDegrees, b.InDegrees = &[64]uint32{t.out[v]}, &[64]uint32{t.in[v]}
-	t.door.Place(uint32(v), pregel.VertexID(v))
+	t.engine.Place(uint32(v), pregel.VertexID(v))
 	t.outbox.Reset()
-	if t.active[v] || t.door.Worker.Superstep == 0 {
+	if t.active[v] || t.engine.Worker.Superstep == 0 {
 		b.Awake = 1
 	}
 	if len(messages) > 0 {
@@ -221,13 +221,13 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 	}
 	c := t.combiner()
 	init, hasInit := t.inner.(engine.Initializing[V, M])
-	list, isList := t.door.Unlist(t.program)
+	list, isList := t.engine.Unlist(t.program)
 	var before M
 	switch {
 	case isList:
-		t.door.SweepLists(list, func(int) []M { return messages })
-	case hasInit && t.door.Worker.Superstep == 0:
-		t.door.SweepInit(init)
+		t.engine.SweepLists(list, func(int) []M { return messages })
+	case hasInit && t.engine.Worker.Superstep == 0:
+		t.engine.SweepInit(init)
 	default:
 		for i, m := range messages {
 			if in[0] = m; i > 0 {
@@ -235,7 +235,7 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 			}
 			before = in[0]
 		}
-		t.door.Sweep(t.program, c.Identity())
+		t.engine.Sweep(t.program, c.Identity())
 	}
 	t.values[v] = values[0]
 	if b.Sent != 0 {

@@ -18,7 +18,7 @@ type Watcher interface {
 
 type watching struct{}
 
-// Watch returns a context in which a job tells a watcher of its messages.
+// Watch returns a context whose jobs report their messages to a watcher.
 func Watch(ctx context.Context, w Watcher) context.Context {
 	return context.WithValue(ctx, watching{}, w)
 }
@@ -41,7 +41,7 @@ func (r *runner[V, M]) watchMessages(ctx context.Context) {
 	}
 }
 
-// watchAll tells the watcher of the messages that the vertices of a block have sent to all their neighbours.
+// watchAll reports to the watcher the messages that the vertices of a block sent to all their neighbours.
 func (r *runner[V, M]) watchAll(b *pregel.Block[V, M], sent uint64) {
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent)

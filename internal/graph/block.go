@@ -11,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Block is a partition's share of the arcs, as a grid deals them, between two sides. Messages come from the owners of
-// the senders' side (expand), cross the block along its lists, and go on to the owners of the receivers' side (fold).
+// Block is the arcs that a grid assigns to a partition, between two sides. Messages come from the owners of the senders'
+// side (expand), cross the block along its lists, and go on to the owners of the receivers' side (fold).
 //
 //	             processor column                 processor row
 //	owners --------- expand --------> Senders -> lists -> Receivers --------- fold --------> owners
@@ -25,8 +25,8 @@ type Block struct {
 	ByReceiver, BySender *Adjacency
 }
 
-// turned returns the block of the reversed arcs, which is at the same place in a flat grid.
-func (b *Block) turned() *Block {
+// reversed returns the block of the reversed arcs, in a flat grid.
+func (b *Block) reversed() *Block {
 	return &Block{Senders: b.Receivers, Receivers: b.Senders, ByReceiver: b.BySender, BySender: b.ByReceiver}
 }
 
@@ -36,13 +36,13 @@ type Side struct {
 	// Line is the other partitions of the line, in the order in which this one sends to them. It is empty where all
 	// vertices are owned.
 	Line []int
-	// Groups tells, for each partition, which slots its vertices have here.
+	// Groups has, for each partition, the slots of its vertices here.
 	Groups []Group
-	// Peers tells, for each partition q, which owned vertices are ghosts on this side of q's block, in the order of q's
+	// Peers has, for each partition q, the owned vertices that are ghosts on this side of q's block, in the order of q's
 	// group: the list that a column between the two runs over. Of the senders' side it is NBq of Ueno13: the vertices
 	// with an edge into q's block, the expand list; of the receivers' side those with an edge in it, the fold list.
 	Peers []bitmap.Ranked
-	// Ghosts tells, for each partition q, which of its vertices the slots of its group stand for: what q has as Peers.
+	// Ghosts has, for each partition q, those of its vertices that the slots of its group stand for: what q has as Peers.
 	// Only of the receivers' side of a grid that is not flat.
 	Ghosts []bitmap.Ranked
 }
@@ -86,30 +86,30 @@ type Blocks struct{ Push, Pull *Block }
 
 // Layout is what a partition's part of a job is made over.
 type Layout struct {
-	// Blocks are those along the arcs or against them; or both, one after the other.
+	// Blocks are those of the arcs, of the reversed arcs, or of both, one after the other.
 	Blocks []Blocks
 	// Slots are the vertices that slots stand for: Count of them, a multiple of 64.
 	Slots *kernel.Slots
 	Count int
 }
 
-// Layout returns the partition's blocks for messages that go in a direction. For another than Out Graph.Turn must have
-// been called.
+// Layout returns the partition's blocks for messages that go in a direction. For another than Out Graph.MakeReversed must
+// have been called.
 func (p *Partition) Layout(d pregel.Direction) Layout {
 	if !p.graph.Directed || d == pregel.Out {
 		return Layout{Blocks: []Blocks{p.along}, Slots: &p.slots, Count: p.Slots}
 	}
-	back := p
+	lists := p
 	if !p.Grid.Flat() {
-		p.graph.turning.Lock()
-		back = p.turned
-		p.graph.turning.Unlock()
+		p.graph.reversing.Lock()
+		lists = p.reversedPart
+		p.graph.reversing.Unlock()
 	}
-	l := Layout{Slots: &back.slots, Count: back.Slots}
+	l := Layout{Slots: &lists.slots, Count: lists.Slots}
 	if d == pregel.Both {
 		l.Blocks = append(l.Blocks, p.along)
 	}
-	l.Blocks = append(l.Blocks, back.against)
+	l.Blocks = append(l.Blocks, lists.reversed)
 	return l
 }
 
@@ -173,14 +173,14 @@ func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, erro
 	return b.BySender, nil
 }
 
-// HasSendersView reports whether SendersView costs nothing any more.
+// HasSendersView reports whether SendersView has been made.
 func (p *Partition) HasSendersView(b *Block) bool {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
 	return b.BySender != nil
 }
 
-// transpose turns lists by receiver into lists by sender. It returns nil when ctx ends.
+// transpose makes lists by sender of lists by receiver. It returns nil when ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
 	arena, done := &mem.Arena{Meter: p.graph.arena.Meter}, false
 	defer func() {

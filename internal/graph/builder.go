@@ -24,14 +24,14 @@ const MaxPartitions = 4096
 //
 //	NewBuilder -> Own -> Vertex ... -> { Scatter -> Arcs or Tuples ... -> Finish } -> Link
 type Builder struct {
-	g     *Graph
-	o     Options
-	team  *parallel.Team
-	tmp   *mem.Arena
-	lists *mem.Arena // of what Scatter makes: the graph's, if it is to stay
-	open  []*Scatter
-	back  *Builder // of the blocks of reversed arcs, if there are to be any
-	built bool
+	g            *Graph
+	o            Options
+	team         *parallel.Team
+	tmp          *mem.Arena
+	lists        *mem.Arena // of what Scatter makes: the graph's, if it is to stay
+	open         []*Scatter
+	reversedArcs *Builder // of the blocks of reversed arcs, if there are to be any
+	built        bool
 }
 
 // Facts are what is known of a vertex: its input id, the lengths of its stored lists and, for TEPS, how many tuples,
@@ -164,11 +164,11 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	of := a
 	if !in && !a.o.Grid.Flat() {
-		a.back = a.reversed(&mem.Arena{Meter: a.o.Meter})
+		a.reversedArcs = a.reversed(&mem.Arena{Meter: a.o.Meter})
 		for p := range a.g.here() {
-			a.back.partition(p.Index)
+			a.reversedArcs.partition(p.Index)
 		}
-		of = a.back
+		of = a.reversedArcs
 	}
 	l, err := of.newScatter(in, length)
 	if err == nil {
@@ -197,8 +197,8 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 		return err
 	}
 	g.leastWeight()
-	if a.back != nil {
-		if err := a.back.cutReversed(ctx, g, exchange); err != nil {
+	if a.reversedArcs != nil {
+		if err := a.reversedArcs.cutReversed(ctx, g, exchange); err != nil {
 			return err
 		}
 	}
@@ -206,14 +206,14 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	return nil
 }
 
-// End gives back what building took and, if Link did not come to its end, the graph. It is called always.
+// End frees the memory of building and, if Link did not finish, the graph. It must always be called.
 func (a *Builder) End() {
 	for _, l := range a.open {
 		l.tmp.Close()
 	}
 	a.tmp.Close()
-	if a.back != nil {
-		a.back.lists.Close()
+	if a.reversedArcs != nil {
+		a.reversedArcs.lists.Close()
 	}
 	if a.lists != a.g.arena {
 		a.lists.Close()

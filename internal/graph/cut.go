@@ -180,8 +180,7 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	}
 }
 
-// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. What partitions elsewhere are to be
-// told is in tmp.
+// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. What is sent to other processes is in tmp.
 func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) {
 	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp)
 	p.name(b.Receivers, b.Senders)
@@ -219,17 +218,17 @@ func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p 
 
 // Turn makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
 // a grid that is not flat. Elsewhere, and after the first time, it does nothing.
-func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
+func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err error) {
 	defer mem.Recover(&err)
 	if !g.Directed || g.Options.Grid.Flat() {
 		return nil
 	}
 	if g.whole != nil {
-		return g.whole.Turn(ctx, team)
+		return g.whole.MakeReversed(ctx, team)
 	}
-	g.turning.Lock()
-	defer g.turning.Unlock()
-	if g.turned {
+	g.reversing.Lock()
+	defer g.reversing.Unlock()
+	if g.hasReversed {
 		return nil
 	}
 	if slices.Contains(g.Parts, nil) {
@@ -241,11 +240,11 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 	defer a.lists.Close()
 	a.g.arena = &mem.Arena{Meter: g.arena.Meter} // the graph's once all is made: what was stopped leaves nothing
 	defer func() {
-		if !g.turned {
+		if !g.hasReversed {
 			a.g.arena.Close()
 		}
 	}()
-	if err := a.turn(ctx, g); err != nil {
+	if err := a.makeReversed(ctx, g); err != nil {
 		return fmt.Errorf("%s: %w", g.Name, err)
 	}
 	g.arena.Adopt(a.g.arena)
@@ -254,7 +253,7 @@ func (g *Graph) Turn(ctx context.Context, team *parallel.Team) (err error) {
 }
 
 // turn makes the reversed arcs' lists of the stored arcs, and their blocks of these.
-func (a *Builder) turn(ctx context.Context, g *Graph) error {
+func (a *Builder) makeReversed(ctx context.Context, g *Graph) error {
 	for _, p := range g.Parts {
 		a.partition(p.Index)
 	}
@@ -310,11 +309,11 @@ func (a *Builder) reversed(lists *mem.Arena) *Builder {
 // are the receivers, for the partitions of g.
 func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) error {
 	for p := range g.here() {
-		back := &Partition{
+		reversed := &Partition{
 			Index: p.Index, Of: p.Of, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, Slots: p.Slots, slots: p.slots, graph: a.g,
 			Out: a.g.Parts[p.Index].Out,
 		}
-		a.g.Parts[p.Index] = back
+		a.g.Parts[p.Index] = reversed
 	}
 	blocks, err := a.cutLists(ctx, exchange, func(p *Partition) *kernel.Lists { return &p.Out.Lists })
 	if err != nil {
@@ -322,9 +321,9 @@ func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) 
 	}
 	for p := range a.g.here() {
 		p.Out = nil
-		p.against = Blocks{blocks[p.Index], blocks[p.Index]}
-		g.Parts[p.Index].turned = p
+		p.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
+		g.Parts[p.Index].reversedPart = p
 	}
-	g.turned = true
+	g.hasReversed = true
 	return nil
 }

@@ -42,7 +42,7 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 				}
 				g, err := build.Local(context.Background(), in, o)
 				if err == nil {
-					err = g.Turn(context.Background(), o.Team)
+					err = g.MakeReversed(context.Background(), o.Team)
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -61,7 +61,7 @@ type Options struct {
 	TupleDegrees bool
 	// Team does the work; nil is one goroutine.
 	Team *parallel.Team
-	// Progress, if not nil, is told now and then what is being done and how much of it is done.
+	// Progress, if not nil, is called now and then with the stage and how much of it is done.
 	Progress func(stage string, done, total int64)
 	// Meter, if not nil, counts the memory of large arrays.
 	Meter *mem.Meter
@@ -97,11 +97,11 @@ type Graph struct {
 
 	Parts []*Partition
 
-	whole   *Graph // that this is a share of
-	turning sync.Mutex
-	turned  bool
-	arena   *mem.Arena
-	close   sync.Once
+	whole       *Graph // that this is a share of
+	reversing   sync.Mutex
+	hasReversed bool
+	arena       *mem.Arena
+	close       sync.Once
 }
 
 // Label returns the input id of a vertex; in the share of a graph of which nobody has the whole, of one that belongs to a
@@ -171,15 +171,15 @@ type Partition struct {
 	graph  *Graph
 	slots  kernel.Slots
 	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
-	// The blocks of messages that go along the arcs, and against them; in a grid that is not flat those against are
-	// turned's, which Graph.Turn makes, and the slots are a continuation of these.
-	along, against Blocks
-	turned         *Partition
-	transposing    sync.Mutex
+	// The blocks of the arcs, and of the reversed arcs. In a grid with both sides above 1 the latter are reversedPart's, which
+	// Graph.MakeReversed makes, and its slots continue these.
+	along, reversed Blocks
+	reversedPart    *Partition
+	transposing     sync.Mutex
 }
 
-// Share returns the graph with some of its partitions alone: the share of one process. It is valid while g is.
-func (g *Graph) Share(partitions ...int) *Graph {
+// WithPartitions returns the graph with some of its partitions only, such as those of one process. It is valid while g is.
+func (g *Graph) WithPartitions(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,

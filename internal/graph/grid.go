@@ -60,7 +60,7 @@ func (g Grid) At(row, column int) int   { return column*g.Rows + row }
 func (g Grid) Owner(v pregel.VertexID) int { return int(uint64(v) % uint64(g.Partitions())) }
 
 // Arc returns the partition whose block has the arc from u to v: in the row of v's owner, to which it folds, and in the
-// column of u's, from which it is told what u sent. In an R x 1 grid that is v's owner, in a 1 x C grid u's; a flat
+// column of u's, from which it gets u's messages. In an R x 1 grid that is v's owner, in a 1 x C grid u's; a flat
 // graph stores either.
 func (g Grid) Arc(u, v pregel.VertexID) int {
 	return g.At(g.Row(g.Owner(v)), g.Column(g.Owner(u)))

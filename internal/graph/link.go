@@ -39,7 +39,7 @@ func (p *Partition) begin(g Grid) {
 }
 
 // linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
-// with those of out-edges. What partitions elsewhere are to be told is in tmp.
+// with those of out-edges. What is sent to other processes is in tmp.
 func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
 	owned := p.side(nil, nil, tmp)
 	from := p.side(p.Column, p.seen(ctx, p.In, p.Column, tmp), tmp)
@@ -62,14 +62,14 @@ func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
 	}
 	if p.Of == 1 { // one block is both
 		b := &Block{Senders: owned, Receivers: owned, ByReceiver: p.In, BySender: p.Out}
-		p.along, p.against = Blocks{b, b}, Blocks{b.turned(), b.turned()}
+		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
 		return
 	}
 	p.along = Blocks{
 		Push: &Block{Senders: owned, Receivers: to, BySender: p.Out},
 		Pull: &Block{Senders: from, Receivers: owned, ByReceiver: p.In},
 	}
-	p.against = Blocks{Push: p.along.Pull.turned(), Pull: p.along.Push.turned()}
+	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
 }
 
 // arena returns where lists of q's vertices lie: in away, if q is in another process.

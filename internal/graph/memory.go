@@ -9,7 +9,7 @@ import (
 )
 
 // LeastBytes returns what building a graph is sure to take beside the list of its tuples: the neighbours and weights of
-// every arc, duplicates included; each vertex's handle and back, its degrees and the starts of its lists.
+// every arc, duplicates included; the maps between ids and input vertices, its degrees and the starts of its lists.
 func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	arc := 4.0
 	switch o.Weights {

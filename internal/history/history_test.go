@@ -331,7 +331,7 @@ func TestSummary(t *testing.T) {
 	must(t, m.Record(&trace.Superstep{Job: "j", Superstep: 2, Partitions: make([]trace.Partition, 2)})) // empty: does not count
 	must(t, m.End(&trace.End{}))
 	s := m.Summary
-	if s.Supersteps != 2 || s.Pushed != (Share{2, 4}) || s.Pulled != (Share{}) {
+	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)
 	}
 	if math.Abs(s.Regret-5.5) > 1e-9 || math.Abs(s.Error-2) > 1e-9 || math.Abs(s.Skew-.8) > 1e-9 {

@@ -28,16 +28,16 @@ const (
 // Store is a Journal that keeps the runs of a process, within bounds, and tells readers what is new. Its methods may be
 // called by several goroutines at once.
 type Store struct {
-	named  bool // jobs have their names as ids
-	mu     sync.Mutex
-	epoch  string
-	jobs   []*job
-	last   map[string]*job // by name
-	number int
-	stages []trace.Stage
-	told   time.Time // when the progress of a stage last was
-	log    []trace.Log
-	ring   ring
+	named     bool // jobs have their names as ids
+	mu        sync.Mutex
+	epoch     string
+	jobs      []*job
+	last      map[string]*job // by name
+	number    int
+	stages    []trace.Stage
+	announced time.Time // when the progress of a stage last was
+	log       []trace.Log
+	ring      ring
 
 	mostRows  int    // maxRows
 	mostPairs int    // maxPairs
@@ -266,8 +266,8 @@ func (s *Store) Stage(g *trace.Stage) error {
 		}
 		s.stages = append(s.stages, stage)
 	}
-	if now := time.Now(); i < 0 || stage.Seconds > 0 || now.Sub(s.told) >= progressEvery {
-		s.told = now
+	if now := time.Now(); i < 0 || stage.Seconds > 0 || now.Sub(s.announced) >= progressEvery {
+		s.announced = now
 		s.ring.put("stage", s.id(g.Job), stage)
 	}
 	return nil

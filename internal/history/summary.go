@@ -12,8 +12,8 @@ import (
 type Summary struct {
 	Supersteps int           `json:"supersteps"`
 	Times      trace.Seconds `json:"seconds"` // sums of the supersteps' means
-	Pushed     Share         `json:"pushed"`
-	Pulled     Share         `json:"pulled"`
+	Pushed     StepTotal     `json:"pushed"`
+	Pulled     StepTotal     `json:"pulled"`
 
 	// Skew is the time that partitions which work longer than the mean cost, and Worst the superstep it was most in.
 	Skew  float64 `json:"skew"`
@@ -22,13 +22,13 @@ type Summary struct {
 	// Chosen counts the supersteps with a choice, which took Delivered seconds to deliver. Regret is how many of these
 	// another choice would have saved by the model's own predictions, and Error by what factor its predictions were off,
 	// either way, as a geometric mean.
-	Chosen    int     `json:"chosen"`
-	Delivered float64 `json:"delivered"`
-	Regret    float64 `json:"regret"`
-	Error     float64 `json:"error"`
-	logs      float64
-	told      int
-	judged    float64 // seconds of the deliveries whose predictions Error is of
+	Chosen      int     `json:"chosen"`
+	Delivered   float64 `json:"delivered"`
+	Regret      float64 `json:"regret"`
+	Error       float64 `json:"error"`
+	logs        float64
+	predictions int
+	judged      float64 // seconds of the deliveries whose predictions Error is of
 
 	Messages, Sent, Bytes int     `json:"-"`
 	Partitions            int     `json:"partitions"`
@@ -36,13 +36,13 @@ type Summary struct {
 	GCPause               float64 `json:"gc_pause"`
 }
 
-// Share is some of the supersteps.
-type Share struct {
+// StepTotal is a number of supersteps and their time.
+type StepTotal struct {
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"`
 }
 
-func (s *Share) add(seconds float64) { s.Supersteps, s.Seconds = s.Supersteps+1, s.Seconds+seconds }
+func (s *StepTotal) add(seconds float64) { s.Supersteps, s.Seconds = s.Supersteps+1, s.Seconds+seconds }
 
 // Skewed is a superstep in which partitions differ.
 type Skewed struct {
@@ -53,8 +53,8 @@ type Skewed struct {
 	Seconds   float64 `json:"seconds"` // the slowest less the mean
 }
 
-// tellable is the time in seconds below which a prediction is not judged: what is shorter is the machine's.
-const tellable = 50e-6
+// leastJudged is the time in seconds below which a prediction is not judged: such times are mostly the machine's noise.
+const leastJudged = 50e-6
 
 // tiny is the time in seconds below which a run is not summed up for people, nor predictions are: such times are the
 // machine's, not the program's.
@@ -80,11 +80,11 @@ func (s *Summary) Add(job string, step *trace.Step) {
 		s.Delivered += step.Actual
 		s.Regret += step.Regret()
 	}
-	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= tellable {
+	if guess := step.Predicted[step.Scheme]; guess > 0 && step.Actual >= leastJudged {
 		s.logs += math.Abs(math.Log(step.Actual / guess))
-		s.told++
+		s.predictions++
 		s.judged += step.Actual
-		s.Error = math.Exp(s.logs / float64(s.told))
+		s.Error = math.Exp(s.logs / float64(s.predictions))
 	}
 	s.Messages += step.Messages
 	s.Sent += step.Sent

@@ -1,5 +1,5 @@
-// Package jobtrace tells of a cluster's jobs as a run in one process is told of: the events that a master has of a job
-// become calls of a trace.Journal.
+// Package jobtrace turns a master's job events into calls of a trace.Journal, so that a cluster's jobs are recorded as a run in one
+// process is.
 package jobtrace
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Observer passes the events of all of a master's jobs on. Errors of journals are dropped: a job does not fail because
-// nobody can be told of it.
+// Observer passes the events of all of a master's jobs to journals. Errors of journals are dropped: a job does not fail because its
+// record does.
 type Observer struct {
 	// New makes the journal of a job.
 	New func() trace.Journal
-	// Queued, if not nil, is told of jobs that wait, and why.
+	// Queued, if not nil, is called for jobs that wait, with the reason.
 	Queued func(j *trace.Job, reason string)
 
 	mu   sync.Mutex
@@ -49,7 +49,7 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
 			t.Queued(begin(body.Job), body.Job.Reason)
 		}
-		j.turned(body.Job)
+		j.update(body.Job)
 		if body.Job.State.Ended() {
 			delete(t.jobs, id)
 		}
@@ -96,8 +96,8 @@ func (j *job) enter(id, stage string) {
 	j.stage, j.since = stage, now
 }
 
-// turned takes a job's new state.
-func (j *job) turned(now *control.Job) {
+// update takes a job's new state.
+func (j *job) update(now *control.Job) {
 	before := j.state
 	j.state = now.State
 	if before < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {

@@ -13,19 +13,19 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// teller writes down what a journal is told.
-type teller struct{ lines *[]string }
+// transcript is a journal that writes down its calls.
+type transcript struct{ lines *[]string }
 
-func (t teller) add(format string, args ...any) error {
+func (t transcript) add(format string, args ...any) error {
 	*t.lines = append(*t.lines, fmt.Sprintf(format, args...))
 	return nil
 }
 
-func (t teller) Begin(j *trace.Job) error {
+func (t transcript) Begin(j *trace.Job) error {
 	return t.add("begin %s %s on %s, %s, at %d", j.Job, j.Program, j.Graph, j.Grid, j.Began.Unix())
 }
 
-func (t teller) Record(s *trace.Superstep) error {
+func (t transcript) Record(s *trace.Superstep) error {
 	for _, p := range s.Partitions {
 		_ = t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", s.Job, s.Superstep, p.Partition, s.Scheme,
 			s.Delivery, p.Computed, p.Messages(), p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, s.Reason, s.Predicted[s.Scheme], s.Actual)
@@ -33,11 +33,11 @@ func (t teller) Record(s *trace.Superstep) error {
 	return nil
 }
 
-func (t teller) End(e *trace.End) error {
+func (t transcript) End(e *trace.End) error {
 	return t.add("end %s %s after %d in %g: %s", e.Job, e.Outcome, e.Supersteps, e.Seconds, e.Error)
 }
 
-func (t teller) Stage(s *trace.Stage) error {
+func (t transcript) Stage(s *trace.Stage) error {
 	if s.Job != "j1" {
 		return t.add("stage of %q", s.Job)
 	}
@@ -47,12 +47,12 @@ func (t teller) Stage(s *trace.Stage) error {
 	return t.add("stage %s %g", s.Stage, s.Seconds)
 }
 
-func (t teller) Describe(j *trace.Job) error { return t.add("on %d vertices", j.Vertices) }
-func (t teller) Log(l *trace.Log) error      { return t.add("log %s", l.Text) }
+func (t transcript) Describe(j *trace.Job) error { return t.add("on %d vertices", j.Vertices) }
+func (t transcript) Log(l *trace.Log) error      { return t.add("log %s", l.Text) }
 
 var spec = &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: "star:vertices=3"}}
 
-func turned(state control.JobState, about *control.Job) *control.JobEvent {
+func changed(state control.JobState, about *control.Job) *control.JobEvent {
 	about.Id, about.Spec, about.State = "j1", spec, state
 	about.Submitted = timestamppb.New(time.Unix(90, 0))
 	if state > control.JobState_JOB_STATE_QUEUED && about.Reason != "early" {
@@ -64,7 +64,7 @@ func turned(state control.JobState, about *control.Job) *control.JobEvent {
 	return &control.JobEvent{Body: &control.JobEvent_Job{Job: about}}
 }
 
-func TestTeller(t *testing.T) {
+func TestObserver(t *testing.T) {
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{
 		Superstep: 4, Scheme: "pull", Delivery: "pull", Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2}, Actual: 1.5,
 		Partitions: []*control.PartitionReport{
@@ -82,15 +82,15 @@ func TestTeller(t *testing.T) {
 		"done": {
 			[]*control.JobEvent{
 				record, // of nobody
-				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
-				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{}),
+				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
 				progress,
-				turned(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 3}),
+				changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 3}),
 				progress, // late
 				record, log,
-				turned(control.JobState_JOB_STATE_WRITING, &control.Job{}),
+				changed(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				progress,
-				turned(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5}),
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5}),
 				record, log, // too late
 			},
 			[]string{
@@ -102,40 +102,40 @@ func TestTeller(t *testing.T) {
 		},
 		"failed": {
 			[]*control.JobEvent{
-				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				turned(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"}),
+				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				changed(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"}),
 			},
 			[]string{begun, "end j1 failed after 0 in 0: no such file"},
 		},
 		"limit": {
 			[]*control.JobEvent{
-				turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				turned(control.JobState_JOB_STATE_DONE, &control.Job{Supersteps: 7, RunSeconds: 1.5}),
+				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{Supersteps: 7, RunSeconds: 1.5}),
 			},
 			[]string{begun, "end j1 limit after 7 in 1.5: "},
 		},
 		"cancelled in the queue": {
 			[]*control.JobEvent{
-				turned(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "no worker"}),
-				turned(control.JobState_JOB_STATE_CANCELLED, &control.Job{Reason: "early"}),
+				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "no worker"}),
+				changed(control.JobState_JOB_STATE_CANCELLED, &control.Job{Reason: "early"}),
 			},
 			[]string{"waits: no worker", "begin j1 bfs on star:vertices=3, , at 90", "end j1 cancelled after 0 in 0: early"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			to := teller{&lines}
-			teller := &Observer{
+			to := transcript{&lines}
+			observer := &Observer{
 				New:    func() trace.Journal { return trace.Tee{to} },
 				Queued: func(_ *trace.Job, reason string) { _ = to.add("waits: %s", reason) },
 			}
 			for _, e := range c.events {
-				teller.Event("j1", e)
+				observer.Event("j1", e)
 			}
 			if !slices.Equal(lines, c.want) {
 				t.Errorf("found\n%s\nexpected\n%s", strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
 			}
-			if len(teller.jobs) != 0 {
+			if len(observer.jobs) != 0 {
 				t.Error("a job that has ended is remembered")
 			}
 		})
@@ -145,7 +145,7 @@ func TestTeller(t *testing.T) {
 // TestSearches makes runs of a benchmark's searches.
 func TestSearches(t *testing.T) {
 	var lines []string
-	s := &Searches{To: teller{&lines}}
+	s := &Searches{To: transcript{&lines}}
 	b := &trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "1x1", Began: time.Unix(1, 0)}
 	_ = s.Begin(b)
 	_ = s.Describe(&trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})

@@ -26,10 +26,10 @@ func (l *Late) Describe(b *trace.Job) error {
 	if l.begun != nil {
 		l.begun = b
 	}
-	return l.tell()
+	return l.flush()
 }
 
-func (l *Late) tell() error {
+func (l *Late) flush() error {
 	b := l.begun
 	if b == nil {
 		return nil
@@ -40,7 +40,7 @@ func (l *Late) tell() error {
 
 // Record begins the job, if it has not begun, and passes the superstep on.
 func (l *Late) Record(s *trace.Superstep) error {
-	if err := l.tell(); err != nil {
+	if err := l.flush(); err != nil {
 		return err
 	}
 	return l.To.Record(s)
@@ -48,7 +48,7 @@ func (l *Late) Record(s *trace.Superstep) error {
 
 // End begins the job, if it has not begun, and ends it.
 func (l *Late) End(e *trace.End) error {
-	if err := l.tell(); err != nil {
+	if err := l.flush(); err != nil {
 		return err
 	}
 	return l.To.End(e)

@@ -10,7 +10,7 @@ import (
 )
 
 // begun writes down what a journal is told, and all of a job that begins.
-type begun struct{ teller }
+type begun struct{ transcript }
 
 func (b begun) Begin(j *trace.Job) error {
 	return b.add("begin %s: %d vertices, %d arcs", j.Job, j.Vertices, j.Arcs)
@@ -18,7 +18,7 @@ func (b begun) Begin(j *trace.Job) error {
 
 // TestLate tells a file of jobs: the line that begins one has its graph.
 func TestLate(t *testing.T) {
-	loading := turned(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
+	loading := changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{Scheme: "none", Delivery: "none", Partitions: []*control.PartitionReport{{}}}}}
 	for name, c := range map[string]struct {
 		events []*control.JobEvent
@@ -26,13 +26,13 @@ func TestLate(t *testing.T) {
 	}{
 		"done": {
 			[]*control.JobEvent{
-				loading, turned(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 9, Edges: 8, Arcs: 15}), record,
-				turned(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
+				loading, changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 9, Edges: 8, Arcs: 15}), record,
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
 			},
 			[]string{"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "end j1 limit after 0 in 2:"},
 		},
 		"failed": {
-			[]*control.JobEvent{loading, turned(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"})},
+			[]*control.JobEvent{loading, changed(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"})},
 			[]string{"begin j1: 0 vertices, 0 arcs", "end j1 failed after 0 in 0: no such file"},
 		},
 		"not heard of running": {
@@ -42,7 +42,7 @@ func TestLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			teller := &Observer{New: func() trace.Journal { return trace.Tee{&Late{To: begun{teller{&lines}}}} }}
+			teller := &Observer{New: func() trace.Journal { return trace.Tee{&Late{To: begun{transcript{&lines}}}} }}
 			for _, e := range c.events {
 				teller.Event("j1", e)
 			}

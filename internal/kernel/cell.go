@@ -2,7 +2,7 @@ package kernel
 
 import "reflect"
 
-// Aggregate is what the engine must know of a pregel.Aggregator.
+// Aggregate describes a pregel.Aggregator to the engine.
 type Aggregate struct {
 	Name string
 	// Number is the handle's own in this process: cells are indexed by it.
@@ -101,7 +101,7 @@ func (c *TypedCell[T]) Reset() {
 // Any returns the value.
 func (c *TypedCell[T]) Any() any { return c.Value }
 
-// State is what a goroutine of a partition has of a superstep that programs reach only through methods.
+// State is the part of a pregel.Worker that programs reach only through methods.
 type State struct {
 	// Log writes one line, or is nil.
 	Log func(line string)
@@ -111,12 +111,12 @@ type State struct {
 	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine. Both
 	// are indexed by the aggregators' numbers.
 	Totals, Cells []Cell
-	// Columns are the partition's property columns, indexed by their numbers.
-	Columns []any
+	// Properties are the partition's vertex and edge properties, indexed by their numbers.
+	Properties []any
 }
 
-// PropertyColumn is what the engine must know of a pregel.VertexColumn or pregel.EdgeColumn.
-type PropertyColumn struct {
+// Property describes a pregel.VertexColumn or pregel.EdgeColumn to the engine.
+type Property struct {
 	Name    string
 	Number  int // the handle's own in this process
 	OfEdges bool

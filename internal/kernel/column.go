@@ -8,35 +8,35 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Column is HM: messages to all neighbours by source slot, one array read while the other is written.
-type Column[S any] struct {
+// MessageColumn is HM of Ueno13: messages to all neighbours by source slot. One array is read while the other is written.
+type MessageColumn[S any] struct {
 	Read, Write []S
 	Raw         bool // no pointers
 }
 
-// NewColumn makes the column of a kernel.
-func NewColumn[S any](b Binding) Column[S] {
-	return Column[S]{
+// NewMessageColumn makes the column of a kernel.
+func NewMessageColumn[S any](b Binding) MessageColumn[S] {
+	return MessageColumn[S]{
 		Read:  mem.Make[S](b.Arena, b.Capacity),
 		Write: mem.Make[S](b.Arena, b.Capacity),
 		Raw:   mem.PointerFree[S](),
 	}
 }
 
-// Window returns word w of the column itself: what a program writes there is sent.
-func (c *Column[S]) Window(w int, _ *[64]S) *[64]S { return (*[64]S)(c.Write[w<<6:]) }
+// Window returns word w of the column itself.
+func (c *MessageColumn[S]) Window(w int, _ *[64]S) *[64]S { return (*[64]S)(c.Write[w<<6:]) }
 
-// Store has nothing to do: the messages are where they belong.
-func (c *Column[S]) Store(int, uint64, *[64]S) int { return -1 }
+// Store does nothing: Window wrote the messages to their place.
+func (c *MessageColumn[S]) Store(int, uint64, *[64]S) int { return -1 }
 
-// Swap makes what was stored what is read.
-func (c *Column[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
+// Swap exchanges Read and Write.
+func (c *MessageColumn[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
 
 // Bytes is the size of a value.
-func (c *Column[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
+func (c *MessageColumn[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
 // Pack appends the values at the ones of present&list.
-func (c *Column[S]) Pack(present, list []uint64, to *Packed) {
+func (c *MessageColumn[S]) Pack(present, list []uint64, to *Packed) {
 	var out []S
 	if c.Raw {
 		out = wire.Slice[S](to.Raw[:0])
@@ -59,7 +59,7 @@ func (c *Column[S]) Pack(present, list []uint64, to *Packed) {
 }
 
 // Unpack writes values to the slots from first on at the ones of present.
-func (c *Column[S]) Unpack(from *Packed, present []uint64, first uint32) {
+func (c *MessageColumn[S]) Unpack(from *Packed, present []uint64, first uint32) {
 	var values []S
 	switch {
 	case c.Bytes() == 0:

@@ -1,6 +1,6 @@
-// Package kernel is what the engine and the combiners know of each other, below package pregel: the bulk loops of a
-// combiner over one partition ([Kernel]), what they walk ([Lists], [Slots]), what they fill ([Inbox], [Bins], [Outbox]), and
-// the cells of aggregators. Vertices are plain numbers here; programs know them as pregel.VertexID.
+// Package kernel is the interface between the engine and the combiners, below package pregel: the bulk loops of a combiner over one
+// partition ([Kernel]), their input ([Lists], [Slots]) and output ([Inbox], [Bins], [Outbox]), and the cells of aggregators. A
+// pregel.VertexID is a uint64 here.
 package kernel
 
 import (
@@ -13,7 +13,7 @@ import (
 // Weighing is a combiner that wants edge weights: of kind float32, float64, or Invalid for none.
 type Weighing interface{ Weights() reflect.Kind }
 
-// Binding is what a kernel is made for.
+// Binding has the parameters of a kernel.
 type Binding struct {
 	// Sources are the slots messages come from; Capacity, a multiple of 64, is how many there are.
 	Sources  *Slots
@@ -24,17 +24,17 @@ type Binding struct {
 	Monotone bool
 	// Deterministic asks for results that do not depend on the order in which messages come.
 	Deterministic bool
-	// Arena keeps the memory that a kernel makes until the job ends; nil leaves that to the garbage collector.
+	// Arena allocates the kernel's memory until the job ends; nil uses Go's heap.
 	Arena *mem.Arena
 }
 
 // Traits say what the engine may do with a kernel.
 type Traits struct {
-	// AnyOne: one message is as good as all, so a pull ends at the first sender it meets.
+	// AnyOne: any one message is enough, so a pull ends at the first sender.
 	AnyOne bool
 	// Terminal: a pull may end early, at a value that nothing changes (SuiteSparse GraphBLAS's word).
 	Terminal bool
-	// Bytes is what a message to all neighbours takes in a column; 0 when presence says everything.
+	// Bytes is the size of a message to all neighbours in a column; 0 if presence is the message.
 	Bytes int
 	// Self: the only message a vertex may send to all its neighbours is its own id. M is pregel.VertexID.
 	Self bool
@@ -44,7 +44,7 @@ type Traits struct {
 	Weighted bool
 	// Raw: messages hold no pointers.
 	Raw bool
-	// Each: two messages of a vertex to all neighbours cannot be made one (Count).
+	// Each: two messages of a vertex to all neighbours cannot be combined at the sender (Count).
 	Each bool
 	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
 	Monotone bool
@@ -55,14 +55,14 @@ type Traits struct {
 // vertices or slots. Methods that take different words may be called by several goroutines at once, unless they say not.
 type Kernel[M any] interface {
 	Traits() Traits
-	// Reset goes back to before superstep 0.
+	// Reset restores the state before superstep 0.
 	Reset()
-	// Window returns where the messages of word w are written: in the column, or in scratch, to be stored.
+	// Window returns the array that the messages of word w are written to: the column's own, or scratch, for Store.
 	Window(w int, scratch *[64]M) *[64]M
-	// Store takes the messages sent from out, which Window returned. It returns the index of a vertex whose message the
-	// combiner cannot take, or -1.
+	// Store stores the messages sent from out, which Window returned. It returns the index of a vertex whose message the
+	// combiner refuses, or -1.
 	Store(w int, sent uint64, out *[64]M) int
-	// Swap makes what was stored what is read. One goroutine.
+	// Swap exchanges the column being written and the one being read. Not for concurrent use.
 	Swap()
 
 	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to those of found, and
@@ -83,13 +83,14 @@ type Kernel[M any] interface {
 	Unpack(c *Packed, present []uint64, first uint32)
 }
 
-// Claimer is a kernel for which any message of many is as good, so that goroutines can push straight into the inbox.
+// Claimer is a kernel of AnyOne, whose goroutines can push into the inbox concurrently.
 type Claimer[M any] interface {
-	// Claim pushes the messages of the senders of word w to receivers that have none yet and are not to be skipped.
+	// Claim pushes the messages of the senders of word w to the receivers that have none and are not skipped. An already claimed
+	// receiver costs one load.
 	Claim(p *Push, w int, into *Inbox[M]) int
 }
 
-// Lifter is a kernel that has a say in messages to single vertices: what one becomes, and whether its sender may send it.
+// Lifter is a kernel that converts messages to single vertices; it reports false for one that the sender may not send.
 type Lifter[M any] interface {
 	Lift(from uint64, m M) (M, bool)
 }
@@ -99,7 +100,7 @@ type Pull struct {
 	*Lists
 	// Present marks the source slots that sent.
 	Present []uint64
-	// All says that every slot in the lists sent, so that Present need not be looked at.
+	// All says that every slot in the lists sent, so that Present is not read.
 	All bool
 }
 

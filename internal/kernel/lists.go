@@ -22,8 +22,8 @@ type Lists struct {
 	Adj    []uint32
 	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends there.
 	Heads []uint32
-	// Same, if there is any, tells of each word how long all of its rows are, or 0 where they differ. In degree order it is
-	// so for nearly all words, and spares a look at Starts.
+	// Same, if not nil, is the common length of all rows of each word, or 0 where they differ. In degree order nearly all words
+	// have one, which saves reading Starts.
 	Same []uint32
 	// Weights32 or Weights64 is as long as Adj when the graph has weights.
 	Weights32 []float32
@@ -48,8 +48,8 @@ type Slots struct {
 	First, Stride uint64 // slot s < Ghost is vertex First + s*Stride
 	Ghost         uint32
 	Ghosts        []uint64 // slot s >= Ghost is Ghosts[s-Ghost]; None where a slot is padding
-	// Bases, if there are any, are short cuts: where Bases[w] is not None, slot 64*w+i is Bases[w] + i*Stride. It is so for
-	// what is owned, and for ghosts of high degree: all of these that an owner has are neighbours of someone here.
+	// Bases, if not nil, speed up ID: where Bases[w] is not None, slot 64*w+i is vertex Bases[w] + i*Stride. That holds for owned
+	// vertices, and for ghosts of high degree, since nearly all hubs of an owner have a neighbour here.
 	Bases []uint64
 }
 
@@ -89,6 +89,6 @@ type EdgeLists struct {
 	Slots
 	// Offset is added to an edge's place to find it in a pregel.EdgeColumn.
 	Offset uint32
-	// Columns are the partition's property columns.
-	Columns []any
+	// Properties are the partition's, indexed by their numbers.
+	Properties []any
 }

@@ -1,6 +1,6 @@
 package kernel
 
-// Outbox takes the messages that the vertices of one goroutine send to single vertices, by the owner of the receiver.
+// Outbox buffers the messages that the vertices of one goroutine send to single vertices, by the owner of the receiver.
 type Outbox[M any] struct {
 	// Partitions is the number of owners: vertex id belongs to id mod Partitions, as its local vertex id / Partitions.
 	Partitions uint64
@@ -10,7 +10,7 @@ type Outbox[M any] struct {
 	From [][]uint64
 	// KeepSenders is set in deterministic runs, where messages are combined in the order of their senders.
 	KeepSenders bool
-	// Lift, if not nil, says what a message becomes, and whether its sender may send it.
+	// Lift, if not nil, converts a message; it reports false for one that the sender may not send.
 	Lift func(from uint64, m M) (M, bool)
 	// Count is the number of messages.
 	Count int

@@ -23,7 +23,7 @@ type Report struct {
 	// NoRaw says why there are no raw measurements though they were wanted.
 	NoRaw string `json:"no_raw,omitempty"`
 	// Shares has an entry for each size that was measured by the link and raw.
-	Shares []Share `json:"shares_of_raw,omitempty"`
+	Shares []LinkShare `json:"shares_of_raw,omitempty"`
 	// Choices has an entry for each collective and size that was measured by several algorithms.
 	Choices []Choice `json:"choices"`
 	// Accuracy says for each collective how far predictions were off.
@@ -45,8 +45,8 @@ type Point struct {
 	Bandwidth float64 `json:"bytes_per_second"`
 }
 
-// Share compares the link with a connection that carries nothing but the bytes: the ratio of the bandwidths.
-type Share struct {
+// LinkShare compares the link with a connection that carries nothing but the bytes: the ratio of the bandwidths.
+type LinkShare struct {
 	Collective collective.Collective `json:"collective"`
 	Bytes      int                   `json:"bytes"`
 	Share      float64               `json:"share"`
@@ -142,7 +142,7 @@ func (r *Report) share(c collective.Collective) {
 	for _, n := range r.sizes(c) {
 		link, raw := r.point(c, Direct, n), r.point(c, Raw, n)
 		if link != nil && raw != nil && link.Seconds > 0 {
-			r.Shares = append(r.Shares, Share{c, n, raw.Seconds / link.Seconds})
+			r.Shares = append(r.Shares, LinkShare{c, n, raw.Seconds / link.Seconds})
 		}
 	}
 }

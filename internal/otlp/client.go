@@ -25,9 +25,9 @@ type client struct {
 	ctx    context.Context // of all posts
 	end    context.CancelFunc
 
-	mu     sync.Mutex
-	told   time.Time // of the last complaint
-	silent int       // complaints since
+	mu         sync.Mutex
+	complained time.Time // of the last complaint
+	silent     int       // complaints since
 }
 
 // Bounds of a post.
@@ -141,12 +141,12 @@ func (c *client) once(ctx context.Context, body []byte) (again bool, wait time.D
 func (c *client) complain(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.told.IsZero() && time.Since(c.told) < complainGap {
+	if !c.complained.IsZero() && time.Since(c.complained) < complainGap {
 		c.silent++
 		return
 	}
 	c.log.Warn("spans were lost", "error", err, "failures_before", c.silent)
-	c.told, c.silent = time.Now(), 0
+	c.complained, c.silent = time.Now(), 0
 }
 
 func zipped(body []byte) ([]byte, error) {

@@ -96,15 +96,15 @@ func (t *Team) Run(task func(worker int)) {
 			w.wake <- struct{}{}
 		}
 	}
-	t.lead()
+	t.runCaller()
 	t.task = nil
 	if t.failed != nil {
 		panic(t.failed)
 	}
 }
 
-// lead runs the caller's part and waits for the workers, also when the task ends the caller's goroutine.
-func (t *Team) lead() {
+// runCaller runs the caller's part and waits for the workers, also when the task ends the caller's goroutine.
+func (t *Team) runCaller() {
 	defer t.join()
 	t.call(0)
 }

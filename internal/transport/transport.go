@@ -12,16 +12,16 @@ import (
 type Kind uint8
 
 const (
-	Expand     Kind = iota // senders' messages to the blocks that need them
-	ExpandBack             // the same, along the other direction of a directed graph
-	Fold                   // partial results to owners
-	FoldBack
+	Expand         Kind = iota // senders' messages to the blocks that need them
+	ExpandReversed             // the same, along the other direction of a directed graph
+	Fold                       // partial results to owners
+	FoldReversed
 	Sends    // messages to single vertices
 	SendsOn  // the same, on their second hop
 	Finished // vertices that are finished, to the blocks of the processor row
-	FinishedBack
+	FinishedReversed
 	Ring // vertices still to be pulled, from one block of the row to the next
-	RingBack
+	RingReversed
 	kinds
 )
 

@@ -12,15 +12,15 @@ type lagged struct {
 	net.Conn
 	delay time.Duration
 	wire  *wire // nil: as fast as it goes
-	out   chan parcel
-	in    chan parcel
-	rest  parcel // that Read has not given out
+	out   chan packet
+	in    chan packet
+	rest  packet // that Read has not given out
 	done  chan struct{}
 	once  sync.Once
 }
 
-// parcel is bytes under way, or how the connection ended.
-type parcel struct {
+// packet is bytes in flight, or how the connection ended.
+type packet struct {
 	data []byte
 	due  time.Time
 	err  error
@@ -48,12 +48,12 @@ func (w *wire) carry(n int) time.Time {
 	return w.free
 }
 
-// lagParcels is how many parcels may be under way: with those of a MTU still more than any window here.
-const lagParcels = 1 << 14
+// maxPackets is how many packets may be in flight: with those of a MTU still more than any window here.
+const maxPackets = 1 << 14
 
 // lag makes a connection lag, and send on a wire. Two goroutines carry its bytes until it is closed or breaks.
 func lag(c net.Conn, delay time.Duration, w *wire) net.Conn {
-	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan parcel, lagParcels), in: make(chan parcel, lagParcels), done: make(chan struct{})}
+	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan packet, maxPackets), in: make(chan packet, maxPackets), done: make(chan struct{})}
 	go l.send()
 	go l.receive()
 	return l
@@ -97,7 +97,7 @@ func (l *lagged) receive() {
 	for {
 		n, err := l.Conn.Read(b)
 		select {
-		case l.in <- parcel{append([]byte(nil), b[:n]...), time.Now().Add(l.delay), err}:
+		case l.in <- packet{append([]byte(nil), b[:n]...), time.Now().Add(l.delay), err}:
 		case <-l.done:
 			return
 		}
@@ -113,7 +113,7 @@ func (l *lagged) Write(b []byte) (int, error) {
 		return 0, net.ErrClosed // also if there is room, of which select would make a choice
 	}
 	select {
-	case l.out <- parcel{data: append([]byte(nil), b...), due: l.wire.carry(len(b)).Add(l.delay)}:
+	case l.out <- packet{data: append([]byte(nil), b...), due: l.wire.carry(len(b)).Add(l.delay)}:
 		return len(b), nil
 	case <-l.done:
 		return 0, net.ErrClosed

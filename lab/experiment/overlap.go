@@ -91,7 +91,7 @@ func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name st
 				return 0, err
 			}
 			defer w.close()
-			o.Meet = w.meet
+			o.Connect = w.meet
 		}
 		traced := o
 		traced.Trace = &counts[i]

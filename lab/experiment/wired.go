@@ -75,7 +75,7 @@ func (w *wired) close() {
 	}
 }
 
-// meet is engine.Options.Meet.
+// meet is engine.Options.Connect.
 func (w *wired) meet() (endpoint func(partition int) transport.Endpoint, broken func()) {
 	past := w.past
 	return func(partition int) transport.Endpoint {

@@ -29,11 +29,11 @@ type Level struct {
 	// Looks is how many edges a pull looks at, hubs first, until each open vertex has found a parent or has none.
 	Looks float64 `json:"looks"`
 
-	classes []share
+	classes []classShare
 }
 
-// share is what a class adds to a level.
-type share struct {
+// classShare is what a class adds to a level.
+type classShare struct {
 	vertices, isolated float64 // in all; those without an edge
 	edges              float64 // of one that has any
 	frontier           float64
@@ -115,8 +115,8 @@ func NewSearch(scale, edgeFactor int, rootEdges float64) *Search {
 }
 
 // share describes the class in a level after which so many of its vertices are open.
-func (c *class) share(classes []class, after float64) share {
-	s := share{
+func (c *class) share(classes []class, after float64) classShare {
+	s := classShare{
 		vertices: c.vertices, isolated: c.vertices * c.isolated, edges: c.edges / (1 - c.isolated),
 		frontier: c.vertices * (c.reached - c.before), unreached: c.vertices * (1 - c.reached),
 	}

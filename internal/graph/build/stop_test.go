@@ -83,7 +83,7 @@ func TestStoppedViewsKeepNothing(t *testing.T) {
 			if grid.Flat() {
 				_, err = g.Parts[0].SendersView(e, g.Parts[0].Layout(pregel.Out).Blocks[0].Pull)
 			} else {
-				err = g.Turn(e, nil)
+				err = g.MakeReversed(e, nil)
 			}
 			cancel()
 			if err == nil {
@@ -117,7 +117,7 @@ func TestLightestEdge(t *testing.T) {
 			if u, v, w, ok := g.LightestEdge(); !ok || u != 20 || v != 30 || w != -2 || g.LeastWeight != -2 {
 				t.Errorf("%d partitions, %v: %t %d-%d %g, least %g", p, weights, ok, u, v, w, g.LeastWeight)
 			}
-			if _, _, _, ok := g.Share(p / 2).LightestEdge(); ok != (p == 1) {
+			if _, _, _, ok := g.WithPartitions(p / 2).LightestEdge(); ok != (p == 1) {
 				t.Errorf("one of %d partitions: %t", p, ok)
 			}
 			g.Close()

@@ -212,7 +212,7 @@ func TestTwin(t *testing.T) {
 		text := fmt.Sprintf("seed %d, %d ranks, owners %v, %s, %+v", seed, ranks, owner, p.text, o)
 		want, wrong := Local(t.Context(), p.whole, o)
 		if wrong == nil {
-			if err := want.Turn(t.Context(), nil); err != nil {
+			if err := want.MakeReversed(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -25,11 +25,11 @@ type Options struct {
 	Measures netbench.Options
 	// Command makes a process that will call Serve on its standard input and output; Launch starts it.
 	Command func(ctx context.Context) (*exec.Cmd, error)
-	// Stage, if not nil, is told how far it is.
+	// Stage, if not nil, is called with the progress.
 	Stage func(name string, done, all int)
 }
 
-// endWithin is how long processes may take to end when they have been told to.
+// endWithin is how long processes may take to end when they have been asked to.
 const endWithin = 5 * time.Second
 
 // launch is the processes, and what they say.
@@ -51,7 +51,7 @@ type rank struct {
 // event is what a process said, or that its output is at its end.
 type event struct {
 	rank int
-	told
+	message
 	ended bool
 }
 
@@ -60,7 +60,7 @@ func Launch(ctx context.Context, o Options) (*netbench.Report, error) {
 	processes, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	l := &launch{Options: o, events: make(chan event)}
-	report, err := l.lead(ctx, processes)
+	report, err := l.run(ctx, processes)
 	return report, l.end(ctx, kill, err)
 }
 
@@ -87,7 +87,7 @@ func (l *launch) start(ctx context.Context) error {
 		d := json.NewDecoder(bufio.NewReader(out))
 		for {
 			e := event{rank: r.number}
-			e.ended = d.Decode(&e.told) != nil
+			e.ended = d.Decode(&e.message) != nil
 			l.events <- e
 			if e.ended {
 				return
@@ -120,8 +120,8 @@ func (l *launch) hear(ctx context.Context) (event, error) {
 	}
 }
 
-// tell tells every rank something. One that cannot be told has ended or failed, and why is what is heard of it next.
-func (l *launch) tell(setup func(i int) Setup) error {
+// send sends every rank a Setup. A rank that cannot get it has ended or failed; its next message says why.
+func (l *launch) send(setup func(i int) Setup) error {
 	for i, r := range l.ranks {
 		data, err := json.Marshal(setup(i))
 		if err != nil {
@@ -148,26 +148,26 @@ func (l *launch) ready(ctx context.Context) ([]mesh.Peer, error) {
 	return peers, nil
 }
 
-// lead tells the ranks what to do and returns rank 0's report.
-func (l *launch) lead(ctx, processes context.Context) (*netbench.Report, error) {
+// run drives the ranks and returns rank 0's report.
+func (l *launch) run(ctx, processes context.Context) (*netbench.Report, error) {
 	for i := range l.Ranks {
 		if err := l.start(processes); err != nil {
 			return nil, fmt.Errorf("starting rank %d: %w", i, err)
 		}
 	}
 	token := rand.Text()
-	if err := l.tell(func(i int) Setup { return Setup{Rank: i, Token: token} }); err != nil {
+	if err := l.send(func(i int) Setup { return Setup{Rank: i, Token: token} }); err != nil {
 		return nil, err
 	}
 	peers, err := l.ready(ctx)
 	if err == nil {
-		err = l.tell(func(int) Setup { return Setup{Peers: peers, Sites: l.Sites, Measures: l.Measures} })
+		err = l.send(func(int) Setup { return Setup{Peers: peers, Sites: l.Sites, Measures: l.Measures} })
 	}
 	if err == nil {
 		_, err = l.ready(ctx)
 	}
 	if err == nil {
-		err = l.tell(func(int) Setup { return Setup{Begin: true} })
+		err = l.send(func(int) Setup { return Setup{Begin: true} })
 	}
 	for err == nil {
 		var e event

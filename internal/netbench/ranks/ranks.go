@@ -28,7 +28,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
-// Setup is what a rank is told: first everything, then that it may begin.
+// Setup is a message to a rank: first its configuration, then that it may begin.
 type Setup struct {
 	Token    string           `json:",omitempty"`
 	Rank     int              `json:",omitempty"`
@@ -38,8 +38,8 @@ type Setup struct {
 	Begin    bool             `json:",omitempty"`
 }
 
-// told is what a rank tells.
-type told struct {
+// message is a message from a rank.
+type message struct {
 	Ready  *mesh.Peer       `json:",omitempty"`
 	Stage  string           `json:",omitempty"`
 	Done   int              `json:",omitempty"`
@@ -79,8 +79,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer cancel()
 	lines := make(chan Setup)
 	go read(in, lines, cancel)
-	tell := json.NewEncoder(out)
-	return serve(ctx, lines, tell)
+	to := json.NewEncoder(out)
+	return serve(ctx, lines, to)
 }
 
 // read passes on what the parent says, and ends the rank when that is gone.
@@ -110,18 +110,18 @@ func next(ctx context.Context, lines <-chan Setup) (Setup, error) {
 	return Setup{}, errAlone
 }
 
-func serve(ctx context.Context, lines <-chan Setup, tell *json.Encoder) error {
+func serve(ctx context.Context, lines <-chan Setup, to *json.Encoder) error {
 	start, err := next(ctx, lines)
 	if err != nil {
-		return tell.Encode(told{Error: err.Error()})
+		return to.Encode(message{Error: err.Error()})
 	}
 	m, err := mesh.New(mesh.Options{Name: name(start.Rank), Incarnation: 1, Token: start.Token})
 	if err != nil {
-		return tell.Encode(told{Error: err.Error()})
+		return to.Encode(message{Error: err.Error()})
 	}
 	defer m.Close()
-	if err := take(ctx, start.Rank, m, lines, tell); err != nil {
-		if err := tell.Encode(told{Error: err.Error()}); err != nil {
+	if err := take(ctx, start.Rank, m, lines, to); err != nil {
+		if err := to.Encode(message{Error: err.Error()}); err != nil {
 			return err
 		}
 	}
@@ -130,9 +130,9 @@ func serve(ctx context.Context, lines <-chan Setup, tell *json.Encoder) error {
 }
 
 // take takes part in the measurement.
-func take(ctx context.Context, rank int, m *mesh.Mesh, lines <-chan Setup, tell *json.Encoder) error {
+func take(ctx context.Context, rank int, m *mesh.Mesh, lines <-chan Setup, to *json.Encoder) error {
 	self := m.Self()
-	if err := tell.Encode(told{Ready: &self}); err != nil {
+	if err := to.Encode(message{Ready: &self}); err != nil {
 		return err
 	}
 	all, err := next(ctx, lines)
@@ -143,7 +143,7 @@ func take(ctx context.Context, rank int, m *mesh.Mesh, lines <-chan Setup, tell 
 	if err != nil {
 		return err
 	}
-	if err := tell.Encode(told{Ready: &self}); err != nil {
+	if err := to.Encode(message{Ready: &self}); err != nil {
 		return err
 	}
 	if _, err := next(ctx, lines); err != nil {
@@ -154,11 +154,11 @@ func take(ctx context.Context, rank int, m *mesh.Mesh, lines <-chan Setup, tell 
 	r, err := Measure(ctx, s.Link(), all.Sites, all.Measures, func(name string, done, all int) {
 		if first && (done == all || time.Since(last) > 50*time.Millisecond) {
 			last = time.Now()
-			_ = tell.Encode(told{Stage: name, Done: done, All: all}) // the report will fail too
+			_ = to.Encode(message{Stage: name, Done: done, All: all}) // the report will fail too
 		}
 	})
 	if err == nil && first {
-		err = tell.Encode(told{Report: r})
+		err = to.Encode(message{Report: r})
 	}
 	return err
 }

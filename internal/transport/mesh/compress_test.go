@@ -253,7 +253,7 @@ func TestExchangesCompressed(t *testing.T) {
 	for _, chunk := range []int{10 << 10, 1 << 20} {
 		meshes, peers := cluster(t, 3, func(_ int, o *Options) { o.Compress, o.Chunk = CompressOn, chunk })
 		sessions := openAll(t, meshes, 7, 1, dealt(peers, 7), nil)
-		play(t, sessions, 10, 512<<10, transport.Sends, transport.Expand, transport.FoldBack)
+		play(t, sessions, 10, 512<<10, transport.Sends, transport.Expand, transport.FoldReversed)
 		to, from := sessions[0].Link(), sessions[1].Link()
 		for i := range 20 {
 			data := labels(i * 50_000)

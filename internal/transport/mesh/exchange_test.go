@@ -194,10 +194,10 @@ func TestEveryPairExchangesOverManySupersteps(t *testing.T) {
 	}{
 		{2, 2, 50, 4 << 10, 0, []transport.Kind{transport.Expand}},
 		{4, 4, 30, 64 << 10, 0, []transport.Kind{transport.Expand, transport.Fold}},
-		{3, 7, 20, 256 << 10, 0, []transport.Kind{transport.Sends, transport.Expand, transport.ExpandBack}},
-		{2, 8, 10, 256 << 10, 64 << 10, []transport.Kind{transport.Expand, transport.Fold, transport.FoldBack}}, // frames exceed the window
-		{3, 3, 6, 8 << 20, 1 << 20, []transport.Kind{transport.Expand, transport.Fold}},                         // > 64 MB
-		{4, 2, 10, 64 << 10, 0, []transport.Kind{transport.Expand}},                                             // workers without partitions
+		{3, 7, 20, 256 << 10, 0, []transport.Kind{transport.Sends, transport.Expand, transport.ExpandReversed}},
+		{2, 8, 10, 256 << 10, 64 << 10, []transport.Kind{transport.Expand, transport.Fold, transport.FoldReversed}}, // frames exceed the window
+		{3, 3, 6, 8 << 20, 1 << 20, []transport.Kind{transport.Expand, transport.Fold}},                             // > 64 MB
+		{4, 2, 10, 64 << 10, 0, []transport.Kind{transport.Expand}},                                                 // workers without partitions
 		{1, 3, 10, 64 << 10, 0, []transport.Kind{transport.Expand}},
 	} {
 		t.Run(fmt.Sprintf("%dof%d", c.partitions, c.workers), func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// crew is the partitions of a process at work: a goroutine for each, which takes a command and makes a report. The first
-// works on the caller's.
-type crew struct {
-	vitals   *vitals // nil if nobody asks
+// runnerGroup runs the supersteps of a process's partitions: each runner has a goroutine, which takes commands and makes reports.
+// The first runs on the caller's goroutine.
+type runnerGroup struct {
+	process  *processStats // nil if nothing is recorded
 	first    func(*bsp.Command)
 	commands []chan *bsp.Command // of the others
 	reports  []*bsp.Report
@@ -20,16 +20,16 @@ type crew struct {
 	group    sync.WaitGroup
 }
 
-// start sets the job's partitions to work. They meet others at their endpoints; broken is called when one fails, so that
-// nobody waits for what will not come.
-func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *crew {
+// start starts the goroutines of the job's partitions. They exchange frames at their endpoints; broken is called when one fails, and
+// must end all waiting there.
+func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
 	}
 	gate := make(chan struct{}, threads)
 	n := len(j.runners)
-	c := &crew{vitals: j.vitals(), reports: make([]*bsp.Report, n), done: make(chan struct{}, n)}
+	c := &runnerGroup{process: j.beginStats(), reports: make([]*bsp.Report, n), done: make(chan struct{}, n)}
 	for i, r := range j.runners {
 		r.exchange.Connect(endpoint(r.part.Index), gate)
 		c.reports[i] = &r.report
@@ -61,8 +61,8 @@ func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) tran
 	return c
 }
 
-// step takes every partition through a superstep. The reports are in the order of partitions, and valid until the next.
-func (c *crew) step(command *bsp.Command) []*bsp.Report {
+// step runs a superstep on every partition. The reports are in the order of partitions, and valid until the next step.
+func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
 	for _, commands := range c.commands {
 		commands <- command
 	}
@@ -70,40 +70,40 @@ func (c *crew) step(command *bsp.Command) []*bsp.Report {
 		defer c.join() // also when the program ends the goroutine
 		c.first(command)
 	}()
-	if c.vitals != nil {
-		c.vitals.note(c.reports)
+	if c.process != nil {
+		c.process.addTo(c.reports)
 	}
 	return c.reports
 }
 
 // join waits until all partitions but the first are done.
-func (c *crew) join() {
+func (c *runnerGroup) join() {
 	for range c.commands {
 		<-c.done
 	}
 }
 
 // stop ends the goroutines.
-func (c *crew) stop() {
+func (c *runnerGroup) stop() {
 	for _, commands := range c.commands {
 		close(commands)
 	}
 	c.group.Wait()
 }
 
-// runAlone takes the only partition through a superstep.
+// runAlone runs a superstep on the only partition.
 func (j *Job[V, M]) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
 	r := j.runners[0]
 	r.alone[0] = &r.report
 	r.superstep(ctx, c)
 	if j.options.Trace != nil {
-		j.process.note(r.alone[:])
+		j.process.addTo(r.alone[:])
 	}
 	return r.alone[:]
 }
 
-// vitals returns what measures the process in a run that begins, or nil if that is not recorded.
-func (j *Job[V, M]) vitals() *vitals {
+// beginStats returns the process's statistics, begun for a new run, or nil if nothing is recorded.
+func (j *Job[V, M]) beginStats() *processStats {
 	if j.options.Trace == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (j *Job[V, M]) vitals() *vitals {
 	return &j.process
 }
 
-// firstError returns why a superstep failed: rather the cause than what followed from it.
+// firstError returns the error of the first partition that failed by itself, else of one that stopped because another had failed.
 func firstError(reports []*bsp.Report) error {
 	var first error
 	for _, p := range reports {
