@@ -39,7 +39,7 @@ func (f *Frontier) Add(i uint32) {
 	f.Mark(int(i >> 6))
 }
 
-// AddShared makes bit i one and reports whether it was zero: of several goroutines that add it, one is told so.
+// AddShared makes bit i one, atomically, and reports whether it was zero: of concurrent callers one gets true.
 func (f *Frontier) AddShared(i uint32) bool {
 	word, bit := &f.Words[i>>6], uint64(1)<<(i&63)
 	if atomic.OrUint64(word, bit)&bit != 0 {

@@ -28,14 +28,14 @@ type Builder struct {
 	o            Options
 	team         *parallel.Team
 	tmp          *mem.Arena
-	lists        *mem.Arena // of what Scatter makes: the graph's, if it is to stay
+	lists        *mem.Arena // of the lists that Scatter makes: the graph's, if they are kept
 	open         []*Scatter
 	reversedArcs *Builder // of the blocks of reversed arcs, if there are to be any
 	built        bool
 }
 
-// Facts are what is known of a vertex: its input id, the lengths of its stored lists and, for TEPS, how many tuples,
-// loops apart, touch it.
+// Facts are a vertex's input id, the lengths of its stored lists and, for TEPS, how many tuples,
+// without loops, touch it.
 type Facts struct {
 	Label           uint64
 	Out, In, Tuples uint32
@@ -57,7 +57,7 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	return a, nil
 }
 
-// Place settles how many partitions there are, and in which grid, and refuses what makes no sense.
+// Place sets the number of partitions and their grid, and refuses invalid ones.
 func (o *Options) Place() error {
 	if int(o.Duplicates) >= len(duplicates) {
 		return fmt.Errorf("there is no way %d with duplicates", o.Duplicates)
@@ -80,8 +80,8 @@ func (o *Options) Place() error {
 // Arena is the memory of the graph: what lies there goes with the graph, or with End if that is not built.
 func (a *Builder) Arena() *mem.Arena { return a.g.arena }
 
-// Own makes the partitions of this process, with room for what Vertex tells. The graph's number of vertices must be known
-// and, if it is to have them, its maps. wide says that input ids may need more than 32 bits.
+// Own makes the partitions of this process, with room for the facts of their vertices. The graph's number of vertices must be set
+// and, if it has them, its maps. wide says that input ids may need more than 32 bits.
 func (a *Builder) Own(own []int, wide bool) {
 	g := a.g
 	for _, i := range own {
@@ -138,8 +138,8 @@ func (a *Builder) Owned() int {
 	return n
 }
 
-// Vertex tells the facts of a vertex that is made here; what the graph's maps have is left out. It may be called for
-// different vertices at once.
+// Vertex sets the facts of a vertex of this process, except those in the graph's maps. It may be called for different vertices
+// concurrently.
 func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	n := pregel.VertexID(len(a.g.Parts))
 	p, i := a.g.Parts[id%n], id/n
@@ -159,8 +159,8 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 	}
 }
 
-// Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges. length tells how many arcs
-// will come for a row. The lists of out-edges, in a grid that is not flat, become the blocks of reversed arcs.
+// Scatter makes room for the lists of in-edges or, of a directed graph, for those of out-edges. length returns the number of
+// arcs of a row. The lists of out-edges, in a grid that is not flat, become the blocks of reversed arcs.
 func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	of := a
 	if !in && !a.o.Grid.Flat() {
@@ -222,7 +222,7 @@ func (a *Builder) End() {
 		a.g.Close()
 		return
 	}
-	// A graph that is forgotten rather than closed gives its memory back too.
+	// A graph that becomes unreachable without Close frees its memory, too.
 	runtime.AddCleanup(a.g, func(arena *mem.Arena) { arena.Close() }, a.g.arena)
 }
 

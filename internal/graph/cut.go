@@ -13,9 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// cutter makes the blocks of a grid that is not flat. It takes lists of neighbours' ids by receiver, as they lie with the
-// receivers' owners, and cuts each by the processor columns of the neighbours: the pieces go to the blocks of the
-// owner's processor row.
+// cutter makes the blocks of a grid with both sides above 1. It cuts each list of neighbours' ids, by receiver, which its owner holds,
+// by the processor columns of the neighbours; the pieces go to the blocks of the owner's processor row.
 //
 //	owner (i,j), row v:   | 3 8 | 12 20 | 31 |   by the columns of the neighbours
 //	                         |      |      |
@@ -144,7 +143,7 @@ func (c *cutter) rows(p *Partition) *Block {
 	return b
 }
 
-// deal copies the pieces of an owner's lists to the blocks of its row: rows of one owner lie next to each other there.
+// deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner are consecutive.
 func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	l := c.lists[p.Index]
 	to := make([]*kernel.Lists, p.Grid.Columns)
@@ -216,8 +215,8 @@ func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p 
 	return c.cut(ctx, a.lists.Close)
 }
 
-// Turn makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
-// a grid that is not flat. Elsewhere, and after the first time, it does nothing.
+// MakeReversed makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
+// a grid with both sides above 1. Otherwise, and when they are made, it does nothing.
 func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err error) {
 	defer mem.Recover(&err)
 	if !g.Directed || g.Options.Grid.Flat() {
@@ -238,7 +237,7 @@ func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err erro
 	defer whole.tmp.Close()
 	a := whole.reversed(new(mem.Arena))
 	defer a.lists.Close()
-	a.g.arena = &mem.Arena{Meter: g.arena.Meter} // the graph's once all is made: what was stopped leaves nothing
+	a.g.arena = &mem.Arena{Meter: g.arena.Meter} // adopted by the graph at the end, so that a stopped call leaves nothing
 	defer func() {
 		if !g.hasReversed {
 			a.g.arena.Close()
@@ -252,7 +251,7 @@ func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err erro
 	return nil
 }
 
-// turn makes the reversed arcs' lists of the stored arcs, and their blocks of these.
+// makeReversed makes the lists of the reversed arcs from the stored arcs, and their blocks from the lists.
 func (a *Builder) makeReversed(ctx context.Context, g *Graph) error {
 	for _, p := range g.Parts {
 		a.partition(p.Index)
@@ -272,7 +271,7 @@ func (a *Builder) makeReversed(ctx context.Context, g *Graph) error {
 	return a.cutReversed(ctx, g, nil)
 }
 
-// stored takes the arcs of a partition's block to the buckets of their senders.
+// stored puts the arcs of a partition's block into the buckets of their senders.
 func (s *Scatter) stored(ctx context.Context, worker int, p *Partition) {
 	l := &p.along.Push.BySender.Lists
 	arcs := make([]uint64, 0, edges.BlockSize)

@@ -17,7 +17,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Duplicates says what becomes of parallel edges: tuples that join the same vertices the same way.
+// Duplicates says how parallel edges are stored: tuples with the same source and target.
 type Duplicates uint8
 
 const (
@@ -50,7 +50,7 @@ type Options struct {
 	// InputOrder numbers vertices as the input does, not by falling degree, to compare the two: vertices without edges are
 	// among the others then.
 	InputOrder bool
-	// Duplicates and DropLoops say what becomes of parallel edges and of edges from a vertex to itself.
+	// Duplicates and DropLoops say how parallel edges and edges from a vertex to itself are stored.
 	Duplicates Duplicates
 	DropLoops  bool
 	// Weights is the type weights are stored in; Unweighted stores none.
@@ -72,7 +72,7 @@ func (o Options) Ordered() bool {
 	return o.Duplicates == FirstDuplicate || o.Duplicates == SumDuplicates
 }
 
-// Graph is a loaded graph: its partitions, and the maps between handles and the input.
+// Graph is a loaded graph: its partitions, and the maps between vertex ids and the input.
 type Graph struct {
 	Name     string
 	N        int    // vertices
@@ -97,15 +97,14 @@ type Graph struct {
 
 	Parts []*Partition
 
-	whole       *Graph // that this is a share of
+	whole       *Graph // that this has some partitions of
 	reversing   sync.Mutex
 	hasReversed bool
 	arena       *mem.Arena
 	close       sync.Once
 }
 
-// Label returns the input id of a vertex; in the share of a graph of which nobody has the whole, of one that belongs to a
-// partition here.
+// Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong to a partition of this process.
 func (g *Graph) Label(id pregel.VertexID) uint64 {
 	if g.Order != nil {
 		return g.Labels.Of(uint64(g.Order[id]))
@@ -147,7 +146,7 @@ func (g *Graph) Close() {
 	})
 }
 
-// Partition is the share of one owner: vertex id belongs to partition id mod P, as local vertex id / P, so every
+// Partition holds the vertices of one owner. Vertex id belongs to partition id mod P, as local vertex id / P, so that every
 // partition is in degree order and hubs are spread.
 type Partition struct {
 	Index, Of int

@@ -109,7 +109,7 @@ func (p *Partition) side(line []int, seen [][]uint64, away *mem.Arena) *Side {
 	if len(line) == 0 {
 		return s
 	}
-	s.Peers = make([]bitmap.Ranked, p.Of) // for now those of p's own ghosts; share deals them out
+	s.Peers = make([]bitmap.Ranked, p.Of) // at first those of p's own ghosts; share sends them to the owners
 	for q, set := range seen {
 		if set == nil {
 			continue
@@ -121,7 +121,7 @@ func (p *Partition) side(line []int, seen [][]uint64, away *mem.Arena) *Side {
 	return s
 }
 
-// name says which vertices the slots of new ghosts stand for. It runs after the sides have their slots, and before share.
+// name sets the vertices of the slots of new ghosts. It runs after the sides have their slots, and before share.
 func (p *Partition) name(sides ...*Side) {
 	ghosts := mem.Make[uint64](p.graph.arena, p.Slots-int(p.slots.Ghost))
 	for i := copy(ghosts, p.slots.Ghosts); i < len(ghosts); i++ {

@@ -61,8 +61,8 @@ type bucket struct {
 	next      atomic.Int64
 }
 
-// newScatter makes empty buckets for the partitions' lists in one direction. length tells how many arcs will come for a row,
-// duplicates included.
+// newScatter makes empty buckets for the partitions' lists in one direction. length returns the number of arcs of a row, with
+// duplicates.
 func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
@@ -97,7 +97,7 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	return s, nil
 }
 
-// full fails unless as many arcs came for each bucket as it has room for.
+// full checks that each bucket got as many arcs as it has room for.
 func (s *Scatter) full() error {
 	for i := range s.buckets {
 		if k := &s.buckets[i]; int(k.next.Load()) != k.at+k.size {
@@ -107,7 +107,7 @@ func (s *Scatter) full() error {
 	return nil
 }
 
-// Finish makes the lists, when all arcs have come.
+// Finish makes the lists, when all arcs have been put.
 func (s *Scatter) Finish(ctx context.Context) error {
 	s.flushAll()
 	if err := s.full(); err != nil {
@@ -123,7 +123,7 @@ func (s *Scatter) Finish(ctx context.Context) error {
 	return nil
 }
 
-// wordBits is what the 64 rows need that a bucket holds at the least.
+// wordBits is the bits of a row's number in the smallest bucket, of 64 rows.
 const wordBits = 6
 
 // rowBits is how many of an arc's bits are left to number the rows of a bucket.
@@ -296,7 +296,7 @@ func (s *Scatter) Arcs(worker int, arcs []uint64, single []float32, double []flo
 	}
 }
 
-// put stages the arcs of tuples [lo, hi) from rows to neighbours, loops if they are wanted.
+// put stages the arcs of tuples [lo, hi) from rows to neighbours, with loops if loops is set.
 func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.BlockSize]uint32, in *[edges.BlockSize]uint64, to *[edges.BlockSize]uint32, noLoops bool) {
 	for i := lo; i < hi; i++ {
 		if noLoops && block.U[i] == block.V[i] {

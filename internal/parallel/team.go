@@ -45,8 +45,8 @@ type worker struct {
 // ErrExited is the value of a [Panic] when the function did not panic, but called runtime.Goexit, as testing.T.FailNow does.
 var ErrExited = errors.New("runtime.Goexit ended the goroutine")
 
-// Panic is what a Team panics with on its caller's goroutine when the function panicked on any worker, or ended the goroutine
-// of another worker than the caller.
+// Panic is the value that a Team panics with on its caller's goroutine when the function panicked on any worker, or called
+// runtime.Goexit on another worker than the caller.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -103,7 +103,7 @@ func (t *Team) Run(task func(worker int)) {
 	}
 }
 
-// runCaller runs the caller's part and waits for the workers, also when the task ends the caller's goroutine.
+// runCaller runs the caller's part and waits for the workers, also after runtime.Goexit in the caller's part.
 func (t *Team) runCaller() {
 	defer t.join()
 	t.call(0)
