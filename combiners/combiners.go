@@ -7,7 +7,7 @@
 //	First                  any one message is enough
 //	Sender                 any one sender is enough: the message is the sender's id, of which only presence is sent
 //	MinPlus MaxMin SumTimes    semirings: a message changes by the weight of the edge it crosses
-//	MinPlusSender          MinPlus that also tells who sent the least
+//	MinPlusSender          MinPlus with the sender of the least
 //	Func                   a function of one's own, at 5 to 7 times the cost per message
 //
 // A combiner with a terminal value (SuiteSparse GraphBLAS's word: nothing changes it) ends the walk over a vertex's

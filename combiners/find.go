@@ -88,7 +88,7 @@ func walk(present []uint64, list []uint32) (slot uint32, looks int) {
 	return 0, len(list)
 }
 
-// sentOf tells which of 64 slots sent.
+// sentOf returns which of 64 slots sent, as bits.
 func sentOf(present []uint64, slots *[64]uint32) (hit uint64) {
 	for i := 0; i < 64; i += 4 {
 		a, b, c, d := slots[i], slots[i+1], slots[i+2], slots[i+3]

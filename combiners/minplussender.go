@@ -14,7 +14,7 @@ type Arrival[W Weight] struct {
 	From pregel.VertexID
 }
 
-// MinPlusSender is MinPlus that also tells who sent the least distance, of equals the one of the least id. A message to
+// MinPlusSender is MinPlus with the sender of the least distance, of equal distances the least sender. A message to
 // all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot.
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
@@ -45,7 +45,7 @@ func (k *minPlusSenderKernel[W]) Traits() kernel.Traits {
 	return kernel.Traits{Bytes: k.Bytes(), Weighted: true, Raw: true, Monotone: true}
 }
 
-// Reset forgets what messages came.
+// Reset sets the best distances to infinity, before superstep 0.
 func (k *minPlusSenderKernel[W]) Reset() {
 	_, infinity := limits[W]()
 	for i := range k.best {

@@ -121,7 +121,7 @@ func (k *senderKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[pregel.Vert
 	return edges
 }
 
-// Push tells the receivers that have no message yet.
+// Push pushes to the receivers that have no message yet.
 func (k *senderKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[pregel.VertexID]) int {
 	edges := 0
 	has, in, skip := into.Has.Words, into.Msg, p.Skip
