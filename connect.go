@@ -27,7 +27,9 @@ type ConnectOptions struct {
 	TokenFile string
 	// RetryFor is how long to try to reach a master that is not there, or the connection to which was lost; 0 is a minute.
 	RetryFor time.Duration
-	// Programs are those that the cluster has beside the built-in ones, under the names by which its binary registers them.
+	// Programs are those that the cluster has beside the built-in ones (algorithms.BFS, BFSLevels, SSSP, PageRank and WCC), under the
+	// names by which its binary registers them. It is the cluster's code that runs: a program whose fields, values registered or message
+	// type differ there is refused, other code is not noticed.
 	Programs []pregel.Registered
 	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines may call it.
 	Log func(line string)
@@ -88,12 +90,19 @@ func Connect(ctx context.Context, address string, options ...ConnectOptions) (*C
 	return conn, nil
 }
 
-// Close cancels what runs on the connection, waits for it for a while, and drops the graphs that Load has put on the cluster. It
-// is idempotent.
+// closeWait bounds how long Close waits for what runs: Run itself waits up to half a minute for a job to end that it has cancelled.
+const closeWait = 40 * time.Second
+
+// Close cancels what runs on the connection, waits until that has returned, at most 40 s, and drops the graphs that Load has put on
+// the cluster. It is idempotent. A function that Run calls, such as Options.Progress, must not call it: it would wait for itself.
 func (c *Connection) Close() {
 	c.end(errConnectionClosed)
 	c.refs.Close()
-	<-c.idle
+	select {
+	case <-c.idle:
+	case <-time.After(closeWait):
+		c.log(fmt.Sprintf("closing the connection: what runs on it has not returned in %v", closeWait))
+	}
 	c.mu.Lock()
 	graphs := c.graphs
 	c.graphs = nil

@@ -91,8 +91,17 @@ type hidden struct{}
 func (hidden) Combiner() pregel.Combiner[int64]                   { return combiners.Sum[int64]() }
 func (hidden) Compute(v *pregel.Vertex[chan int, int64], _ int64) { v.VoteToHalt() }
 
+// chatty logs a line for each vertex and superstep.
+type chatty struct{}
+
+func (chatty) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (chatty) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	v.Logf("vertex %d is here", v.ID())
+}
+
 func own() []pregel.Registered {
 	return []pregel.Registered{
+		superstep.Register("chatty", chatty{}),
 		superstep.Register("mixed", mixed{scale: 1.5}), superstep.Register("words", pregel.List(words{})), superstep.Register("nothing", nothing{}),
 		superstep.Register("endless", endless{}), superstep.Register("wrong", wrong{how: "panic", where: 4}), superstep.Register("hidden", hidden{}),
 	}
@@ -347,6 +356,43 @@ func TestPanicOnACluster(t *testing.T) {
 	if !errors.As(err, &program) || program.Vertex != 4 || !program.Known || program.Superstep != 1 || program.Program != "wrong" ||
 		!strings.Contains(program.Stack, "Compute") || !strings.Contains(err.Error(), "on purpose") {
 		t.Errorf("found %+v", err)
+	}
+}
+
+// TestLogOnACluster: however much a program logs, each superstep is told of.
+func TestLogOnACluster(t *testing.T) {
+	_, conn := connected(t)
+	g, err := conn.Load(t.Context(), "path:vertices=200")
+	g = open(t, g, err)
+	const supersteps = 60
+	told := 0
+	r, err := superstep.Run(t.Context(), g, chatty{}, superstep.Options{MaxSupersteps: supersteps, KeepTrace: true, Progress: func(superstep.Progress) { told++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Supersteps != supersteps || len(r.Trace) != supersteps || told != supersteps || len(r.Seconds) != supersteps {
+		t.Errorf("%d supersteps, %d in the trace, %d in progress, %d times", r.Supersteps, len(r.Trace), told, len(r.Seconds))
+	}
+	for i, seconds := range r.Seconds {
+		if !(seconds > 0) || r.Trace[i].Superstep != i {
+			t.Errorf("superstep %d took %v, trace %d", i, seconds, r.Trace[i].Superstep)
+		}
+	}
+}
+
+// TestOtherVersion refuses a program that the cluster has under the same name, with other values of what is no parameter.
+func TestOtherVersion(t *testing.T) {
+	c, _ := connected(t)
+	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: []pregel.Registered{superstep.Register("mixed", mixed{scale: 2})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	g, err := conn.Load(t.Context(), "path:vertices=9")
+	g = open(t, g, err)
+	if err := run(t, g, mixed{Times: 1, scale: 2}); err == nil || !strings.Contains(err.Error(), "mixed: the cluster has another version of this program") ||
+		!strings.Contains(err.Error(), "scale float64 = 1.5") {
+		t.Errorf("found %v", err)
 	}
 }
 

@@ -223,8 +223,8 @@ func (o LoadOptions) validate() error {
 	if o.Partitions < 0 {
 		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
 	}
-	if o.Kind > Undirected || o.Weights > Float32 {
-		return fmt.Errorf("superstep: LoadOptions: there is no Kind %d with Weights %d", o.Kind, o.Weights)
+	if o.Kind > Undirected || o.Weights > Float32 || o.Duplicates > RefuseDuplicates {
+		return fmt.Errorf("superstep: LoadOptions: there is no Kind %d with Weights %d and Duplicates %d", o.Kind, o.Weights, uint8(o.Duplicates))
 	}
 	return validThreads("LoadOptions", o.Threads)
 }

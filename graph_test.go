@@ -218,9 +218,9 @@ func TestOptionsThereAreNot(t *testing.T) {
 	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
 		t.Errorf("-1 threads: %v", err)
 	}
-	for _, o := range []superstep.LoadOptions{{Kind: 3}, {Weights: 4}} {
+	for _, o := range []superstep.LoadOptions{{Kind: 3}, {Weights: 4}, {Duplicates: 5}} {
 		if _, err := superstep.Generate(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there is no Kind") {
-			t.Errorf("Kind %d, Weights %d: %v", o.Kind, o.Weights, err)
+			t.Errorf("Kind %d, Weights %d, Duplicates %d: %v", o.Kind, o.Weights, uint8(o.Duplicates), err)
 		}
 	}
 	g, err := superstep.Generate(ctx, "path:vertices=3")

@@ -75,7 +75,7 @@ type Result[V any] struct {
 	// Messages counts the messages sent, a message to all neighbours once for each edge, before combining; MessagesSent
 	// the values that crossed between partitions, and BytesSent their bytes.
 	Messages, MessagesSent, BytesSent int
-	// Seconds is the time of each superstep.
+	// Seconds is the time of each superstep; NaN where a cluster had forgotten it before this process heard of it.
 	Seconds []float64
 	// Trace is what each superstep did, if it was kept.
 	Trace []SuperstepRecord

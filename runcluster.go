@@ -36,7 +36,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		return nil, err
 	}
 	spec.Values = encoding.Type()
-	w := &watched{options: o, keeper: &keeper{keep: o.KeepTrace}}
+	w := &watched{options: o, keeper: &keeper{keep: o.KeepTrace}, seconds: map[int]float64{}}
 	w.out.w = o.Trace
 	if o.Trace != nil {
 		w.keeper.writer = trace.NewWriter(&w.out)
@@ -55,6 +55,9 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if job.State != control.JobState_JOB_STATE_DONE {
 		return nil, jobError(job)
 	}
+	if lost := int(job.Supersteps) - len(w.seconds); lost > 0 && (o.Trace != nil || o.KeepTrace) {
+		return nil, fmt.Errorf("superstep: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
+	}
 	column := pack.NewColumn(encoding, g.g.N, len(g.g.Parts))
 	if _, err := g.conn.client.Result(ctx, job.Id, column); err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	return &Result[V]{
 		graph: g, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
 		MessagesSent: int(job.MessagesSent), BytesSent: int(job.BytesSent),
-		Seconds: w.seconds[:min(len(w.seconds), int(job.Supersteps))], Trace: w.keeper.records,
+		Seconds: w.times(int(job.Supersteps)), Trace: w.keeper.records,
 	}, nil
 }
 
@@ -92,7 +95,7 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 			refused = fmt.Errorf("superstep: %w", err)
 		case ok:
 			return &control.JobSpec{
-				Program: e.Name, Parameters: values, Graph: g.g.Name, KeepResult: true, Unsorted: true,
+				Program: e.Name, Parameters: values, Graph: g.g.Name, KeepResult: true, Unsorted: true, Form: e.Form(),
 				Options: &control.RunOptions{
 					Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps),
 					SuperstepTimeout: int64(o.SuperstepTimeout), Trace: o.Trace != nil,
@@ -113,7 +116,19 @@ type watched struct {
 	keeper  *keeper
 	trace   jobtrace.Observer
 	out     sticky
-	seconds []float64
+	seconds map[int]float64 // of each superstep that was heard of
+}
+
+// times returns the seconds of each superstep, NaN of those that were not heard of.
+func (w *watched) times(supersteps int) []float64 {
+	times := make([]float64, supersteps)
+	for i := range times {
+		seconds, ok := w.seconds[i]
+		if times[i] = seconds; !ok {
+			times[i] = math.NaN()
+		}
+	}
+	return times
 }
 
 func (w *watched) event(e *control.JobEvent) error {
@@ -135,7 +150,7 @@ func (w *watched) event(e *control.JobEvent) error {
 		if computed == 0 {
 			break // nobody ran: it was none
 		}
-		w.seconds = append(w.seconds, r.Seconds)
+		w.seconds[at.Superstep] = r.Seconds
 		if w.options.Progress != nil {
 			w.options.Progress(at)
 		}

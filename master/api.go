@@ -151,6 +151,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	default:
 		return noJob(r.Msg.Id)
 	}
+	defer j.watch()()
 	at, version := r.Msg.After, uint64(0)
 	for {
 		events, changed, more := j.after(at)

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"sort"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -8,9 +9,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs that have ended. The
-// oldest go first; a job's last event stays. Bytes are those of messages as they are sent, which take some three times as
-// much in memory.
+// Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs that have ended: so many log
+// lines and so many others, so that a program that logs much displaces no records. The oldest go first; a job's last event stays. Bytes
+// are those of messages as they are sent, which take some three times as much in memory.
 const (
 	keepEvents = 2000
 	keepAfter  = 200
@@ -26,6 +27,8 @@ type journal struct {
 	events  []*control.JobEvent
 	sizes   []int         // of the events, in bytes
 	bytes   int           // of them all
+	logs    int           // how many of them are log lines
+	watched int           // how many watch
 	next    uint64        // sequence
 	ended   bool          // nothing follows
 	changed chan struct{} // closed at the next event
@@ -51,26 +54,48 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 	}
 	n := proto.Size(e)
 	j.events, j.sizes, j.bytes = append(j.events, e), append(j.sizes, n), j.bytes+n
-	switch {
-	case last:
+	if e.GetLog() != nil {
+		j.logs++
+	}
+	if last {
 		j.ended = true
 		close(j.over)
-		j.trim(keepAfter, keepAfterBytes)
-	case len(j.events) > keepEvents+keepEvents/4 || j.bytes > keepBytes:
+	}
+	if max(j.logs, len(j.events)-j.logs) > keepEvents+keepEvents/4 || j.bytes > keepBytes {
 		j.trim(keepEvents, keepBytes-keepBytes/4) // not with every event
 	}
 	j.wake()
 }
 
-// trim lets the oldest events go until there are at most so many, of at most so many bytes. The last stays. The lock is held.
+// trim removes the oldest log lines and the oldest of the others until there are at most so many of each, and the oldest of all
+// until they have at most so many bytes. The last stays. The lock is held.
 func (j *journal) trim(events, bytes int) {
-	drop := 0
-	for n := len(j.events); drop < n-1 && (n-drop > events || j.bytes > bytes); drop++ {
-		j.bytes -= j.sizes[drop]
+	logs, others := j.logs-events, len(j.events)-j.logs-events // too many
+	kept, sizes := []*control.JobEvent(nil), []int(nil)        // new memory: who watches may have the old
+	for i, e := range j.events {
+		many := &others
+		if e.GetLog() != nil {
+			many = &logs
+		}
+		if i < len(j.events)-1 && (*many > 0 || j.bytes > bytes) {
+			*many--
+			j.bytes -= j.sizes[i]
+			continue
+		}
+		kept, sizes = append(kept, e), append(sizes, j.sizes[i])
 	}
-	if drop > 0 { // into new memory: who watches may have the old
-		j.events = append([]*control.JobEvent(nil), j.events[drop:]...)
-		j.sizes = append([]int(nil), j.sizes[drop:]...)
+	j.events, j.sizes, j.logs = kept, sizes, events+logs
+}
+
+// watch says that somebody watches, and returns what ends that: of a job that has ended nothing more is removed while they do.
+func (j *journal) watch() (end func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.watched++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.watched--
 	}
 }
 
@@ -81,12 +106,17 @@ func (j *journal) size() int {
 	return j.bytes
 }
 
-// trimEnded lets events of jobs that have ended go, the oldest jobs' first, until all have at most so many bytes. journals
-// are those of the jobs that have ended, oldest first.
+// trimEnded removes events of jobs that have ended: of all but the newest, whose client may be about to ask, and those that are
+// watched, down to their bounds; then the oldest jobs' first, until all have at most so many bytes. journals are those of the jobs
+// that have ended, oldest first.
 func trimEnded(journals []*journal, bytes int) {
 	all := 0
-	for _, j := range journals {
-		all += j.size()
+	for i, j := range journals {
+		if j.mu.Lock(); i < len(journals)-1 && j.watched == 0 {
+			j.trim(keepAfter, keepAfterBytes)
+		}
+		all += j.bytes
+		j.mu.Unlock()
 	}
 	for _, j := range journals {
 		if all <= bytes {
@@ -110,11 +140,7 @@ func (j *journal) wake() {
 func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	first := j.next - uint64(len(j.events))
-	from := uint64(0)
-	if sequence >= first {
-		from = min(sequence-first+1, uint64(len(j.events)))
-	}
+	from := sort.Search(len(j.events), func(i int) bool { return j.events[i].Sequence > sequence })
 	return j.events[from:len(j.events):len(j.events)], j.changed, !j.ended
 }
 

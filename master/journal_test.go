@@ -59,6 +59,7 @@ func TestJournalKeepsWithinItsBounds(t *testing.T) {
 		j.append(eventOf(keepAfterBytes/2), false)
 	}
 	j.append(eventOf(9), true)
+	trimEnded([]*journal{j, newJournal()}, keepEndedBytes)
 	if n := counted(t, j); n > keepAfterBytes || len(j.events) != 2 {
 		t.Errorf("of a job that has ended %d bytes in %d events are kept", n, len(j.events))
 	}
@@ -72,9 +73,55 @@ func TestJournalOfOneLargeEvent(t *testing.T) {
 	j := newJournal()
 	j.append(eventOf(1), false)
 	j.append(eventOf(2*keepAfterBytes), true)
+	trimEnded([]*journal{j, newJournal()}, keepEndedBytes)
 	if counted(t, j); len(j.events) != 1 || j.events[0].Sequence != 2 {
 		t.Errorf("%d events are kept", len(j.events))
 	}
+}
+
+// TestLogLinesDisplaceNoRecords: a program that logs a lot is still told of by all its supersteps, to those who watch it or come soon
+// after its end.
+func TestLogLinesDisplaceNoRecords(t *testing.T) {
+	j := newJournal()
+	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{}}}
+	const supersteps = 1000
+	for range supersteps {
+		for range 20 {
+			j.append(eventOf(10), false)
+		}
+		j.append(proto.CloneOf(record), false)
+	}
+	end := j.watch()
+	j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{}}}, true)
+	check := func(when string, records, logs int) {
+		t.Helper()
+		events, _, _ := j.after(0)
+		found, last := 0, uint64(0)
+		for _, e := range events {
+			if e.GetRecord() != nil {
+				found++
+			}
+			if e.Sequence <= last {
+				t.Fatalf("%s: event %d comes after event %d", when, e.Sequence, last)
+			}
+			last = e.Sequence
+		}
+		if n := len(events) - found - 1; found != records || n < logs || n > logs+logs/4 || n != j.logs {
+			t.Errorf("%s: %d records and %d log lines are kept, expected %d and %d", when, found, n, records, logs)
+		}
+		if more, _, _ := j.after(last - 1); len(more) != 1 {
+			t.Errorf("%s: %d events follow the last but one", when, len(more))
+		}
+	}
+	check("at the end", supersteps, keepEvents)
+	next := []*journal{j, newJournal()}
+	trimEnded(next[:1], keepEndedBytes)
+	check("of the newest job", supersteps, keepEvents)
+	trimEnded(next, keepEndedBytes)
+	check("while it is watched", supersteps, keepEvents)
+	end()
+	trimEnded(next, keepEndedBytes)
+	check("afterwards", keepAfter-1, keepAfter)
 }
 
 // TestJournalsOfEndedJobs keeps many jobs' events: the oldest jobs' go first, but for the last of each.

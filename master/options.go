@@ -111,6 +111,10 @@ func (o *Config) complete() (err error) {
 	if o.Version == "" {
 		o.Version = buildinfo.Revision()
 	}
+	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults) < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
+		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
+			o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.KeepResultBytes, o.Running)
+	}
 	if o.Lease == 0 {
 		o.Lease = control.Lease
 	}

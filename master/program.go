@@ -62,6 +62,9 @@ func checkProgram(programs engine.Registry, spec *control.JobSpec, grid layout.G
 		} else if here != spec.Values {
 			return fmt.Errorf("%s: its values are of type %s on the cluster, and %.200s at the client", p.Name, here, spec.Values)
 		}
+		if here := p.Form(); here != spec.Form {
+			return fmt.Errorf("%s: the cluster has another version of this program: %.300s there, %.300s at the client", p.Name, here, spec.Form)
+		}
 		spec.KeepResult, spec.Unsorted = true, true // blocks have no order
 	case spec.KeepResult:
 		if err := program.Printable(); err != nil {

@@ -27,6 +27,7 @@ type executor struct {
 
 	mu          sync.Mutex
 	mesh        *mesh.Mesh
+	closed      bool
 	past        mesh.Stats // of meshes that were closed
 	incarnation uint64
 	graphs      map[string]*localGraph
@@ -55,7 +56,10 @@ type task struct {
 func (x *executor) registered(incarnation uint64) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.mesh != nil && x.incarnation == incarnation {
+	switch {
+	case x.closed: // the worker has given a command up that does not stop
+		return errClosed
+	case x.mesh != nil && x.incarnation == incarnation:
 		return nil
 	}
 	x.closeMesh()
@@ -96,9 +100,12 @@ func (x *executor) close() {
 	x.reset()
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.closed = true
 	x.closeMesh()
 	x.options.Listener.Close()
 }
+
+var errClosed = errors.New("the worker is closed")
 
 // reset forgets all jobs and graphs.
 func (x *executor) reset() { x.retain(nil, nil)() }

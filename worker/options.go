@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
@@ -134,7 +135,13 @@ func (o *Config) complete() (err error) {
 	if !control.ValidName(o.Name) {
 		return fmt.Errorf("found the name %.150q, expected %s", o.Name, control.NameRule)
 	}
-	if o.Threads <= 0 {
+	if min(o.Hold, o.Grace, o.StopTimeout) < 0 || o.Threads < 0 {
+		return fmt.Errorf("worker: a number of the options is negative: Hold %v, Grace %v, StopTimeout %v, Threads %d", o.Hold, o.Grace, o.StopTimeout, o.Threads)
+	}
+	if !slices.Contains([]string{"", "auto", "on", "off"}, o.Compress) {
+		return fmt.Errorf("worker: Options.Compress: found %.40q, expected auto, on or off", o.Compress)
+	}
+	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
 	if o.Hold == 0 {

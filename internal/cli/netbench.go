@@ -60,7 +60,7 @@ also measured over a TCP connection that carries nothing else, by turns.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&n.workers, "workers", 4, "between `N` workers; on a cluster: wait until `N` are registered")
+	cmd.Flags().IntVar(&n.workers, "workers", 4, "between `N` workers; on a cluster: wait until as many are registered")
 	cmd.Flags().StringVar(&n.sizes, "sizes", "1B..4MiB", "of messages: a `LIST` such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4")
 	cmd.Flags().StringVar(&n.collectives, "collectives", "", "the `LIST` of what to measure, of "+words(known()))
 	cmd.Flags().StringVar(&n.algorithm, "algorithm", "", "only by the algorithm `NAME` (default: by all)")

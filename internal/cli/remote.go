@@ -31,7 +31,7 @@ func (r *runCommand) onCluster() bool {
 
 // Flags that do not go together with others.
 var (
-	ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "grid"}
+	ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
 	ofWaiting = []string{"output", "json", "trace", "verify", "stack"}
 )
 

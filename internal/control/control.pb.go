@@ -4569,6 +4569,7 @@ type JobSpec struct {
 	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"` // for GetResult
 	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                       // the result need not be by rising id
 	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                           // the type of values as a client in Go has it, which wants them raw; empty: lines
+	Form          string                 `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`                               // what the program is at that client, but for its code: engine.Registered.Form
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
@@ -4659,6 +4660,13 @@ func (x *JobSpec) GetUnsorted() bool {
 func (x *JobSpec) GetValues() string {
 	if x != nil {
 		return x.Values
+	}
+	return ""
+}
+
+func (x *JobSpec) GetForm() string {
+	if x != nil {
+		return x.Form
 	}
 	return ""
 }
@@ -7250,7 +7258,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xb9\x04\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xcd\x04\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -7264,6 +7272,7 @@ const file_control_proto_rawDesc = "" +
 	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x16\n" +
 	"\x06values\x18\n" +
 	" \x01(\tR\x06values\x12\x12\n" +
+	"\x04form\x18\v \x01(\tR\x04form\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -79,5 +80,63 @@ func textOf(f reflect.Value) string {
 		return strconv.FormatFloat(f.Float(), 'g', -1, f.Type().Bits())
 	default:
 		return f.String()
+	}
+}
+
+// Form describes a program as it was registered, by what must be the same in a client that has it run and in the cluster that runs
+// it: its fields and, of those that are no parameters, the values; its message type. Its code cannot be compared.
+func (r Registered) Form() string {
+	var forms []string
+	for _, s := range r.samples {
+		forms = append(forms, formOf(s.program)+" message "+s.message)
+	}
+	return strings.Join(forms, " or ")
+}
+
+func formOf(program any) string {
+	v := elem(program)
+	if !v.IsValid() || v.Kind() != reflect.Struct {
+		return Name(program)
+	}
+	parameters := map[int]bool{}
+	for _, p := range Parameters(program) {
+		parameters[p.field] = true
+	}
+	var fields []string
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		text := f.Name + " " + f.Type.Kind().String()
+		if !parameters[i] {
+			text += " = " + valueForm(v.Field(i))
+		}
+		fields = append(fields, text)
+	}
+	return Name(program) + "{" + strings.Join(fields, "; ") + "}"
+}
+
+// valueForm is the text of a value, where it has one that is the same in all processes.
+func valueForm(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+		if v.IsZero() {
+			return "nil"
+		}
+		return "not nil"
+	case reflect.Struct:
+		var fields []string
+		for i := range v.NumField() {
+			fields = append(fields, valueForm(v.Field(i)))
+		}
+		return "{" + strings.Join(fields, " ") + "}"
+	case reflect.Slice, reflect.Array:
+		var all []string
+		for i := range v.Len() {
+			all = append(all, valueForm(v.Index(i)))
+		}
+		return "[" + strings.Join(all, " ") + "]"
+	case reflect.String:
+		return strconv.Quote(v.String())
+	default:
+		return fmt.Sprint(v)
 	}
 }

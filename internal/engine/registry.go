@@ -28,9 +28,10 @@ type Registered struct {
 	samples []sample // of the types of programs that it makes
 }
 
-// sample is a program as it was registered, and the values of the parameters that choose its type.
+// sample is a program as it was registered, the type of its messages, and the values of the parameters that choose its type.
 type sample struct {
 	program any
+	message string
 	choose  map[string]string
 }
 
@@ -50,7 +51,7 @@ func Register[V, M any](name string, p pregel.Program[V, M]) Registered {
 	}
 	return Registered{
 		Name: name, Help: "a program of this binary", Parameters: Parameters(Inner(p)), KeepWeights: true, Err: CheckProgram(p), New: make,
-		samples: []sample{{Inner(p), nil}},
+		samples: []sample{{Inner(p), reflect.TypeFor[M]().String(), nil}},
 	}
 }
 
@@ -64,7 +65,7 @@ func (r *Registered) Or(other Registered, parameter, help string, words ...strin
 		}
 		return first(values, find)
 	}
-	r.samples = append(r.samples, sample{other.samples[0].program, map[string]string{parameter: words[1]}})
+	r.samples = append(r.samples, sample{other.samples[0].program, other.samples[0].message, map[string]string{parameter: words[1]}})
 }
 
 // Given returns the parameters by which a program is made, and whether it is of the type that is registered.

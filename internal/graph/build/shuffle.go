@@ -52,6 +52,9 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		return err
 	}
 	for round := 0; ; round++ {
+		if ctx.Err() != nil { // a rank that is alone waits for nobody, and would not notice
+			return context.Cause(ctx)
+		}
 		last := !more
 		arrived := make(chan error, 1)
 		var in [][]byte

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/pregel"
@@ -49,6 +50,32 @@ func TestBuildEnds(t *testing.T) {
 	pull := p.Layout(pregel.Out).Blocks[0].Pull
 	if s, err := p.SendersView(ctx, pull); s != nil || !errors.Is(err, context.Canceled) || p.HasSendersView(pull) {
 		t.Errorf("senders' view: error %v", err)
+	}
+}
+
+// TestRankThatIsAloneEnds interrupts a rank that deals its edges to itself: it reads no more of them.
+func TestRankThatIsAloneEnds(t *testing.T) {
+	tuples := make([][2]uint64, 1<<19)
+	for i := range tuples {
+		tuples[i] = [2]uint64{uint64(i) % 211, uint64(i) % 97}
+	}
+	list := edges.Pack(211, tuples, nil)
+	share := &edges.Share{Input: edges.Input{Name: "some", Edges: list, Free: list.Close}, Largest: 210}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("enough")
+	read := int64(0)
+	o := graph.Options{Partitions: 2, Progress: func(name string, done, _ int64) {
+		if name == "dealing the edges" {
+			read = done
+			cancel(why)
+		}
+	}}
+	if _, _, err := Graph(ctx, collective.Alone(), 10, share, []int{0, 0}, o); !errors.Is(err, why) {
+		t.Errorf("error %v", err)
+	}
+	if read == 0 || read > int64(len(tuples))/4 {
+		t.Errorf("read %d of %d edges", read, len(tuples))
 	}
 }
 
