@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -98,6 +99,9 @@ func TestUpEnds(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
+			if signal.Ignored(end.signal) {
+				t.Skipf("%v is ignored here, as under nohup: it is ignored by all that is started, too", end.signal)
+			}
 			p, _, all := startUp(t, "superstep")
 			to := p.Process.Pid
 			if end.master {
