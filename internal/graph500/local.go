@@ -95,7 +95,7 @@ func (l *local) bind(kernel string, program engine.Program) error {
 		l.job.Close()
 	}
 	o := l.c.Engine
-	o.Team, o.Job = l.c.Team, kernel
+	o.Team, o.Job, o.Trusted = l.c.Team, kernel, true
 	if o.Trace != nil {
 		o.Trace = &l.trace
 	}
