@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
@@ -20,33 +19,7 @@ import (
 func init() {
 	register(kind{
 		asked: func(spec *control.JobSpec) bool { return spec.GetGraph500() != nil },
-		check: checkGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
-	})
-}
-
-func checkGraph500(programs engine.Registry, spec *control.JobSpec, grid layout.Grid) error {
-	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
-		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
-	}
-	g, err := jobspec.Generator(spec.Graph500)
-	if err != nil {
-		return err
-	}
-	if g.Scale > graph500.MaxScale {
-		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits", g.Scale, graph500.MaxScale)
-	}
-	if spec.Graph500.Roots == 0 {
-		return errors.New("roots: found 0, expected 1 or more")
-	}
-	o, err := jobspec.Options(spec.Options)
-	if err != nil {
-		return err
-	}
-	return graph500.EachKernel(spec.Graph500.Sssp, programs.New("bfs"), func(kernel string, program engine.Program) error {
-		if err := engine.Rehearse(context.Background(), program, o, grid); err != nil {
-			return fmt.Errorf("%s: %w", kernel, err)
-		}
-		return nil
+		check: jobspec.CheckGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
 	})
 }
 

@@ -2,17 +2,12 @@ package master
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/generate"
 	layout "github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/pregel"
@@ -22,68 +17,7 @@ import (
 var programKind kind
 
 func init() {
-	programKind = kind{check: checkProgram, shape: layout.Of, coordinate: coordinateProgram}
-}
-
-func checkProgram(programs engine.Registry, spec *control.JobSpec, grid layout.Grid) error {
-	switch {
-	case spec.GetProgram() == "":
-		return errors.New("a job names the program to run")
-	case (spec.Graph == "") == (spec.Source.GetInput() == ""):
-		return errors.New("a job names a graph of the cluster, or one to load: one of the two")
-	}
-	p, err := programs.Find(spec.Program)
-	if err != nil {
-		return err
-	}
-	if err := engine.Check(p.Parameters, spec.Parameters); err != nil {
-		return fmt.Errorf("%s: %w", p.Name, err)
-	}
-	program, err := p.New(spec.Parameters, nil)
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.Name, err)
-	}
-	o, err := jobspec.Options(spec.Options)
-	if err != nil {
-		return err
-	}
-	if spec.Source != nil {
-		if _, _, err := jobspec.Source(spec.Source); err != nil {
-			return err
-		}
-		if err := loadable(spec.Source.Input); err != nil {
-			return err
-		}
-	}
-	switch {
-	case spec.Values != "":
-		if here, err := program.ValueType(); err != nil {
-			return err
-		} else if here != spec.Values {
-			return fmt.Errorf("%s: its values are of type %s on the cluster, and %.200s at the client", p.Name, here, spec.Values)
-		}
-		if here := p.Form(); here != spec.Form {
-			return fmt.Errorf("%s: the cluster has another version of this program: %.300s there, %.300s at the client", p.Name, here, spec.Form)
-		}
-		spec.KeepResult, spec.Unsorted = true, true // blocks have no order
-	case spec.KeepResult:
-		if err := program.Printable(); err != nil {
-			return err
-		}
-	}
-	return engine.Rehearse(context.Background(), program, o, grid)
-}
-
-// loadable refuses generators that make what cannot be loaded; files are the workers' to look at.
-func loadable(input string) error {
-	if !generate.IsGenerator(input) {
-		return nil
-	}
-	g, err := generate.Parse(input)
-	if err != nil {
-		return err
-	}
-	return generate.Loadable(g)
+	programKind = kind{check: jobspec.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
 }
 
 // coordinateProgram runs a vertex program: load, locate, prepare, superstep after superstep, values.
@@ -127,23 +61,9 @@ func coordinateProgram(ctx context.Context, r *run) error {
 
 // load loads the graph that the job brings. Where the job leaves open which weights it has, the program says so.
 func (r *run) load(ctx context.Context, p engine.Registered) error {
-	source := r.spec.Source
-	if source.Weights == "" {
-		program, err := p.New(r.spec.Parameters, nil)
-		if err != nil {
-			return err
-		}
-		source = proto.CloneOf(source)
-		switch program.Weights() {
-		case edges.Float32:
-			source.Weights = "float32"
-		case edges.Float64:
-			source.Weights = "float64"
-		default:
-			if !p.KeepWeights {
-				source.Weights = "none"
-			}
-		}
+	source, err := jobspec.Weighted(r.spec.Source, p, r.spec.Parameters)
+	if err != nil {
+		return err
 	}
 	report, err := r.server.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
 		Graph: r.job.graph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
@@ -182,11 +102,12 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 	}
 	var vertices []*control.Vertex
 	for _, label := range labels {
-		id, ok := ids[label]
-		if !ok {
-			return nil, fmt.Errorf("%s: the graph has no vertex %d", r.spec.Program, label)
+		if id, ok := ids[label]; ok {
+			vertices = append(vertices, &control.Vertex{Label: label, Id: id})
 		}
-		vertices = append(vertices, &control.Vertex{Label: label, Id: id})
+	}
+	if _, err := p.New(r.spec.Parameters, jobspec.Finder(vertices)); err != nil { // it names the parameter whose vertex is not there
+		return nil, fmt.Errorf("%s: %w", r.spec.Origin(), err)
 	}
 	return vertices, nil
 }

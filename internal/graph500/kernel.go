@@ -23,14 +23,14 @@ func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Progra
 }
 
 // EachKernel calls f with the programs of the kernels that are to run, until one fails.
-func EachKernel(sssp bool, bfs engine.New, f func(kernel string, program engine.Program) error) error {
+func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error) error {
 	for _, kernel := range []string{"bfs", "sssp"} {
 		if kernel == "sssp" && !sssp {
 			continue
 		}
 		program, err := Program(kernel, bfs, 0)
 		if err == nil {
-			err = f(kernel, program)
+			err = f(program)
 		}
 		if err != nil {
 			return err

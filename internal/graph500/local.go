@@ -60,7 +60,7 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 func (c *LocalConfig) Check(ctx context.Context) error {
 	o := c.Engine
 	o.Trace, o.Team = nil, c.Team
-	return EachKernel(c.SSSP, c.BFS, func(_ string, program engine.Program) error { return engine.Rehearse(ctx, program, o, c.Grid) })
+	return EachKernel(c.SSSP, c.BFS, func(program engine.Program) error { return engine.Rehearse(ctx, program, o, c.Grid) })
 }
 
 func (l *local) close() {

@@ -119,7 +119,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		want string
 		spec *control.JobSpec
 	}{
-		{"levels: the graph has no vertex 99999", &control.JobSpec{Program: "levels", Parameters: map[string]string{"source": "99999"}, Source: small()}},
+		{"parameter source: the graph has no vertex 99999", &control.JobSpec{Program: "levels", Parameters: map[string]string{"source": "99999"}, Source: small()}},
 		{"no such file", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "/no/such/file.txt"}}},
 	} {
 		j, _ := c.watch(t, c.submitSpec(t, x.spec).Id, nil)

@@ -61,6 +61,9 @@ func Launch(ctx context.Context, o Options) (*netbench.Report, error) {
 	defer kill()
 	l := &launch{Options: o, events: make(chan event)}
 	report, err := l.run(ctx, processes)
+	for i := 0; report != nil && i < o.Ranks; i++ {
+		report.Workers = append(report.Workers, fmt.Sprintf("w%d", i+1))
+	}
 	return report, l.end(ctx, kill, err)
 }
 

@@ -1,0 +1,147 @@
+package jobspec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500"
+)
+
+// What a netbench may ask of a worker.
+const (
+	maxSizes       = 64
+	maxRepetitions = 1_000_000
+)
+
+// CheckProgram refuses a job of a vertex program that cannot be run, before anything is loaded, and completes its spec. grid is
+// the job's or that of its graph of the catalog, if either is known.
+func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Grid) error {
+	switch {
+	case spec.GetProgram() == "":
+		return errors.New("a job names the program to run")
+	case (spec.Graph == "") == (spec.Source.GetInput() == ""):
+		return errors.New("a job names a graph of the cluster, or one to load: one of the two")
+	}
+	p, err := programs.Find(spec.Program)
+	if err != nil {
+		return err
+	}
+	if err := engine.Check(p.Parameters, spec.Parameters); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	program, err := p.New(spec.Parameters, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	o, err := Options(spec.Options)
+	if err != nil {
+		return err
+	}
+	if spec.Source != nil {
+		if _, _, err := Source(spec.Source); err != nil {
+			return err
+		}
+		if err := loadable(spec.Source.Input); err != nil {
+			return err
+		}
+	}
+	switch {
+	case spec.Values != "":
+		if here, err := program.ValueType(); err != nil {
+			return err
+		} else if here != spec.Values {
+			return fmt.Errorf("%s: its values are of type %s on the cluster, and %.200s at the client", p.Name, here, spec.Values)
+		}
+		if here := p.Form(); here != spec.Form {
+			return fmt.Errorf("%s: the cluster has another version of this program: %.300s there, %.300s at the client", p.Name, here, spec.Form)
+		}
+		spec.KeepResult, spec.Unsorted = true, true // blocks have no order
+	case spec.KeepResult:
+		if err := program.Printable(); err != nil {
+			return err
+		}
+	}
+	return engine.Rehearse(context.Background(), program, o, grid)
+}
+
+// loadable refuses generators that make what cannot be loaded; files are looked at where they are read.
+func loadable(input string) error {
+	if !generate.IsGenerator(input) {
+		return nil
+	}
+	g, err := generate.Parse(input)
+	if err != nil {
+		return err
+	}
+	return generate.Loadable(g)
+}
+
+// Weighted is the source of a job's graph, with the weights that the program says where the job leaves them open.
+func Weighted(source *control.GraphSource, p engine.Registered, values map[string]string) (*control.GraphSource, error) {
+	if source.Weights != "" {
+		return source, nil
+	}
+	program, err := p.New(values, nil)
+	if err != nil {
+		return nil, err
+	}
+	source = proto.CloneOf(source)
+	switch program.Weights() {
+	case edges.Float32:
+		source.Weights = "float32"
+	case edges.Float64:
+		source.Weights = "float64"
+	default:
+		if !p.KeepWeights {
+			source.Weights = "none"
+		}
+	}
+	return source, nil
+}
+
+// CheckGraph500 is CheckProgram of a job of Graph500.
+func CheckGraph500(programs engine.Registry, spec *control.JobSpec, grid graph.Grid) error {
+	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
+		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
+	}
+	g, err := Generator(spec.Graph500)
+	if err != nil {
+		return err
+	}
+	if g.Scale > graph500.MaxScale {
+		return fmt.Errorf("scale: found %d, expected at most %d: vertices have numbers of 32 bits", g.Scale, graph500.MaxScale)
+	}
+	if spec.Graph500.Roots == 0 {
+		return errors.New("roots: found 0, expected 1 or more")
+	}
+	o, err := Options(spec.Options)
+	if err != nil {
+		return err
+	}
+	return graph500.EachKernel(spec.Graph500.Sssp, programs.New("bfs"), func(program engine.Program) error {
+		return engine.Rehearse(context.Background(), program, o, grid)
+	})
+}
+
+// CheckNetbench is CheckProgram of a job that measures the network.
+func CheckNetbench(_ engine.Registry, spec *control.JobSpec, _ graph.Grid) error {
+	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 {
+		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source, and no grid", control.NetbenchProgram)
+	}
+	spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
+	if n := len(spec.Netbench.Sizes); n > maxSizes {
+		return fmt.Errorf("found %d sizes, expected at most %d", n, maxSizes)
+	}
+	if n := spec.Netbench.Repetitions; n > maxRepetitions {
+		return fmt.Errorf("repetitions: found %d, expected at most %d", n, maxRepetitions)
+	}
+	return Netbench(spec.Netbench).Validate()
+}
