@@ -39,6 +39,8 @@ type Options struct {
 	// Deterministic makes every value the same for any threads, partitions and delivery: First and Sender keep the least
 	// id, and floats are added in the order of ids.
 	Deterministic bool
+	// Seed chooses the random numbers that the program gets from Vertex.Rand. The same seed gives the same numbers.
+	Seed uint64
 	// MaxSupersteps ends the run, unconverged, after so many; 0 is no limit.
 	MaxSupersteps int
 	// SuperstepTimeout ends the run, with an error that names the superstep, when one takes longer; 0 is no limit. A Compute that
@@ -104,7 +106,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		sink.writer = trace.NewWriter(o.Trace)
 	}
 	eo := engine.Options{
-		Team: team, Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic,
+		Team: team, Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic, Seed: o.Seed,
 		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Log: o.Log,
 	}
 	if o.Progress != nil {

@@ -98,7 +98,7 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 				Program: e.Name, Parameters: values, Graph: g.g.Name, KeepResult: true, Unsorted: true, Form: e.Form(),
 				Options: &control.RunOptions{
 					Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps),
-					SuperstepTimeout: int64(o.SuperstepTimeout), Trace: o.Trace != nil,
+					SuperstepTimeout: int64(o.SuperstepTimeout), Trace: o.Trace != nil, Seed: o.Seed,
 				},
 			}, nil
 		}

@@ -57,6 +57,13 @@
 //	                                      that must be deterministic call Compute all the same
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files
 //
+// # What a vertex sees
+//
+// A [Vertex] has its value, its edges, all by Edges or one by Edge(i), aggregators, columns, and random numbers, which depend on
+// the seed of the run, the vertex's input id and the superstep alone. One step of a random walk is
+//
+//	v.Send(v.Edge(v.Rand().IntN(v.OutDegree())).To, walker)
+//
 // # Semantics
 //
 // Every vertex is active in superstep 0. Messages sent in superstep S are read in S+1. A vertex that voted to halt is

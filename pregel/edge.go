@@ -17,14 +17,7 @@ type Edge struct {
 func eachEdge(l *kernel.EdgeLists, local uint32, yield func(Edge) bool) bool {
 	lo, hi := l.Row(local)
 	for j := lo; j < hi; j++ {
-		e := Edge{To: VertexID(l.ID(l.Adj[j])), Weight: 1, at: j + l.Offset, lists: l}
-		switch {
-		case l.Weights64 != nil:
-			e.Weight = l.Weights64[j]
-		case l.Weights32 != nil:
-			e.Weight = float64(l.Weights32[j])
-		}
-		if !yield(e) {
+		if !yield(edgeAt(l, j)) {
 			return false
 		}
 	}

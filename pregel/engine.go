@@ -108,7 +108,7 @@ func (e *Engine[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M)
 // begin prepares the cursor for a sweep; end moves its output to the block.
 func (e *Engine[V, M]) begin() *Vertex[V, M] {
 	v := &e.cursor
-	v.b, v.values, v.halt, v.finish = &e.Block, e.Block.Values, 0, 0
+	v.b, v.values, v.halt, v.finish, v.random.of = &e.Block, e.Block.Values, 0, 0, None
 	return v
 }
 

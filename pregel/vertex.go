@@ -16,6 +16,7 @@ type Vertex[V, M any] struct {
 
 	halt, finish uint64 // what becomes the block's Halt and Finish
 	message      M
+	random       random
 }
 
 // ID returns the vertex's handle.

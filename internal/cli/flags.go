@@ -154,6 +154,7 @@ type runFlags struct {
 	delivery                *oneOf
 	deterministic           bool
 	maxSupersteps           int
+	seed                    uint64
 	superstepTimeout        time.Duration
 	json                    string
 	seeFlags
@@ -270,7 +271,7 @@ func (f *runFlags) team() (*parallel.Team, error) {
 func (f *runFlags) options(a *app, team *parallel.Team) engine.Options {
 	choice, _ := delivery.ParseChoice(f.delivery.value)
 	return engine.Options{
-		Team: team, Delivery: choice, Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps,
+		Team: team, Delivery: choice, Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps, Seed: f.seed,
 		SuperstepTimeout: f.superstepTimeout, Late: a.late,
 	}
 }
@@ -279,7 +280,7 @@ func (f *runFlags) options(a *app, team *parallel.Team) engine.Options {
 func (f *runFlags) remote() *control.RunOptions {
 	return &control.RunOptions{
 		Delivery: f.delivery.value, Deterministic: f.deterministic, MaxSupersteps: uint32(f.maxSupersteps),
-		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "",
+		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "", Seed: f.seed,
 	}
 }
 

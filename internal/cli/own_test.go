@@ -16,7 +16,7 @@ func own() []pregel.Registered {
 	return []pregel.Registered{
 		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
-		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}),
+		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
 	}
 }
 
@@ -64,6 +64,18 @@ func (Received) Compute(v *vertex, messages []int64) {
 	}
 	v.Set(int64(len(messages)))
 	v.VoteToHalt()
+}
+
+// Dice throws dice.
+type Dice struct{}
+
+func (Dice) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (Dice) Compute(v *vertex, _ int64) {
+	v.Set(v.Value()*10 + 1 + v.Rand().Int64N(6))
+	if v.Superstep() == 9 {
+		v.VoteToHalt()
+	}
 }
 
 // Forever never halts, and says so.

@@ -2559,6 +2559,7 @@ type RunOptions struct {
 	SuperstepTimeout int64                  `protobuf:"varint,7,opt,name=superstep_timeout,json=superstepTimeout,proto3" json:"superstep_timeout,omitempty"` // in nanoseconds: the job fails when one takes longer; 0: no limit
 	Serial           bool                   `protobuf:"varint,6,opt,name=serial,proto3" json:"serial,omitempty"`                                             // columns go one after the other, and none while edges are walked
 	Trace            bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"`                                              // tell of every exchange in the records of supersteps
+	Seed             uint64                 `protobuf:"varint,11,opt,name=seed,proto3" json:"seed,omitempty"`                                                // of pregel.Vertex.Rand
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2647,6 +2648,13 @@ func (x *RunOptions) GetTrace() bool {
 		return x.Trace
 	}
 	return false
+}
+
+func (x *RunOptions) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
 }
 
 // Locate asks for the vertices of a graph with these input ids, and for the input ids of vertices from a number on.
@@ -7090,7 +7098,7 @@ const file_control_proto_rawDesc = "" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
 	"\bweighted\x18\x06 \x01(\bR\bweighted\x12\x12\n" +
-	"\x04arcs\x18\a \x01(\x04R\x04arcs\"\x8c\x02\n" +
+	"\x04arcs\x18\a \x01(\x04R\x04arcs\"\xa0\x02\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -7103,7 +7111,8 @@ const file_control_proto_rawDesc = "" +
 	"\x11superstep_timeout\x18\a \x01(\x03R\x10superstepTimeout\x12\x16\n" +
 	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
 	"\x05trace\x18\n" +
-	" \x01(\bR\x05trace\"b\n" +
+	" \x01(\bR\x05trace\x12\x12\n" +
+	"\x04seed\x18\v \x01(\x04R\x04seed\"b\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\x04R\x06labels\x12\x14\n" +

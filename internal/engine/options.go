@@ -27,6 +27,8 @@ type Options struct {
 	Serial bool
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
+	// Seed chooses the random numbers of pregel.Vertex.Rand.
+	Seed uint64
 	// Alpha and Beta are the seconds that a byte and a frame take to a partition of another process; 0 within one.
 	Alpha, Beta float64
 	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.

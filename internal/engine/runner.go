@@ -192,7 +192,7 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
 	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs}
-	s := kernel.State{Log: j.options.Log, Properties: r.properties, Cells: j.Aggregates().Cells()}
+	s := kernel.State{Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells()}
 	offset := uint32(0)
 	for _, ways := range r.layout.Blocks {
 		a := ways.Push.BySender

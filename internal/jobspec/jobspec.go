@@ -50,7 +50,7 @@ func Options(o *control.RunOptions) (engine.Options, error) {
 	}
 	return engine.Options{
 		Delivery: choice, Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial(), Deterministic: o.GetDeterministic(),
-		MaxSupersteps: int(o.GetMaxSupersteps()), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
+		MaxSupersteps: int(o.GetMaxSupersteps()), Seed: o.GetSeed(), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
 	}, nil
 }
 

@@ -111,6 +111,8 @@ type State struct {
 	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine. Both
 	// are indexed by the aggregators' numbers.
 	Totals, Cells []Cell
+	// Seed is the run's, for pregel.Vertex.Rand.
+	Seed uint64
 	// Properties are the partition's vertex and edge properties, indexed by their numbers.
 	Properties []any
 }

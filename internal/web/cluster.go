@@ -96,7 +96,7 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 	spec := &control.JobSpec{
 		Program: s.Program, Parameters: s.Parameters, KeepResult: s.KeepResult,
 		Options: &control.RunOptions{
-			Delivery: s.Delivery, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Trace: true,
+			Delivery: s.Delivery, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Seed: s.Seed, Trace: true,
 		},
 	}
 	if s.SuperstepTimeout != "" {
@@ -107,7 +107,7 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 		spec.Options.SuperstepTimeout = int64(limit)
 	}
 	if b := s.Graph500; b != nil {
-		if s.Program+s.Graph+s.Format+s.Duplicates+s.SelfLoops != "" || len(s.Parameters) > 0 || s.Directed != nil || s.UnitWeights || s.KeepResult || s.MaxSupersteps > 0 {
+		if s.Program+s.Graph+s.Format+s.Duplicates+s.SelfLoops != "" || len(s.Parameters) > 0 || s.Directed != nil || s.UnitWeights || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
 			return nil, invalid("graph500: it makes its own graph; leave out all but grid, delivery, deterministic, superstep_timeout and key")
 		}
 		spec.Program, spec.Graph500 = control.Graph500Program, &control.Graph500{

@@ -46,6 +46,7 @@ type Submission struct {
 	Delivery      string `json:"delivery"`
 	Deterministic bool   `json:"deterministic"`
 	MaxSupersteps uint32 `json:"max_supersteps"`
+	Seed          uint64 `json:"seed"` // of the random numbers that a program draws
 	KeepResult    bool   `json:"keep_result"`
 	// SuperstepTimeout is a time, such as 30s; empty is no limit.
 	SuperstepTimeout string `json:"superstep_timeout"`

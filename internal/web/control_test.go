@@ -112,8 +112,8 @@ func TestSubmission(t *testing.T) {
 		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true}`, &control.JobSpec{
 			Program: "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: &control.RunOptions{Delivery: "pull", Trace: true},
 		}},
-		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7, "superstep_timeout": "1m30s"}`, &control.JobSpec{
-			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, SuperstepTimeout: 90e9, Trace: true},
+		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7, "seed": 9, "superstep_timeout": "1m30s"}`, &control.JobSpec{
+			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, Seed: 9, SuperstepTimeout: 90e9, Trace: true},
 			Source: &control.GraphSource{Input: "/data/a.el", Directed: &yes, DropLoops: true, Duplicates: "min"},
 		}},
 		{`{"graph500": {"scale": 12, "sssp": true}, "grid": "2x2"}`, &control.JobSpec{

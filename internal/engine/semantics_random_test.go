@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// byIndex has every vertex say its edges by Edge, and where these are not what Edges yields.
+func byIndex(w *world) columned {
+	return columned{looker{script{func(v talker, _ int64) {
+		i := 0
+		for want := range v.Edges() {
+			tag.Set(want, fmt.Sprintf("%d of %d", i, v.Label()))
+			e := v.Edge(i)
+			if e != want || tag.Of(e) != tag.Of(want) {
+				say(v, "edge %d is %v %q, and %v in Edges", i, e, tag.Of(e), want)
+			}
+			say(v, "%d:%g", w.label(e.To), e.Weight)
+			i++
+		}
+		if i != v.OutDegree() {
+			say(v, "%d edges of %d", i, v.OutDegree())
+		}
+		v.VoteToHalt()
+	}}, pregel.Both}}
+}
+
+func TestEdgeIsByIndexWhatEdgesYields(t *testing.T) {
+	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5 0>1:0.5 4")
+	p := byIndex(w)
+	w.expect(t, p, "1:0.5 1:2 2:3 2:4", "0:0.5 0:2", "0:4 0:3", "3:5 3:5", "")
+	p.direction = pregel.In
+	w.expect(t, p, "2:4", "0:0.5 0:2", "0:3", "3:5", "")
+	for _, s := range shapes(8) {
+		for _, kind := range []edges.Weights{edges.Unweighted, edges.Float32, edges.Float64} {
+			var first []string
+			for _, parts := range []int{1, 2, 5} {
+				g := s.load(t, parts, kind)
+				got, _ := run(t, g, pregel.Program[string, int64](byIndex(&world{shape: s, ids: g.IDs})), setting{parts: parts, threads: 3})
+				for v, said := range got {
+					if strings.Contains(said, "Edges") || strings.Contains(said, "of") || first != nil && said != first[v] {
+						t.Fatalf("%s, %v, %d partitions: vertex %d said %q", s.name, kind, parts, v, said)
+					}
+				}
+				first = got
+			}
+		}
+	}
+}
+
+func TestEdgeOutOfRangeFailsTheJobByVertex(t *testing.T) {
+	w := on(t, "0>1 0>2 3")
+	for _, c := range []struct {
+		label uint64
+		i     int
+		text  string
+	}{
+		{0, 2, "vertex 0, superstep 0: Edge(2): the vertex has 2 edges, counted from 0"},
+		{0, -1, "vertex 0, superstep 0: Edge(-1): the vertex has 2 edges, counted from 0"},
+		{3, 0, "vertex 3, superstep 0: Edge(0): the vertex has 0 edges, counted from 0"},
+		{0, 1 << 32, "Edge(4294967296): the vertex has 2 edges"},
+	} {
+		err := wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) {
+			if v.Label() == c.label {
+				v.Edge(c.i)
+			}
+		}}), 2, c.text)
+		if e := new(pregel.ProgramError); !errors.As(err, &e) || !e.Known || e.Vertex != c.label {
+			t.Errorf("the error is %#v", err)
+		}
+	}
+}
+
+func TestEdgeInAGridNamesTheGridThatHasThem(t *testing.T) {
+	w := on(t, "0>1 1>0")
+	_, err := tryOn(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.Edge(0) }}),
+		setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 1})
+	if !errors.Is(err, pregel.ErrGrid) || !strings.Contains(err.Error(), "Edge: ") || !strings.Contains(err.Error(), "--grid 4x1") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// randomTwin makes the numbers of a vertex by other means than Vertex.Rand: SplitMix64's own steps, and a source of its own.
+func randomTwin(seed, label uint64, superstep int) *rand.Rand {
+	split := func(state uint64) uint64 {
+		state += 0x9e3779b97f4a7c15
+		state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9
+		state = (state ^ (state >> 27)) * 0x94d049bb133111eb
+		return state ^ (state >> 31)
+	}
+	vertex := split(split(seed) ^ label)
+	return rand.New(rand.NewPCG(split(vertex^split(split(seed)+uint64(superstep))), vertex))
+}
+
+func TestRandIsOfTheSeedTheVertexAndTheSuperstepAlone(t *testing.T) {
+	draw := play{script{func(v talker, _ int64) {
+		say(v, "%d", v.Rand().IntN(1000))
+		if v.Label()%2 == 0 {
+			say(v, "%d", v.Rand().Uint64()) // goes on
+		}
+		if v.Superstep() == 3 {
+			v.VoteToHalt()
+		}
+	}}, nil}
+	draw.init = func(v talker) { draw.compute(v, 0) }
+	for _, seed := range []uint64{0, 1, 1 << 63} {
+		want := make([]string, 71)
+		for label := range want {
+			for superstep := range 4 {
+				r := randomTwin(seed, uint64(label), superstep)
+				want[label] += fmt.Sprintf(" %d", r.IntN(1000))
+				if label%2 == 0 {
+					want[label] += fmt.Sprintf(" %d", r.Uint64())
+				}
+			}
+			want[label] = want[label][1:]
+		}
+		for _, text := range []string{"0-1 1-2 0-2 70", "70>70 70>3 5>70 9>70 0>1"} { // other degrees, and so other handles
+			on(t, text).expectWith(t, draw, func(s *setting) { s.o.Seed = seed }, want...)
+		}
+	}
+}
+
+// A job that is run again begins its streams again, also on a graph of one vertex, which ran last.
+func TestRandBeginsAgainWithEveryRun(t *testing.T) {
+	p := pregel.Program[string, int64](script{func(v talker, _ int64) {
+		say(v, "%d", v.Rand().Uint64())
+		v.VoteToHalt()
+	}})
+	j, err := engine.NewJob(on(t, "0").load(t, 1, 0), p, engine.Options{})
+	check(t, err)
+	defer j.Close()
+	for range 3 {
+		_, err := j.Run(t.Context())
+		check(t, err)
+		if want := fmt.Sprintf(" %d", randomTwin(0, 0, 0).Uint64()); j.Value(0) != want {
+			t.Fatalf("found%s, expected%s", j.Value(0), want)
+		}
+		check(t, j.Restart(p))
+	}
+}
+
+// Numbers of neighbouring vertices and supersteps must look independent: of 64 bits each, 32 differ, and all values come up.
+func TestRandDiffersBetweenVerticesAndSupersteps(t *testing.T) {
+	w := on(t, "4095")
+	var drawn [4][4096]uint64
+	p := script{func(v talker, _ int64) {
+		if drawn[v.Superstep()][v.Label()] = v.Rand().Uint64(); v.Superstep() == 3 {
+			v.VoteToHalt()
+		}
+	}}
+	run(t, w.load(t, 1, 0), pregel.Program[string, int64](p), setting{parts: 1, threads: 2})
+	seen := map[uint64]bool{}
+	var bits [64]int
+	var buckets [64]int
+	pairs := 0
+	for s := range drawn {
+		for v, x := range drawn[s] {
+			seen[x] = true
+			buckets[x>>58]++
+			if v > 0 {
+				for b := range 64 {
+					bits[b] += int((x ^ drawn[s][v-1]) >> b & 1)
+				}
+				pairs++
+			}
+			if s > 0 {
+				for b := range 64 {
+					bits[b] += int((x ^ drawn[s-1][v]) >> b & 1)
+				}
+				pairs++
+			}
+		}
+	}
+	if len(seen) != 4*4096 {
+		t.Errorf("%d numbers of %d", len(seen), 4*4096)
+	}
+	for b, n := range bits { // 6 standard deviations of a fair coin
+		if d := n - pairs/2; d*d > 36*pairs/4 {
+			t.Errorf("bit %d differs in %d of %d pairs", b, n, pairs)
+		}
+	}
+	for i, n := range buckets {
+		if d := n - 256; d*d > 36*256 {
+			t.Errorf("%d of %d numbers are in bucket %d of 64", n, 4*4096, i)
+		}
+	}
+}
