@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -81,6 +82,10 @@ type Result[V any] struct {
 	Seconds []float64
 	// Trace is what each superstep did, if it was kept.
 	Trace []SuperstepRecord
+	// Totals are the values of the program's aggregators after the last superstep that ran: total.Value(res) is one of them, in its
+	// type. Aggregates has all by name.
+	pregel.Totals
+	Aggregates map[string]any
 }
 
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
@@ -144,10 +149,16 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records [
 		graph: g, values: make([]V, g.g.N), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
 	}
+	r.aggregates(job.Aggregates(), job.Totals())
 	for i := range r.values {
 		r.values[i] = job.Value(pregel.VertexID(i))
 	}
 	return r
+}
+
+// aggregates keeps the values of aggregators.
+func (r *Result[V]) aggregates(of bsp.Aggregates, totals []kernel.Cell) {
+	r.Totals, r.Aggregates = new(pregel.Engine[V, struct{}]).Totals(totals), of.Values(totals)
 }
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.

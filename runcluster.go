@@ -8,10 +8,12 @@ import (
 	"io"
 	"math"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -28,7 +30,8 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", engine.Name(engine.Inner(p)), err)
 	}
-	if _, err := engine.Erase(p); err != nil {
+	program, err := engine.Erase(p)
+	if err != nil {
 		return nil, err
 	}
 	spec, err := g.conn.job(g, engine.Inner(p), o)
@@ -65,11 +68,36 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if err := column.Whole(); err != nil {
 		return nil, fmt.Errorf("superstep: the result of job %s: %w", job.Id, err)
 	}
-	return &Result[V]{
+	aggregates := program.Aggregates(o.Deterministic)
+	totals, err := totalsOf(job, aggregates)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result[V]{
 		graph: g, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
 		MessagesSent: int(job.MessagesSent), BytesSent: int(job.BytesSent),
 		Seconds: w.times(int(job.Supersteps)), Trace: w.keeper.records,
-	}, nil
+	}
+	r.aggregates(aggregates, totals)
+	return r, nil
+}
+
+// totalsOf are the values of a job's aggregators. One that was too large to travel, which the log said, has none.
+func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error) {
+	cells, told := aggregates.Cells(), map[string][]byte{}
+	for _, a := range job.Aggregators {
+		told[a.Name] = a.Value
+	}
+	for _, a := range aggregates.All {
+		if len(told[a.Name]) == 0 {
+			cells[a.Number] = nil
+			continue
+		}
+		if err := cells[a.Number].Decode(told[a.Name], pack.IntoValue); err != nil {
+			return nil, fmt.Errorf("superstep: job %s: aggregator %s: %w", job.Id, a.Name, err)
+		}
+	}
+	return cells, nil
 }
 
 // job is a program as a cluster is told of it.

@@ -79,8 +79,7 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 		}
 		about = s.describe(j)
 		if r := s.runs[j.id]; r != nil {
-			about.Panic = r.panicked()
-			about.Stack = about.Panic.GetStack()
+			r.complete(about)
 		}
 		return nil
 	})
@@ -98,6 +97,12 @@ func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobs
 	if r.Msg.Ended {
 		all = slices.DeleteFunc(s.results.retention.jobs(), func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
 	}
+	for i, j := range all {
+		if len(j.Aggregators) > 0 {
+			all[i] = proto.CloneOf(j)
+			all[i].Aggregators = nil
+		}
+	}
 	return connect.NewResponse(&control.ListJobsResponse{Jobs: append(all, s.jobs(r.Msg.Ended)...), Now: s.stamp(s.now())}), nil
 }
 
@@ -105,7 +110,9 @@ func (s *Server) jobs(ended bool) []*control.Job {
 	var all []*control.Job
 	for _, id := range s.cluster.order {
 		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
-			all = append(all, s.describe(j))
+			about := s.describe(j)
+			about.Aggregators = nil // many jobs go into one message
+			all = append(all, about)
 		}
 	}
 	return all

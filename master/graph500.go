@@ -154,7 +154,7 @@ func (w *graph500Ranks) Search(ctx context.Context, kernel string, root graph500
 		for i, r := range reports {
 			facts[i] = r.Facts
 		}
-		if w.searches, err = w.newTeam(program, facts); err != nil {
+		if w.searches, err = w.newTeam(ctx, program, facts); err != nil {
 			return 0, err
 		}
 		w.kernel = kernel

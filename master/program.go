@@ -119,9 +119,13 @@ func (r *run) supersteps(ctx context.Context, p engine.Registered, vertices []*c
 	if err != nil {
 		return err
 	}
-	t, err := r.newTeam(program, facts)
+	t, err := r.newTeam(ctx, program, facts)
 	if err != nil {
 		return err
 	}
-	return t.drive(ctx, "")
+	if err := t.drive(ctx, ""); err != nil {
+		return err
+	}
+	t.end()
+	return nil
 }

@@ -23,6 +23,8 @@ type run struct {
 	mu    sync.Mutex
 	about control.Job // the figures
 	peaks []uint64    // of the memory of each worker of the team
+	// aggregators are those of the figures, with their values.
+	aggregators []*control.Aggregator
 }
 
 // newRun is called under the server's lock.
@@ -47,20 +49,20 @@ func onePerWorker(placements []*control.Placement) []*control.Placement {
 	return all
 }
 
-// figures copies what is known of the run, without the stack of a program that panicked.
+// figures copies what is known of the run, without what GetJob alone has.
 func (r *run) figures() *control.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := proto.CloneOf(&r.about)
-	a.Panic = nil // which GetJob alone has
+	a.Panic = nil
 	return a
 }
 
-// panicked is how the program did, if it did.
-func (r *run) panicked() *control.Panic {
+// complete adds to the figures what GetJob alone has: how the program panicked, if it did, and the values of its aggregators.
+func (r *run) complete(a *control.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.about.Panic
+	a.Panic, a.Stack, a.Aggregators = r.about.Panic, r.about.Panic.GetStack(), r.aggregators
 }
 
 // saw notes the memory that a worker of the team has used.

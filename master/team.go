@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // team is the partitions of a run as a driver has them: those that the workers have.
@@ -26,7 +27,7 @@ type team struct {
 }
 
 // newTeam makes the team of a program that the workers have prepared, and what drives them; reported are the facts of each.
-func (r *run) newTeam(program engine.Program, reported [][]byte) (*team, error) {
+func (r *run) newTeam(ctx context.Context, program engine.Program, reported [][]byte) (*team, error) {
 	o, err := jobspec.Options(r.spec.Options)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,7 @@ func (r *run) newTeam(program engine.Program, reported [][]byte) (*team, error) 
 	}
 	t := &team{run: r, reports: make([]*bsp.Report, n)}
 	o.Trace, o.Progress = t, func(bsp.Progress) { t.publish() }
+	o.Log, o.Label = r.log, func(id pregel.VertexID) (uint64, bool) { return r.label(ctx, id) }
 	if t.driver, err = program.Driver(o, facts); err != nil {
 		return nil, err
 	}

@@ -87,12 +87,14 @@ func (a Aggregator[T]) Add(s Scope, x T) {
 // large to be passed by value.
 func (a Aggregator[T]) Cell(s Scope) *T { return &a.cell(s.worker().state.Cells).Value }
 
-// Totals gives access to the aggregates of the previous superstep: a *Vertex, *Worker or *Coordinator.
+// Totals gives access to the aggregates of the previous superstep: a *Vertex, *Worker or *Coordinator; or, in a *superstep.Result,
+// to those of the last one that ran.
 type Totals interface{ totals() []kernel.Cell }
 
 func (v *Vertex[V, M]) totals() []kernel.Cell { return v.b.Worker.state.Totals }
 
-// Value returns the aggregate of the previous superstep, or what Coordinate set since.
+// Value returns the aggregate of the previous superstep, or what Coordinate set since. Of a result it is what Coordinate would read
+// next: of an aggregator that is not persistent that of the last superstep alone.
 func (a Aggregator[T]) Value(s Totals) T { return a.cell(s.totals()).Value }
 
 // Replace sets what vertices read in the coming superstep; a persistent aggregator goes on from it.

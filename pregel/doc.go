@@ -64,6 +64,11 @@
 //
 //	v.Send(v.Edge(v.Rand().IntN(v.OutDegree())).To, walker)
 //
+// # Results
+//
+// What a run leaves, besides the vertices' values, are the program's aggregators: superstep.Result has them, so that total.Value(res) is
+// what an aggregator total ended with, and the reports of the command line, traces and the page show them by name.
+//
 // # Semantics
 //
 // Every vertex is active in superstep 0. Messages sent in superstep S are read in S+1. A vertex that voted to halt is

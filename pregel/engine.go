@@ -146,7 +146,15 @@ func (e *Engine[V, M]) Aggregate(a Aggregate) kernel.Aggregate { return a.aggreg
 // Property returns the kernel's description of a property column.
 func (e *Engine[V, M]) Property(c Column) kernel.Property { return c.column() }
 
-// Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their numbers.
-func (e *Engine[V, M]) Coordinator(vertices, edges uint64, totals []kernel.Cell) *Coordinator {
-	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals}
+// Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their numbers. log, if not nil, takes its lines.
+func (e *Engine[V, M]) Coordinator(vertices, edges uint64, totals []kernel.Cell, log func(line string)) *Coordinator {
+	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals, log: log}
 }
+
+// Totals gives access to aggregators' totals, indexed by their numbers, when their run is over.
+func (e *Engine[V, M]) Totals(totals []kernel.Cell) Totals { return final(totals) }
+
+// final is the Totals of a run that is over.
+type final []kernel.Cell
+
+func (f final) totals() []kernel.Cell { return f }

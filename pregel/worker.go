@@ -47,6 +47,7 @@ type Coordinator struct {
 	Phase  int
 
 	cells []kernel.Cell // the aggregators' totals
+	log   func(line string)
 }
 
 // Halt ends the run before the vertices of this superstep run.
@@ -54,5 +55,12 @@ func (c *Coordinator) Halt() { c.Halted = true }
 
 // SetPhase sets what Vertex.Phase returns from this superstep on: a number from 0 to math.MaxUint32. Any other fails the job.
 func (c *Coordinator) SetPhase(phase int) { c.Phase = phase }
+
+// Logf writes a line to the job's log, with the superstep in front.
+func (c *Coordinator) Logf(format string, args ...any) {
+	if c.log != nil {
+		c.log(fmt.Sprintf("coordinator, superstep %d: ", c.Superstep) + fmt.Sprintf(format, args...))
+	}
+}
 
 func (c *Coordinator) totals() []kernel.Cell { return c.cells }

@@ -61,6 +61,17 @@ func (a Aggregates) Decode(data []byte, into []kernel.Cell) error {
 	return nil
 }
 
+// Values returns the cells' values by name.
+func (a Aggregates) Values(cells []kernel.Cell) map[string]any {
+	values := map[string]any{}
+	for _, one := range a.All {
+		if one.Number < len(cells) && cells[one.Number] != nil {
+			values[one.Name] = cells[one.Number].Any()
+		}
+	}
+	return values
+}
+
 // Reset sets cells to their identities.
 func (a Aggregates) Reset(cells []kernel.Cell) {
 	for _, one := range a.All {

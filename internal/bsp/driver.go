@@ -56,6 +56,10 @@ type Options struct {
 	Threads    int
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
+	// Log gets the lines of Coordinator.Logf, or is nil.
+	Log func(line string)
+	// Label returns the input id of a vertex, and whether there is one; nil if nobody knows.
+	Label func(id pregel.VertexID) (uint64, bool)
 	// Trusted says that the program never calls runtime.Goexit.
 	Trusted bool
 }
@@ -73,7 +77,8 @@ type Driver struct {
 	name     string
 	options  Options
 	c        coordinator
-	recorder *recorder // nil if nothing is recorded
+	recorder *recorder        // nil if nothing is recorded
+	final    trace.Aggregates // of the last run, once asked for
 
 	sums             transport.Balance
 	accounts         []*transport.Account
@@ -108,7 +113,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	d := &Driver{name: p.Name, options: o, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
 		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges,
-		view: engine.Coordinator(first.Vertices, first.Edges, totals), load: load, sized: p.Sized,
+		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), load: load, sized: p.Sized,
 	}}
 	if o.Trace != nil {
 		d.recorder = newRecorder(o.Trace, o.Job)
@@ -136,7 +141,7 @@ func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
 // Run drives a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
-	d.c.command, d.c.outcome, d.times, d.observerOverhead = Command{}, Outcome{}, d.times[:0], 0
+	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final = Command{}, Outcome{}, d.times[:0], 0, nil
 	if d.recorder == nil {
 		err = d.drive(ctx, p)
 	} else {
@@ -271,6 +276,9 @@ func (d *Driver) ending(err error, took time.Duration) *trace.End {
 		e.Outcome, e.Error = trace.Failed, err.Error()
 	case !d.c.outcome.Converged:
 		e.Outcome = trace.Limit
+	}
+	if err == nil {
+		e.Aggregators = d.Final()
 	}
 	return e
 }

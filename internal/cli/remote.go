@@ -146,6 +146,7 @@ func (p *runReport) of(j *control.Job) {
 	p.Supersteps, p.Converged = int(j.Supersteps), j.Converged
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
+	p.Aggregators = j.FinalAggregates()
 	p.PeakRSS, p.Threads = int64(j.PeakMemory), int(j.Threads)
 	p.Partitions, p.Workers = int(j.Rows*j.Columns), len(j.Workers)
 	p.Grid = gridOf(j)

@@ -247,6 +247,7 @@ func (j *runJob) all(ctx context.Context) error {
 	p.RunTime = time.Since(start).Seconds()
 	p.Supersteps, p.Converged, p.SuperstepTime = outcome.Supersteps, outcome.Converged, j.bound.Times()
 	p.Messages, p.MessagesSent, p.BytesSent = outcome.Messages, outcome.Sent, outcome.Bytes
+	p.Aggregators = j.bound.Final()
 	if err := j.verified(ctx, outcome); err != nil {
 		return err
 	}

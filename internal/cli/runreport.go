@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // runReport is what --json writes.
@@ -32,6 +35,7 @@ type runReport struct {
 	Grid          string            `json:"grid"`
 	Delivery      string            `json:"delivery"`
 	Verified      *bool             `json:"verified,omitempty"`
+	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"`
 }
 
 func (a *app) warnUnconverged(report *runReport) {
@@ -58,6 +62,10 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
+	texts := p.Aggregators.Texts()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		fmt.Fprintf(w, "aggregator %s: %s\n", name, texts[name])
+	}
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")
 	}

@@ -5052,6 +5052,7 @@ type Job struct {
 	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                              // of a program that panicked; GetJob alone has it
 	Panic         *Panic                 `protobuf:"bytes,28,opt,name=panic,proto3" json:"panic,omitempty"`                              // as well
 	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
+	Aggregators   []*Aggregator          `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                  // when it has run; lists of jobs lack them
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5283,9 +5284,77 @@ func (x *Job) GetArcs() uint64 {
 	return 0
 }
 
+func (x *Job) GetAggregators() []*Aggregator {
+	if x != nil {
+		return x.Aggregators
+	}
+	return nil
+}
+
 func (x *Job) GetGraph500() *Graph500Result {
 	if x != nil {
 		return x.Graph500
+	}
+	return nil
+}
+
+// Aggregator is what an aggregator of a program ended with.
+type Aggregator struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Json          []byte                 `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`   // for people and scripts; empty: it is left out of reports
+	Value         []byte                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"` // as it travels between the master and workers; GetJob alone has it, unless it is too large
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Aggregator) Reset() {
+	*x = Aggregator{}
+	mi := &file_control_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Aggregator) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Aggregator) ProtoMessage() {}
+
+func (x *Aggregator) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
+func (*Aggregator) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *Aggregator) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Aggregator) GetJson() []byte {
+	if x != nil {
+		return x.Json
+	}
+	return nil
+}
+
+func (x *Aggregator) GetValue() []byte {
+	if x != nil {
+		return x.Value
 	}
 	return nil
 }
@@ -5300,7 +5369,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5312,7 +5381,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5325,7 +5394,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5351,7 +5420,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5363,7 +5432,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5376,7 +5445,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5396,7 +5465,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5408,7 +5477,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5421,7 +5490,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5447,7 +5516,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5459,7 +5528,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5472,7 +5541,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5493,7 +5562,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5505,7 +5574,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5518,7 +5587,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5560,7 +5629,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5572,7 +5641,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5585,7 +5654,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5701,7 +5770,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5713,7 +5782,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5726,7 +5795,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5774,7 +5843,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5786,7 +5855,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5799,7 +5868,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5875,7 +5944,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5887,7 +5956,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5900,7 +5969,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -5927,7 +5996,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5939,7 +6008,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5952,7 +6021,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -5978,7 +6047,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5990,7 +6059,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6003,7 +6072,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6025,7 +6094,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6037,7 +6106,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6050,7 +6119,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6104,7 +6173,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6116,7 +6185,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6129,7 +6198,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Graph) GetName() string {
@@ -6245,7 +6314,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6257,7 +6326,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6270,7 +6339,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 type ListGraphsResponse struct {
@@ -6282,7 +6351,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6294,7 +6363,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6307,7 +6376,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6326,7 +6395,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6338,7 +6407,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6351,7 +6420,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6370,7 +6439,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6382,7 +6451,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6395,7 +6464,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6416,7 +6485,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6428,7 +6497,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6441,7 +6510,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -6474,7 +6543,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6486,7 +6555,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6499,7 +6568,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -6532,7 +6601,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6544,7 +6613,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6557,7 +6626,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Worker) GetName() string {
@@ -6673,7 +6742,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6685,7 +6754,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6698,7 +6767,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 type ListWorkersResponse struct {
@@ -6710,7 +6779,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6722,7 +6791,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6735,7 +6804,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6753,7 +6822,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6765,7 +6834,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6778,7 +6847,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 type StatusResponse struct {
@@ -6801,7 +6870,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6813,7 +6882,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6826,7 +6895,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7316,7 +7385,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xe8\a\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xac\b\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -7351,8 +7420,14 @@ const file_control_proto_rawDesc = "" +
 	"peakMemory\x12\x14\n" +
 	"\x05stack\x18\x1a \x01(\tR\x05stack\x121\n" +
 	"\x05panic\x18\x1c \x01(\v2\x1b.superstep.control.v1.PanicR\x05panic\x12\x12\n" +
-	"\x04arcs\x18\x1b \x01(\x04R\x04arcs\x12@\n" +
-	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"W\n" +
+	"\x04arcs\x18\x1b \x01(\x04R\x04arcs\x12B\n" +
+	"\vaggregators\x18\x1d \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\x12@\n" +
+	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
+	"\n" +
+	"Aggregator\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04json\x18\x02 \x01(\fR\x04json\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\fR\x05value\"W\n" +
 	"\x10SubmitJobRequest\x121\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
@@ -7533,7 +7608,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 88)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7600,34 +7675,35 @@ var file_control_proto_goTypes = []any{
 	(*Graph500Result)(nil),        // 62: superstep.control.v1.Graph500Result
 	(*KernelResult)(nil),          // 63: superstep.control.v1.KernelResult
 	(*Job)(nil),                   // 64: superstep.control.v1.Job
-	(*SubmitJobRequest)(nil),      // 65: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 66: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 67: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 68: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 69: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 70: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 71: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 72: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 73: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 74: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 75: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 76: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 77: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 78: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 79: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 80: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 81: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 82: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 83: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 84: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 85: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 86: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 87: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 88: superstep.control.v1.StatusResponse
-	nil,                           // 89: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 90: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 91: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 92: google.protobuf.Timestamp
+	(*Aggregator)(nil),            // 65: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 66: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 67: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 68: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 69: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 70: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 71: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 72: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 73: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 74: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 75: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 76: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 77: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 78: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 79: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 80: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 81: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 82: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 83: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 84: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 85: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 86: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 87: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 88: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 89: superstep.control.v1.StatusResponse
+	nil,                           // 90: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 91: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 92: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 93: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -7671,7 +7747,7 @@ var file_control_proto_depIdxs = []int32{
 	27,  // 38: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	26,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	34,  // 40: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	89,  // 41: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	90,  // 41: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	31,  // 42: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	26,  // 43: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	34,  // 44: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
@@ -7693,8 +7769,8 @@ var file_control_proto_depIdxs = []int32{
 	60,  // 60: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	26,  // 61: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	26,  // 62: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	92,  // 63: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	90,  // 64: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	93,  // 63: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	91,  // 64: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	27,  // 65: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	31,  // 66: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
 	61,  // 67: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
@@ -7704,69 +7780,70 @@ var file_control_proto_depIdxs = []int32{
 	50,  // 71: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	59,  // 72: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 73: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	92,  // 74: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	92,  // 75: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	92,  // 76: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	93,  // 74: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	93,  // 75: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	93,  // 76: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	25,  // 77: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	62,  // 78: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	59,  // 79: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	64,  // 80: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	92,  // 81: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	64,  // 82: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	72,  // 83: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	58,  // 84: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 85: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	71,  // 86: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	92,  // 87: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	39,  // 88: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	91,  // 89: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	27,  // 90: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 91: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 92: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 93: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 94: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	77,  // 95: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 96: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	84,  // 97: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	84,  // 98: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	77,  // 99: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	64,  // 100: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	92,  // 101: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 102: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 103: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	65,  // 104: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	66,  // 105: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	68,  // 106: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	69,  // 107: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	73,  // 108: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	74,  // 109: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	76,  // 110: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	78,  // 111: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	80,  // 112: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	81,  // 113: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	82,  // 114: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	85,  // 115: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	87,  // 116: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 117: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 118: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	64,  // 119: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	67,  // 120: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	64,  // 121: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	70,  // 122: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	64,  // 123: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	75,  // 124: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	77,  // 125: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	79,  // 126: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	77,  // 127: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	77,  // 128: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	83,  // 129: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	86,  // 130: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	88,  // 131: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	117, // [117:132] is the sub-list for method output_type
-	102, // [102:117] is the sub-list for method input_type
-	102, // [102:102] is the sub-list for extension type_name
-	102, // [102:102] is the sub-list for extension extendee
-	0,   // [0:102] is the sub-list for field type_name
+	65,  // 78: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	62,  // 79: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	59,  // 80: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	64,  // 81: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	93,  // 82: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	64,  // 83: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	73,  // 84: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	58,  // 85: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 86: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	72,  // 87: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	93,  // 88: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	39,  // 89: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	92,  // 90: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	27,  // 91: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 92: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 93: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 94: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 95: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	78,  // 96: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 97: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	85,  // 98: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	85,  // 99: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	78,  // 100: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	64,  // 101: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	93,  // 102: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 103: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 104: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	66,  // 105: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	67,  // 106: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	69,  // 107: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	70,  // 108: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	74,  // 109: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	75,  // 110: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	77,  // 111: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	79,  // 112: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	81,  // 113: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	82,  // 114: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	83,  // 115: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	86,  // 116: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	88,  // 117: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 118: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 119: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	64,  // 120: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	68,  // 121: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	64,  // 122: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	71,  // 123: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	64,  // 124: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	76,  // 125: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	78,  // 126: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	80,  // 127: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	78,  // 128: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	78,  // 129: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	84,  // 130: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	87,  // 131: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	89,  // 132: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	118, // [118:133] is the sub-list for method output_type
+	103, // [103:118] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7819,7 +7896,7 @@ func file_control_proto_init() {
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[66].OneofWrappers = []any{
+	file_control_proto_msgTypes[67].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7832,7 +7909,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   88,
+			NumMessages:   89,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -33,6 +34,8 @@ type Program interface {
 	// Printable returns an error if the program's values have no text that a result file could hold.
 	Printable() error
 	ValueType() (string, error)
+	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
+	Aggregates(deterministic bool) bsp.Aggregates
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
 	// what aggregators hold, cannot travel.
 	Codec() (transport.Codec, error)
@@ -42,6 +45,7 @@ type Program interface {
 type Bound interface {
 	Run(ctx context.Context) (*bsp.Outcome, error)
 	Times() []float64
+	Final() trace.Aggregates
 
 	Facts() *bsp.Facts
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
@@ -129,11 +133,15 @@ func (e *erased[V, M]) Codec() (transport.Codec, error) {
 	return c, nil
 }
 
+func (e *erased[V, M]) Aggregates(deterministic bool) bsp.Aggregates {
+	return bsp.Aggregates{All: e.methods.aggregates, Exact: deterministic}
+}
+
 func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return bsp.New(e.methods.describe(), o.driver(""), facts)
+	return bsp.New(e.methods.describe(), o.driver(nil), facts)
 }
 
 // describe returns what a driver needs of the program.

@@ -84,13 +84,28 @@ func textOf(f reflect.Value) string {
 }
 
 // Form describes a program as it was registered, by what must be the same in a client that has it run and in the cluster that runs
-// it: its fields and, of those that are no parameters, the values; its message type. Its code cannot be compared.
+// it: its fields and, of those that are no parameters, the values; the types of its messages and aggregators. Its code cannot be compared.
 func (r Registered) Form() string {
 	var forms []string
 	for _, s := range r.samples {
-		forms = append(forms, formOf(s.program)+" message "+s.message)
+		forms = append(forms, formOf(s.program)+" message "+s.message+aggregatorsForm(s.program))
 	}
 	return strings.Join(forms, " or ")
+}
+
+// aggregatorsForm describes a program's aggregators: their values are read by who knows their types.
+func aggregatorsForm(program any) string {
+	with, ok := program.(Aggregating)
+	if !ok {
+		return ""
+	}
+	text := ""
+	var engine pregel.Engine[struct{}, struct{}]
+	for _, a := range with.Aggregators() {
+		about := engine.Aggregate(a)
+		text += fmt.Sprintf(" aggregator %s %v", about.Name, about.Type)
+	}
+	return text
 }
 
 func formOf(program any) string {

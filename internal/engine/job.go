@@ -11,8 +11,10 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -90,7 +92,7 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	}
 	runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, j.arena)
 	if len(j.runners) == len(j.owners) {
-		if j.driver, err = bsp.New(m.describe(), j.options.driver(g.Name), []*bsp.Facts{j.Facts()}); err != nil {
+		if j.driver, err = bsp.New(m.describe(), j.options.driver(g), []*bsp.Facts{j.Facts()}); err != nil {
 			j.Close()
 			return nil, err
 		}
@@ -323,6 +325,12 @@ func (j *Job[V, M]) Seconds() float64 { return j.seconds }
 
 // Times returns the seconds of each superstep of the last run.
 func (j *Job[V, M]) Times() []float64 { return j.driver.Times() }
+
+// Totals are the aggregators' values after the last run, indexed by their numbers; Final has them for reports.
+func (j *Job[V, M]) Totals() []kernel.Cell { return j.driver.Totals() }
+
+// Final returns what the aggregators of the last run ended with, for reports.
+func (j *Job[V, M]) Final() trace.Aggregates { return j.driver.Final() }
 
 // Graph returns the graph the job is bound to.
 func (j *Job[V, M]) Graph() *graph.Graph { return j.graph }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // Options say how a program is run.
@@ -52,14 +54,25 @@ type Options struct {
 	Trusted bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
+	// Label returns the input id of a vertex, and whether there is one, for a driver in a process without the graph.
+	Label func(id pregel.VertexID) (uint64, bool)
 }
 
-// driver returns the options of a driver on a graph of that name.
-func (o *Options) driver(graph string) bsp.Options {
+// driver returns the options of a driver on a graph, which is nil where other processes have it.
+func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
-		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Graph: graph, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted,
+		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label,
+	}
+	if g != nil {
+		s.Graph = g.Name
+		s.Label = func(id pregel.VertexID) (uint64, bool) {
+			if uint64(id) >= uint64(g.N) {
+				return 0, false
+			}
+			return g.Label(id), true
+		}
 	}
 	if o.Team != nil {
 		s.Threads = o.Team.Size()

@@ -80,7 +80,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		t.cells[a.Number], t.totals[a.Number] = a.New(false), a.New(false)
 	}
 	t.label = func(id pregel.VertexID) uint64 { return uint64(slices.Index(ids, uint32(id))) }
-	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals)
+	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals, nil)
 	return t
 }
 

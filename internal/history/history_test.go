@@ -110,11 +110,16 @@ func TestJobGoesFromBeginToEnd(t *testing.T) {
 	idle := superstep(3, .1)
 	idle.Partitions[0].Computed = 0
 	must(t, s.Record(idle))
-	must(t, s.End(&trace.End{Job: "j", Outcome: trace.Limit, Seconds: 9, Supersteps: 3}))
+	must(t, s.End(&trace.End{Job: "j", Outcome: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
+		"most": []byte("9223372036854775807"), "long": []byte(`"` + strings.Repeat("é", 100) + `"`),
+	}}))
 	j, err := s.Job("1")
 	must(t, err)
 	if j.State != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 42 {
 		t.Errorf("found %+v", j)
+	}
+	if a := j.Aggregators; a["most"] != "9223372036854775807" || a["long"] != strings.Repeat("é", 40)+"..." {
+		t.Errorf("the aggregators are %q", a)
 	}
 	if len(j.Said) != 3 || !strings.Contains(j.Said[0], "time: ") || !strings.Contains(j.Said[2], "partition 0 worked 1.5 times the mean") {
 		t.Errorf("said %q", j.Said)

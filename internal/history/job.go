@@ -23,7 +23,9 @@ type Job struct {
 	Messages   int     `json:"messages"`
 	Sent       int     `json:"messages_sent"`
 	Bytes      int     `json:"bytes"`
-	Summary    Summary `json:"summary"`
+	// Aggregators are what the program's aggregators ended with, as text.
+	Aggregators map[string]string `json:"aggregators,omitempty"`
+	Summary     Summary           `json:"summary"`
 	// Said is the summary in words, for who reads it.
 	Said []string `json:"said"`
 }
@@ -119,7 +121,11 @@ const maxSteps = 50_000
 // bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and its predictions.
 func (j *job) bytes() int {
 	const aStep, aTotal = 1 << 10, 120
-	return cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
+	bytes := cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
+	for name, text := range j.Aggregators {
+		bytes += len(name) + len(text)
+	}
+	return bytes
 }
 
 // record takes a superstep in. One that ran before, and runs again after a failure, takes the earlier's place.

@@ -246,6 +246,9 @@ func (s *Store) end(j *job, e *trace.End) {
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
 	}
+	if len(e.Aggregators) > 0 {
+		j.Aggregators = e.Aggregators.Texts()
+	}
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()

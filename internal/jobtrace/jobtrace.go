@@ -149,6 +149,9 @@ func end(now *control.Job) *trace.End {
 	case now.Converged:
 		e.Outcome = trace.Converged
 	}
+	if now.State == control.JobState_JOB_STATE_DONE {
+		e.Aggregators = now.FinalAggregates()
+	}
 	return e
 }
 

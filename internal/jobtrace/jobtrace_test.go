@@ -34,7 +34,11 @@ func (t transcript) Record(s *trace.Superstep) error {
 }
 
 func (t transcript) End(e *trace.End) error {
-	return t.add("end %s %s after %d in %g: %s", e.Job, e.Outcome, e.Supersteps, e.Seconds, e.Error)
+	text := ""
+	for name, value := range e.Aggregators {
+		text += fmt.Sprintf(", %s %s", name, value)
+	}
+	return t.add("end %s %s after %d in %g: %s%s", e.Job, e.Outcome, e.Supersteps, e.Seconds, e.Error, text)
 }
 
 func (t transcript) Stage(s *trace.Stage) error {
@@ -90,14 +94,17 @@ func TestObserver(t *testing.T) {
 				record, log,
 				changed(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				progress,
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5}),
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{
+					RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5,
+					Aggregators: []*control.Aggregator{{Name: "sum", Json: []byte("[1]")}, {Name: "long"}},
+				}),
 				record, log, // too late
 			},
 			[]string{
 				"waits: ", begun, "loading reading 1 of 2", "on 3 vertices", "stage loading 0.5",
 				"j1 4/0 pull pull active 1 messages 5 sent 4 bytes 9 total 3 wait 1.5 few 2 in 1.5",
 				"j1 4/1 pull pull active 0 messages 0 sent 0 bytes 0 total 3 wait 0 few 2 in 1.5",
-				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 2: ",
+				"log hello", "writing  0 of 0", "writing  1 of 2", "stage writing 0.25", "end j1 converged after 5 in 2: , sum [1]",
 			},
 		},
 		"failed": {

@@ -149,6 +149,8 @@ type End struct {
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"`
+	// Aggregators are what the program's aggregators ended with; those of a run that failed are not told.
+	Aggregators Aggregates `json:"aggregators,omitempty"`
 }
 
 // Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading, building, validating,

@@ -50,6 +50,8 @@ export interface Job {
   messages: number;
   messages_sent: number;
   bytes: number;
+  /** what the program's aggregators ended with */
+  aggregators?: Record<string, string>;
   said: string[] | null;
 }
 

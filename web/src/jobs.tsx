@@ -147,6 +147,7 @@ export function JobPage({ id }: { id: string }) {
         </div>
         {job.error && <p class={job.state === "queued" ? "quiet" : "bad"}>{job.error}</p>}
         <Facts job={job} />
+        <Aggregators of={job.aggregators ?? {}} />
         {job.said && job.said.length > 0 && (
           <ul class="said">
             {job.said.map((s) => (
@@ -220,6 +221,19 @@ export function Facts({ job }: { job: Job }) {
       <Fact name="time" value={format.seconds(job.seconds)} />
       <Fact name="messages" value={format.count(job.messages)} />
       {(job.partitions ?? 0) > 1 && <Fact name="between partitions" value={format.bytes(job.bytes)} />}
+    </dl>
+  );
+}
+
+/** Aggregators are those of the program, with the values they ended with. */
+function Aggregators({ of }: { of: Record<string, string> }) {
+  const all = Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (all.length === 0) return null;
+  return (
+    <dl class="facts" aria-label="Aggregators">
+      {all.map(([name, value]) => (
+        <Fact name={name} value={value} key={name} />
+      ))}
     </dl>
   );
 }

@@ -1,0 +1,47 @@
+package bsp
+
+import (
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Totals are the aggregators' values after the last superstep that ran, as Coordinate would see them next, indexed by the aggregators'
+// numbers. The next run changes them.
+func (d *Driver) Totals() []kernel.Cell { return d.c.totals }
+
+// Final returns what the aggregators ended with, for reports. What cannot be told of is left out, which the log says. A driver is
+// asked after a run that has ended well.
+func (d *Driver) Final() trace.Aggregates {
+	if d.final != nil || len(d.c.aggregates.All) == 0 {
+		return d.final
+	}
+	d.final = trace.Aggregates{}
+	for _, a := range d.c.aggregates.All {
+		var err error
+		// A method of the value may do what it likes.
+		ended := parallel.Contain(func() { err = d.final.Add(a.Name, d.labelled(d.c.totals[a.Number].Any())) })
+		if ended != nil {
+			err = fmt.Errorf("its value panicked when it was written: %v", ended.Value)
+		}
+		if err != nil && d.options.Log != nil {
+			d.options.Log(fmt.Sprintf("aggregator %s is left out of reports: %v", a.Name, err))
+		}
+	}
+	return d.final
+}
+
+// labelled is what is told of a value: of a vertex its input id, or -1 of none.
+func (d *Driver) labelled(value any) any {
+	v, ok := value.(pregel.VertexID)
+	if !ok || d.options.Label == nil {
+		return value
+	}
+	if label, ok := d.options.Label(v); ok {
+		return label
+	}
+	return -1
+}
