@@ -7,6 +7,9 @@
 //		...
 //	}
 //
+// A [Result] has the value of a vertex (At), all of them (All), the greatest (Top), a field of them ([Column]), and what the program's
+// aggregators ended with: total.Value(res).
+//
 // [Main] gives a program of one's own the whole command line of superstep.
 package superstep
 

@@ -164,10 +164,8 @@ func (r *Result[V]) aggregates(of bsp.Aggregates, totals []kernel.Cell) {
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.
 func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
-		if !r.graph.refs.Acquire() {
-			panic(errClosed)
-		}
-		defer r.graph.refs.Release()
+		release := r.open()
+		defer release()
 		for i, v := range r.values {
 			if !yield(r.graph.g.Label(pregel.VertexID(i)), v) {
 				return
