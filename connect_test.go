@@ -104,6 +104,7 @@ func own() []pregel.Registered {
 		superstep.Register("chatty", chatty{}), superstep.Register("tally", tally{}), superstep.Register("scored", scored{}), superstep.Register("lengthy", lengthy{}),
 		superstep.Register("mixed", mixed{scale: 1.5}), superstep.Register("words", pregel.List(words{})), superstep.Register("nothing", nothing{}),
 		superstep.Register("endless", endless{}), superstep.Register("wrong", wrong{how: "panic", where: 4}), superstep.Register("hidden", hidden{}),
+		superstep.Register("strong", strong{}),
 	}
 }
 
@@ -193,6 +194,7 @@ func TestRunOnACluster(t *testing.T) {
 		source := pregel.VertexID(2)
 		twins(t, here, there, algorithms.BFSLevels{Source: source})
 		twins(t, here, there, algorithms.WCC{})
+		twins(t, here, there, strong{})
 		if c.options.Weights == superstep.Float32 {
 			twins(t, here, there, algorithms.SSSP[float32]{Source: source})
 		} else {

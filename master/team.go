@@ -88,7 +88,7 @@ func (t *team) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, er
 	}
 	step := &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
-		SenderEdges: uint64(c.SenderEdges), Totals: totals,
+		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals,
 	}
 	first := make([][]*control.Report, len(t.team)) // of workers whose partitions do not fit into one report
 	fits := func(_ int, report *control.Report) bool {

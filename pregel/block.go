@@ -1,7 +1,6 @@
 package pregel
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -40,6 +39,8 @@ type Block[V, M any] struct {
 	// Worker is the goroutine's view of the superstep.
 	Worker *Worker
 
+	back back[M]
+
 	base    uint32 // the local index of vertex 0 in its partition
 	outbox  *kernel.Outbox[M]
 	combine func(a, b M) M // reduces two messages of a vertex to all its neighbours; nil where each must arrive by itself
@@ -67,20 +68,5 @@ func Take[T any](to, from *[64]T, which uint64) {
 			i := bits.OnesCount64(which&-which-1) & 63
 			to[i] = from[i]
 		}
-	}
-}
-
-// sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
-// messages combined, or, in a list program and under combiners.Count, the second by itself.
-func (v *Vertex[V, M]) sendAgain(m M) {
-	if v.b.combine != nil {
-		v.message = v.b.combine(v.message, m)
-		return
-	}
-	if why := v.b.Worker.state.NoEdges; why != nil {
-		panic(fmt.Errorf("SendToAllNeighbors twice in a superstep, without a combiner for the two: %w", why))
-	}
-	for e := range v.Edges() {
-		v.Send(e.To, m)
 	}
 }

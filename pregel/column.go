@@ -67,6 +67,9 @@ func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.at] = x }
 
 func (c EdgeColumn[T]) of(e Edge) []T {
 	col, ok := lookup[T](e.lists.Properties, c.number)
+	if e.lists.Other {
+		panic("edge column " + c.name + ": it holds edges by the program's Direction, and this one is of the other")
+	}
 	if !ok {
 		panic("edge column " + c.name + " is not listed by the program's Columns method")
 	}

@@ -43,8 +43,8 @@
 //	Init(v *Vertex[V, M])                 runs instead of Compute in superstep 0
 //	Initial() V                           with Sources: every vertex starts halted with this value,
 //	Sources() []VertexID                  and superstep 0 runs on these vertices alone
-//	Direction() Direction                 which edges messages follow: Out (default), In or Both;
-//	                                      any other value is refused
+//	Direction() Direction                 which edges messages follow: Out (default), In, Both, or Either,
+//	                                      for a program that says so with each (SendAlong)
 //	Monotone()                            a message that is no better, by the combiner, than one the
 //	                                      vertex has had before has no effect, and is not delivered
 //	NonNegative()                         a graph with an edge of negative weight is refused
@@ -91,20 +91,22 @@ type VertexID uint64
 // None is the VertexID of no vertex.
 const None VertexID = math.MaxUint64
 
-// Direction says which edges SendToAllNeighbors, Edges and the counts of messages go by. It has no effect on an
-// undirected graph.
+// Direction says which edges SendToAllNeighbors, Edges and the degrees go by. It has no effect on an undirected graph.
 type Direction uint8
 
 const (
 	Out  Direction = iota // along the edges: to out-neighbours
 	In                    // along the reversed edges: to in-neighbours
 	Both                  // both ways: a neighbour joined both ways counts twice
+	// Either is Out, but SendAlong may send in the other direction too: a program that has phases in both. Messages of either
+	// direction are a column of their own, which takes memory.
+	Either
 )
 
-// String returns out, in or both.
+// String returns out, in, both or either.
 func (d Direction) String() string {
-	if d > Both {
+	if d > Either {
 		return fmt.Sprintf("Direction(%d)", uint8(d))
 	}
-	return [...]string{"out", "in", "both"}[d]
+	return [...]string{"out", "in", "both", "either"}[d]
 }

@@ -3,6 +3,8 @@ package pregel
 import (
 	"fmt"
 	"iter"
+
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // Vertex is a cursor to the vertex that runs. It is only valid during the call it is passed to.
@@ -69,6 +71,27 @@ func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	}
 }
 
+// SendAlong sends m to all neighbours in a direction, whatever the way the program's other messages go: to out-neighbours, to
+// in-neighbours, or to both. A program that sends against its Direction must return Either there.
+func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
+	s := &v.b.Worker.state
+	switch own := Direction(s.Direction); {
+	case d > Both:
+		panic(fmt.Sprintf("SendAlong(%v): want pregel.Out, pregel.In or pregel.Both", d))
+	case s.Undirected || d == own:
+		v.SendToAllNeighbors(m)
+	case own != Either:
+		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Direction method must return pregel.Either", d, own))
+	default:
+		if d != In {
+			v.SendToAllNeighbors(m)
+		}
+		if d != Out {
+			v.sendBack(m)
+		}
+	}
+}
+
 // Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
 // weight is not applied. What the message points to may not be changed any more, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
@@ -86,14 +109,25 @@ func (v *Vertex[V, M]) VoteToHalt() { v.halt |= v.bit }
 // this call are delivered.
 func (v *Vertex[V, M]) Finish() { v.finish |= v.bit }
 
-// Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or the one after the other.
+// Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or for Both the one after the other.
 // Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
 // 1 no partition has them all: the job fails.
 func (v *Vertex[V, M]) Edges() iter.Seq[Edge] {
+	return v.edges("Edges", v.b.Worker.state.Edges)
+}
+
+// OutEdges is Edges for the out-edges, whatever the program's Direction: in an undirected graph all edges. An edge's property is to be
+// had (EdgeColumn) only if the program's messages may cross it.
+func (v *Vertex[V, M]) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.b.Worker.state.Out) }
+
+// InEdges is OutEdges for the in-edges, whose To is the neighbour at the other end.
+func (v *Vertex[V, M]) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.b.Worker.state.In) }
+
+func (v *Vertex[V, M]) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
 	if why := v.b.Worker.state.NoEdges; why != nil {
-		panic(fmt.Errorf("Edges: %w", why))
+		panic(fmt.Errorf("%s: %w", method, why))
 	}
-	local, lists := v.b.base+v.i, v.b.Worker.state.Edges
+	local := v.b.base + v.i
 	return func(yield func(Edge) bool) {
 		for _, l := range lists {
 			if !eachEdge(l, local, yield) {

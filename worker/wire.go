@@ -16,7 +16,7 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
-		SenderEdges: int(s.SenderEdges), Totals: totals,
+		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
 

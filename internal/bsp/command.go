@@ -13,7 +13,9 @@ type Facts struct {
 	Vertices, Edges uint64
 	Ordered         bool // the result depends on the order of messages
 
-	Load  delivery.Load // of these partitions; Vertices of the whole graph
+	Load delivery.Load // of these partitions; Vertices of the whole graph
+	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.
+	Ways  []delivery.Load `json:",omitempty"`
 	Rates delivery.Rates
 }
 
@@ -27,7 +29,9 @@ type Command struct {
 	Finished bool
 	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
 	SenderEdges int
-	Totals      []kernel.Cell
+	// Ways has a bit for each direction in which a program of direction Either has sent messages to neighbours: 1 out, 2 in.
+	Ways   uint8
+	Totals []kernel.Cell
 }
 
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.

@@ -24,8 +24,11 @@ type coordinator struct {
 	command Command
 	view    *pregel.Coordinator
 	sum     trace.Partition // over all partitions
-	load    delivery.Load
-	sized   bool // messages vary in size: load has the mean of those sent
+	// Those of all messages and, of a program of direction Either, of messages that go one way alone; load is one of them, that of
+	// the last decision.
+	loads   []delivery.Load
+	load    *delivery.Load
+	sized   bool // messages vary in size: loads have the mean of those sent
 	outcome Outcome
 }
 
@@ -54,7 +57,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	o := &c.outcome
 	c.policy.Learn(c.delivery(reports, seconds))
 	if c.policy.Chosen == delivery.Mirrored {
-		c.load.Untransposed = 0
+		c.transposed()
 	}
 	if c.sum.Computed == 0 {
 		// No message reached an unfinished vertex, or there is no source: an empty superstep does not count.
@@ -112,7 +115,7 @@ type pendingRecord struct {
 // pending returns the record of the superstep that has just ended, without its partitions.
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
-		superstep: c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(&c.load), seconds: seconds, ended: ended,
+		superstep: c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(c.load), seconds: seconds, ended: ended,
 	}
 	if m.decision.Chosen != delivery.None {
 		m.actual = c.delivery(reports, seconds)
@@ -143,6 +146,8 @@ func (c *coordinator) add(reports []*Report) {
 		s.Walked += p.Walked
 		s.Senders += p.Senders
 		s.SenderEdges += p.SenderEdges
+		s.BackSenders += p.BackSenders
+		s.BackEdges += p.BackEdges
 		s.Sends += p.Sends
 		s.Active += p.Active
 		s.Unfinished += p.Unfinished
@@ -151,8 +156,10 @@ func (c *coordinator) add(reports []*Report) {
 		c.outcome.Bytes += p.Bytes
 	}
 	if c.sized && c.outcome.Sent > 0 {
-		c.load.Bytes = c.outcome.Bytes / c.outcome.Sent
-		c.load.FoldBytes = c.load.Bytes
+		mean := c.outcome.Bytes / c.outcome.Sent
+		for i := range c.loads {
+			c.loads[i].Bytes, c.loads[i].FoldBytes = mean, mean
+		}
 	}
 }
 
@@ -162,10 +169,44 @@ func (c *coordinator) choose() delivery.Scheme {
 		c.policy.Chosen = delivery.None
 		return delivery.None
 	}
+	c.command.Ways = c.ways()
+	c.load = &c.loads[0]
+	unfinished := c.sum.UnfinishedEdges
+	if one := c.command.Ways; one == 1 || one == 2 {
+		c.load = &c.loads[one]
+		// About: who is finished is not told by direction.
+		unfinished = int(float64(unfinished) * float64(c.load.Arcs) / float64(c.loads[0].Arcs))
+	}
 	c.load.Senders, c.load.SenderEdges = c.sum.Senders, c.sum.SenderEdges
-	c.load.Unfinished, c.load.UnfinishedEdges = c.sum.Unfinished, c.sum.UnfinishedEdges
+	c.load.Unfinished, c.load.UnfinishedEdges = c.sum.Unfinished, unfinished
 	c.load.Active = c.sum.Active
-	return c.policy.Choose(&c.load)
+	return c.policy.Choose(c.load)
+}
+
+// ways returns in which directions messages to neighbours have been sent, if the program says so with each.
+func (c *coordinator) ways() (ways uint8) {
+	if len(c.loads) == 1 {
+		return 0
+	}
+	if c.sum.SenderEdges > c.sum.BackEdges {
+		ways |= 1
+	}
+	if c.sum.BackEdges > 0 {
+		ways |= 2
+	}
+	return ways
+}
+
+// transposed notes that the lists that were pushed through are turned to their senders now.
+func (c *coordinator) transposed() {
+	if c.load == &c.loads[0] {
+		for i := range c.loads {
+			c.loads[i].Untransposed = 0
+		}
+		return
+	}
+	c.loads[0].Untransposed -= c.load.Untransposed
+	c.load.Untransposed = 0
 }
 
 // aggregate makes the totals that the next superstep reads of what the vertices added.

@@ -96,16 +96,16 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	load := first.Load
+	loads := []delivery.Load{first.Load}
+	loads = append(loads, first.Ways...)
 	for _, f := range facts[1:] {
-		load.Threads += f.Load.Threads
-		load.Arcs += f.Load.Arcs
-		for i, n := range f.Load.Classes {
-			load.Classes[i] += n
+		if len(f.Ways) != len(first.Ways) {
+			return nil, fmt.Errorf("%s: the processes do not agree about its direction", p.Name)
 		}
-		load.Untransposed += f.Load.Untransposed
-		load.Listed += f.Load.Listed
-		load.Ghosts += f.Load.Ghosts
+		loads[0].Add(&f.Load)
+		for i := range f.Ways {
+			loads[1+i].Add(&f.Ways[i])
+		}
 	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
@@ -113,7 +113,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	d := &Driver{name: p.Name, options: o, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
 		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges,
-		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), load: load, sized: p.Sized,
+		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), loads: loads, load: &loads[0], sized: p.Sized,
 	}}
 	if o.Trace != nil {
 		d.recorder = newRecorder(o.Trace, o.Job)

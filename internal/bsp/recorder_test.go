@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -35,7 +36,7 @@ func (s *seen) Record(r *trace.Superstep) error {
 
 // ran adds a superstep of two partitions that took so long.
 func ran(k *recorder, superstep int, took time.Duration) error {
-	c := &coordinator{command: Command{Superstep: superstep}}
+	c := &coordinator{command: Command{Superstep: superstep}, load: new(delivery.Load)}
 	var reports []*Report
 	for p := range 2 {
 		reports = append(reports, &Report{Partition: trace.Partition{

@@ -2978,6 +2978,7 @@ type Superstep struct {
 	SenderEdges   uint64                 `protobuf:"varint,5,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
 	Totals        []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"`      // of the aggregators
 	Finished      bool                   `protobuf:"varint,7,opt,name=finished,proto3" json:"finished,omitempty"` // some vertices are
+	Ways          uint32                 `protobuf:"varint,8,opt,name=ways,proto3" json:"ways,omitempty"`         // a bit for each direction in which a program of direction either has sent: out, in
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3061,6 +3062,13 @@ func (x *Superstep) GetFinished() bool {
 	return false
 }
 
+func (x *Superstep) GetWays() uint32 {
+	if x != nil {
+		return x.Ways
+	}
+	return 0
+}
+
 // SuperstepReport has the partitions of a worker; those of many come in several reports.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3140,6 +3148,8 @@ type PartitionReport struct {
 	Worker    string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
 	// Of more than 64 partitions: exchanges summed over the others, or in records peers.
 	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
+	BackSenders   uint64         `protobuf:"varint,25,opt,name=back_senders,json=backSenders,proto3" json:"back_senders,omitempty"` // of the senders and their edges, those against the edges' direction
+	BackEdges     uint64         `protobuf:"varint,26,opt,name=back_edges,json=backEdges,proto3" json:"back_edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3319,6 +3329,20 @@ func (x *PartitionReport) GetSums() []*ExchangeSum {
 		return x.Sums
 	}
 	return nil
+}
+
+func (x *PartitionReport) GetBackSenders() uint64 {
+	if x != nil {
+		return x.BackSenders
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetBackEdges() uint64 {
+	if x != nil {
+		return x.BackEdges
+	}
+	return 0
 }
 
 // ExchangeSum is what a partition sent to all others in an exchange and an encoding, which are empty if the job's records do
@@ -7209,7 +7233,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xc4\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xd8\x01\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -7217,12 +7241,13 @@ const file_control_proto_rawDesc = "" +
 	"\x05sends\x18\x04 \x01(\bR\x05sends\x12!\n" +
 	"\fsender_edges\x18\x05 \x01(\x04R\vsenderEdges\x12\x16\n" +
 	"\x06totals\x18\x06 \x01(\fR\x06totals\x12\x1a\n" +
-	"\bfinished\x18\a \x01(\bR\bfinished\"v\n" +
+	"\bfinished\x18\a \x01(\bR\bfinished\x12\x12\n" +
+	"\x04ways\x18\b \x01(\rR\x04ways\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xc4\x05\n" +
+	"partitions\"\x86\x06\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -7249,7 +7274,10 @@ const file_control_proto_rawDesc = "" +
 	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
 	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\x12\x16\n" +
 	"\x06worker\x18\x17 \x01(\tR\x06worker\x125\n" +
-	"\x04sums\x18\x18 \x03(\v2!.superstep.control.v1.ExchangeSumR\x04sums\"\x91\x01\n" +
+	"\x04sums\x18\x18 \x03(\v2!.superstep.control.v1.ExchangeSumR\x04sums\x12!\n" +
+	"\fback_senders\x18\x19 \x01(\x04R\vbackSenders\x12\x1d\n" +
+	"\n" +
+	"back_edges\x18\x1a \x01(\x04R\tbackEdges\"\x91\x01\n" +
 	"\vExchangeSum\x12\x1a\n" +
 	"\bexchange\x18\x01 \x01(\tR\bexchange\x12\x1a\n" +
 	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x18\n" +

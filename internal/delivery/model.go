@@ -26,6 +26,18 @@ type Load struct {
 	FoldBytes    int // and in a fold column
 }
 
+// Add adds the partitions of another process.
+func (l *Load) Add(other *Load) {
+	l.Threads += other.Threads
+	l.Arcs += other.Arcs
+	for i, n := range other.Classes {
+		l.Classes[i] += n
+	}
+	l.Untransposed += other.Untransposed
+	l.Listed += other.Listed
+	l.Ghosts += other.Ghosts
+}
+
 // Rates are the model's coefficients, in seconds, for one thread. Probe, Edge, EdgeAll and Push are measured when a job
 // is made, on its own graph and with its own kernel, and Row where one message is as good as all; the others, and all
 // of them for small graphs and list programs, are constants (engine.measure).

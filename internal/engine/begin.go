@@ -24,16 +24,18 @@ func (r *runner[V, M]) fill() {
 func (r *runner[V, M]) reset() {
 	clear(r.active)
 	clear(r.finished)
-	r.read.All, r.write.All = true, true
-	r.read.Clear()
-	r.write.Clear()
+	for _, c := range r.columns() {
+		c.read.All, c.write.All = true, true
+		c.read.Clear()
+		c.write.Clear()
+		c.kernel.Reset()
+	}
 	if r.inbox.Has != nil {
 		r.inbox.Has.Clear()
 	}
 	r.lists.reset()
 	clear(r.grids.announced)
 	r.clearProperties()
-	r.kernel.Reset()
 	r.failure.Store(nil)
 	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if r.job.methods.initial == nil {
@@ -59,7 +61,9 @@ func (r *runner[V, M]) clearProperties() {
 	for _, c := range r.job.methods.properties {
 		n := r.part.Owned
 		if c.OfEdges {
-			n = r.outEdges
+			if n = r.outEdges; r.back != nil {
+				n += r.back.outEdges
+			}
 		}
 		r.properties[c.Number] = c.New(n)
 	}

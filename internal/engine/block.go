@@ -7,7 +7,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -27,7 +26,6 @@ func noEdges(g graph.Grid) error {
 type grids struct {
 	announced []uint64         // finished owned vertices that the processor row has been sent
 	fresh     *bitmap.Frontier // and those to be sent now
-	pulling   *kernel.Pull     // the block being pulled into the inbox
 
 	hasIn   []uint64 // owned vertices with in-edges, which may want a message
 	borders []int    // of the parts of the owned vertices in a ring pull, in words
@@ -41,19 +39,21 @@ type grids struct {
 // pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
 // the owned rows are pulled.
 func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
-	r.write.Clear()
+	r.clearWritten()
 	r.makeInbox()
 	if err := r.announceFinished(ctx, c); err != nil {
 		return err
 	}
 	for i, ways := range r.layout.Blocks {
+		if !r.crossed(c, i) {
+			continue
+		}
 		b, reversed := ways.Pull, i > 0
-		all, err := r.expand(ctx, c, b, reversed)
+		p, err := r.expandToPull(ctx, c, i, b)
 		if err != nil {
 			return err
 		}
-		r.pull[i].Present, r.pull[i].All = r.read.Words, all
-		r.grids.pulling = &r.pull[i]
+		r.pulling = append(r.pulling[:0], p)
 		many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 		pull := func(chunks []uint32) error {
 			defer r.timed(&r.report.Times.Traverse).end()
@@ -106,7 +106,7 @@ func (r *runner[V, M]) foldIn(ctx context.Context, c *bsp.Command, b *graph.Bloc
 
 // pullBlockTask pulls rows into the inbox.
 func (r *runner[V, M]) pullBlockTask(worker int) {
-	t, p := r.threads[worker], r.grids.pulling
+	t, p := r.threads[worker], r.pulling[0]
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
 			t.count.walked += r.pullInto(p, w, p.Bits[w]&^r.finished[w])
@@ -116,7 +116,7 @@ func (r *runner[V, M]) pullBlockTask(worker int) {
 }
 
 // pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.
-func (r *runner[V, M]) pullInto(p *kernel.Pull, w int, need uint64) int {
+func (r *runner[V, M]) pullInto(p *pull[M], w int, need uint64) int {
 	has := r.inbox.Has.Words[w]
 	if r.traits.AnyOne {
 		need &^= has
@@ -124,7 +124,7 @@ func (r *runner[V, M]) pullInto(p *kernel.Pull, w int, need uint64) int {
 	if need == 0 {
 		return 0
 	}
-	found, edges := r.kernel.Pull(p, w, need, has, (*[64]M)(r.inbox.Msg[w<<6:]))
+	found, edges := p.from.kernel.Pull(&p.Pull, w, need, has, (*[64]M)(r.inbox.Msg[w<<6:]))
 	if found != has {
 		r.inbox.Has.Words[w] = found
 		r.inbox.Has.MarkShared(w)

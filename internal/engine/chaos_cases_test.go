@@ -119,7 +119,7 @@ func text(s string) uint64 {
 // way its message comes.
 func leastSender(t *testing.T, rng *rand.Rand) {
 	p := chaos[pregel.VertexID]{
-		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(3)), combiner: combiners.Sender(), blind: rng.IntN(2) == 0,
+		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(4)), combiner: combiners.Sender(), blind: rng.IntN(2) == 0,
 		to:   func(v at[pregel.VertexID], _ uint64) pregel.VertexID { return v.ID() },
 		from: func(id pregel.VertexID) uint64 { return uint64(id) },
 	}

@@ -78,9 +78,7 @@ func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
 	h := mix(p.seed, uint64(v.ID()), uint64(v.Superstep()), v.Value(), seen, flag(v.HasMessage()), flag(v.Woken()),
 		uint64(v.Phase()), uint64(v.OutDegree()), uint64(v.InDegree()), v.NumVertices(), v.NumEdges(),
 		uint64(chaosCount.Value(v)), math.Float64bits(chaosLeast.Value(v)), math.Float64bits(chaosSum.Value(v)), flag(chaosAny.Value(v)))
-	for e := range p.edges(v) {
-		h += mix(uint64(e.To), math.Float64bits(e.Weight))
-	}
+	h += p.edges(v)
 	v.Set(h)
 	dice := rand.New(rand.NewPCG(h, 1))
 	chaosCount.Add(v, int64(dice.IntN(10)))
@@ -91,12 +89,7 @@ func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
 		v.VoteToHalt()
 		return
 	}
-	if dice.IntN(2) == 0 {
-		v.SendToAllNeighbors(p.to(v, dice.Uint64()))
-	}
-	if dice.IntN(8) == 0 && !(p.blind && p.apart) {
-		v.SendToAllNeighbors(p.to(v, dice.Uint64()))
-	}
+	p.sendToAll(v, dice)
 	for dice.IntN(4) == 0 {
 		v.Send(pregel.VertexID(dice.Uint64N(v.NumVertices())), p.to(v, dice.Uint64()))
 	}
@@ -108,11 +101,44 @@ func (p chaos[M]) act(v *pregel.Vertex[uint64, M], seen uint64) {
 	}
 }
 
-func (p chaos[M]) edges(v *pregel.Vertex[uint64, M]) iter.Seq[pregel.Edge] {
-	if p.blind {
-		return func(func(pregel.Edge) bool) {}
+// sendToAll sends to all neighbours, or not: along the program's direction or, if it may, along any; once if two messages cannot be
+// had everywhere, as those along and against the edges of an undirected graph are.
+func (p chaos[M]) sendToAll(v *pregel.Vertex[uint64, M], dice *rand.Rand) {
+	either := p.direction == pregel.Either
+	once := p.blind && p.apart
+	if dice.IntN(2) == 0 {
+		v.SendToAllNeighbors(p.to(v, dice.Uint64()))
+		if once {
+			return
+		}
 	}
-	return v.Edges()
+	// In some supersteps nobody sends against the edges, and in some few do.
+	if either && dice.IntN(2+6*(v.Superstep()%3)) == 0 && v.Superstep()%4 != 1 {
+		v.SendAlong(pregel.In, p.to(v, dice.Uint64()))
+		if once {
+			return
+		}
+	}
+	if dice.IntN(8) == 0 && !once {
+		d := p.direction
+		if either {
+			d = pregel.Direction(dice.IntN(3))
+		}
+		v.SendAlong(d, p.to(v, dice.Uint64()))
+	}
+}
+
+// edges hashes all edges, in any order.
+func (p chaos[M]) edges(v *pregel.Vertex[uint64, M]) (h uint64) {
+	if p.blind {
+		return 0
+	}
+	for i, edges := range []iter.Seq[pregel.Edge]{v.Edges(), v.OutEdges(), v.InEdges()} {
+		for e := range edges {
+			h += mix(uint64(i), uint64(e.To), math.Float64bits(e.Weight))
+		}
+	}
+	return h
 }
 
 // The forms a program can have.
@@ -152,8 +178,11 @@ type chaosCase struct {
 // chaosOf makes the case of a combiner. tune tells the toy what the combiner does to messages on their way.
 func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[uint64, M])) chaosCase {
 	return chaosCase{name, func(t *testing.T, rng *rand.Rand) {
-		p.seed, p.direction, p.blind = rng.Uint64(), pregel.Direction(rng.IntN(3)), rng.IntN(2) == 0
+		p.seed, p.direction, p.blind = rng.Uint64(), pregel.Direction(rng.IntN(4)), rng.IntN(2) == 0
 		form := rng.IntN(5)
+		if form == 3 && p.direction == pregel.Either {
+			p.direction = pregel.Both // a ComputeBlock sends one way
+		}
 		p.apart = form == 4 || name == combiners.Count[int64]().String()
 		ways := settings()
 		if p.blind {

@@ -42,6 +42,9 @@ func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 	base := uint32(w << 6)
 	t.Place(base, r.part.Global(base))
 	b.Out = r.kernel.Window(w, &t.out)
+	if r.back != nil {
+		t.PlaceBack(r.back.kernel.Window(w, &t.back))
+	}
 }
 
 // drain moves the output of the vertices of word w from the block to the partition's columns. stored says that the kernel has the
@@ -54,7 +57,7 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	edges := 0
 	if sent != 0 {
 		if r.watcher != nil {
-			r.watchAll(b, sent)
+			r.watchAll(b, sent, b.Out)
 		}
 		if !stored {
 			if i := r.kernel.Store(w, sent, b.Out); i >= 0 {
@@ -62,8 +65,11 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 			}
 		}
 		edges = degrees(r.outDegrees, r.outEqual, w, sent)
-		c.senders += bits.OnesCount64(sent)
-		c.senderEdges += edges
+		c.out.senders += bits.OnesCount64(sent)
+		c.out.edges += edges
+	}
+	if r.back != nil {
+		r.drainBack(t, w)
 	}
 	finished := b.Finish & b.Run
 	if finished != 0 {
@@ -71,6 +77,9 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 		c.finished += bits.OnesCount64(finished)
 		if finished != sent || &r.inDegrees[0] != &r.outDegrees[0] {
 			edges = degrees(r.inDegrees, r.inEqual, w, finished)
+		}
+		if r.back != nil {
+			edges += degrees(r.outDegrees, r.outEqual, w, finished)
 		}
 		c.finishedEdges += edges
 	}
@@ -82,13 +91,32 @@ func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	}
 }
 
+// drainBack moves what the vertices of word w sent to their in-neighbours to the second column.
+func (r *runner[V, M]) drainBack(t *thread[V, M], w int) {
+	back, b := r.back, &t.Block
+	sent, out := t.SentBack()
+	sent &= b.Run
+	back.write.Words[w] = sent
+	if sent == 0 {
+		return
+	}
+	if r.watcher != nil {
+		r.watchAll(b, sent, out)
+	}
+	if i := back.kernel.Store(w, sent, out); i >= 0 {
+		panic(wrongSender{b.ID(i)})
+	}
+	t.count.back.senders += bits.OnesCount64(sent)
+	t.count.back.edges += degrees(back.outDegrees, back.outEqual, w, sent)
+}
+
 // start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources alone.
 func (r *runner[V, M]) start() error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.job.methods.initial != nil {
 		return r.startSources()
 	}
-	r.write.All = true
+	r.writeAll()
 	return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.start)
 }
 
@@ -140,7 +168,9 @@ func (r *runner[V, M]) startSources() error {
 		defer r.recover(t)
 		for _, w := range slices.Sorted(maps.Keys(words)) {
 			r.startWord(t, w, words[w])
-			r.write.Mark(w)
+			for _, c := range r.columns() {
+				c.write.Mark(w)
+			}
 		}
 	}()
 	return r.failed()
@@ -161,7 +191,7 @@ func (r *runner[V, M]) inboxTask(worker int) {
 		if all {
 			summary = ^uint64(0)
 		}
-		ran := uint64(0)
+		ran, back := uint64(0), uint64(0)
 		for ; summary != 0; summary &= summary - 1 {
 			w := top<<6 + bits.TrailingZeros64(summary)
 			if w >= words {
@@ -177,7 +207,13 @@ func (r *runner[V, M]) inboxTask(worker int) {
 			if r.write.Words[w] != 0 {
 				ran |= summary & -summary
 			}
+			if r.back != nil && r.back.write.Words[w] != 0 {
+				back |= summary & -summary
+			}
 		}
 		r.write.Top[top] = ran
+		if r.back != nil {
+			r.back.write.Top[top] = back
+		}
 	}
 }

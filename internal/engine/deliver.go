@@ -17,8 +17,10 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) er
 	if c.Superstep == 0 {
 		return r.start()
 	}
-	r.kernel.Swap()
-	r.read, r.write = r.write, r.read
+	for _, c := range r.columns() {
+		c.kernel.Swap()
+		c.read, c.write = c.write, c.read
+	}
 	if c.Sends {
 		if err := r.sends(ctx, c); err != nil {
 			return err
@@ -74,15 +76,29 @@ func (r *runner[V, M]) makeInbox() {
 	}
 }
 
-// expand sends the frontier to the partitions of the block's processor column, and receives theirs. It reports whether every sender of
+// writeAll says that every word of the frontiers being written will be.
+func (r *runner[V, M]) writeAll() {
+	for _, c := range r.columns() {
+		c.write.All = true
+	}
+}
+
+// clearWritten empties the frontiers being written.
+func (r *runner[V, M]) clearWritten() {
+	for _, c := range r.columns() {
+		c.write.Clear()
+	}
+}
+
+// expand sends a column's frontier to the partitions of the block's processor column, and receives theirs. It reports whether every sender of
 // the block is present.
-func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) (all bool, err error) {
+func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, from *column[M], b *graph.Block, reversed bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
-	full, err := r.exchange.Expand(ctx, b.Senders, r.kernel, r.read, c.Superstep, reversed)
+	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, c.Superstep, reversed)
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
 	}
-	return full && r.delivering.edges == r.outEdges, nil
+	return full && from.delivering.edges == from.outEdges, nil
 }
 
 // ownChunks are the borders of runs of owned vertices with about equal numbers of in-edges.
@@ -91,15 +107,18 @@ func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByR
 // pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
 func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error {
+	r.pulling = r.pulling[:0]
 	for i, ways := range r.layout.Blocks {
-		all, err := r.expand(ctx, c, ways.Pull, i > 0)
-		if err != nil {
+		if !r.crossed(c, i) {
+			continue
+		}
+		if _, err := r.expandToPull(ctx, c, i, ways.Pull); err != nil {
 			return err
 		}
-		r.pull[i].Present, r.pull[i].All = r.read.Words, all
+		r.pulling = append(r.pulling, &r.pulls[i])
 	}
 	defer r.timed(&r.report.Times.Traverse).end()
-	r.write.All = true // every word of the owned is written below, and expand writes the ghosts'
+	r.writeAll() // every word of the owned is written below, and expand writes the ghosts'
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
 	} else if c.Sends {
@@ -135,21 +154,20 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 				*in = [64]M(r.inbox.Msg[w<<6:])
 			}
 		}
-		for i := range r.pull {
-			p := &r.pull[i]
+		for _, p := range r.pulling {
 			need := open & p.Bits[w]
 			if r.traits.AnyOne {
 				need &^= received
 			}
 			if need != 0 {
 				var edges int
-				received, edges = r.kernel.Pull(p, w, need, received, in)
+				received, edges = p.from.kernel.Pull(&p.Pull, w, need, received, in)
 				walked += edges
 			}
 		}
 		run := (received | r.active[w]) & open
 		if run == 0 {
-			r.write.Words[w] = 0
+			r.nothingSent(w)
 			continue
 		}
 		r.compute(t, w, run, received)
@@ -157,17 +175,41 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 	t.count.walked += walked
 }
 
+// nothingSent says that no vertex of word w sends to all its neighbours.
+func (r *runner[V, M]) nothingSent(w int) {
+	r.write.Words[w] = 0
+	if r.back != nil {
+		r.back.write.Words[w] = 0
+	}
+}
+
+// delivered returns how many edges the messages cross that this superstep delivers.
+func (r *runner[V, M]) delivered() int {
+	if r.back != nil {
+		return r.delivering.edges + r.back.delivering.edges
+	}
+	return r.delivering.edges
+}
+
+// expandToPull expands the column that is pulled through block i, and prepares the pull.
+func (r *runner[V, M]) expandToPull(ctx context.Context, c *bsp.Command, i int, b *graph.Block) (*pull[M], error) {
+	p := &r.pulls[i]
+	all, err := r.expand(ctx, c, p.from, b, i > 0)
+	p.Present, p.All = p.from.read.Words, all
+	return p, err
+}
+
 // computeInbox runs the vertices that have a message in the inbox, or are awake.
 func (r *runner[V, M]) computeInbox(c *bsp.Command) error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)
-		r.write.All = true
+		r.writeAll()
 		return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.lists)
 	}
 	r.makeInbox()
 	defer r.inbox.Has.Clear()
-	many := r.report.Active+r.delivering.edges > r.serialEdges && r.team.Size() > 1
+	many := r.report.Active+r.delivered() > r.serialEdges && r.team.Size() > 1
 	return r.run(many, nil, r.tasks.inbox)
 }
 

@@ -26,28 +26,48 @@ func (j *Job[V, M]) Facts() *bsp.Facts {
 	if j.options.Alpha > 0 {
 		f.Rates.Alpha, f.Rates.Beta = j.options.Alpha, j.options.Beta
 	}
+	if r.back != nil {
+		f.Ways = []delivery.Load{f.Load, f.Load}
+	}
 	for _, r := range j.runners {
 		f.Load.Arcs += r.outEdges
-		r.classes(&f.Load.Classes)
-		for _, ways := range r.layout.Blocks {
-			if !r.part.HasSendersView(ways.Pull) {
-				f.Load.Untransposed += len(ways.Pull.ByReceiver.Adj)
+		classes(&f.Load.Classes, r.inDegrees, r.inEqual)
+		for i := range r.layout.Blocks {
+			r.crossing(&f.Load, i)
+			if r.back != nil {
+				r.crossing(&f.Ways[i], i)
 			}
-			f.Load.Listed += ways.Pull.Senders.Count()
-			f.Load.Ghosts += ways.Push.Receivers.Count()
+		}
+		if back := r.back; back != nil {
+			f.Load.Arcs += back.outEdges
+			classes(&f.Load.Classes, r.outDegrees, r.outEqual)
+			f.Ways[0].Arcs += r.outEdges
+			classes(&f.Ways[0].Classes, r.inDegrees, r.inEqual)
+			f.Ways[1].Arcs += back.outEdges
+			classes(&f.Ways[1].Classes, r.outDegrees, r.outEqual)
 		}
 	}
 	return f
 }
 
-// classes counts the partition's vertices by in-degree.
-func (r *runner[V, M]) classes(into *[33]int) {
-	for w, d := range r.inEqual {
+// crossing adds to a load what messages meet that cross block i of the layout.
+func (r *runner[V, M]) crossing(l *delivery.Load, i int) {
+	ways := r.layout.Blocks[i]
+	if !r.part.HasSendersView(ways.Pull) {
+		l.Untransposed += len(ways.Pull.ByReceiver.Adj)
+	}
+	l.Listed += ways.Pull.Senders.Count()
+	l.Ghosts += ways.Push.Receivers.Count()
+}
+
+// classes counts vertices by degree; see equalDegrees.
+func classes(into *[33]int, degrees, equal []uint32) {
+	for w, d := range equal {
 		if d != unequal {
 			into[bits.Len32(d)] += 64
 			continue
 		}
-		for _, d := range r.inDegrees[w<<6 : w<<6+64] {
+		for _, d := range degrees[w<<6 : w<<6+64] {
 			into[bits.Len32(d)]++
 		}
 	}

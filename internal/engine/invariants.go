@@ -15,9 +15,15 @@ func (r *runner[V, M]) check() {
 	p, part := &r.report, r.part
 	words := len(r.active)
 	senders, edges, open := 0, 0, 0
+	for _, c := range r.columns() {
+		for w, word := range c.write.Words[:words] {
+			senders += bits.OnesCount64(word)
+			edges += sumAt(c.outDegrees, w, word)
+			marked := c.write.Summary(w>>6)>>(w&63)&1 != 0
+			invariants.Check(word == 0 || marked, "partition %d, word %d: senders that the summary does not name", part.Index, w)
+		}
+	}
 	for w := range words {
-		senders += bits.OnesCount64(r.write.Words[w])
-		edges += sumAt(r.outDegrees, w, r.write.Words[w])
 		invariants.Check(r.active[w]&r.finished[w] == 0, "partition %d, word %d: a finished vertex is awake", part.Index, w)
 		unfinished := ^r.finished[w]
 		if rest := part.Owned - w<<6; rest < 64 {
@@ -26,10 +32,9 @@ func (r *runner[V, M]) check() {
 			invariants.Check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "partition %d: a bit beyond its %d vertices", part.Index, part.Owned)
 		}
 		open += sumAt(r.inDegrees, w, unfinished)
-	}
-	for w, word := range r.write.Words[:words] {
-		marked := r.write.Summary(w>>6)>>(w&63)&1 != 0
-		invariants.Check(word == 0 || marked, "partition %d, word %d: senders that the summary does not name", part.Index, w)
+		if r.back != nil {
+			open += sumAt(r.outDegrees, w, unfinished)
+		}
 	}
 	invariants.Check(senders == p.Senders, "partition %d: %d senders, counted %d", part.Index, senders, p.Senders)
 	invariants.Check(edges == p.SenderEdges, "partition %d: senders with %d edges, counted %d", part.Index, edges, p.SenderEdges)

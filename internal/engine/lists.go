@@ -78,7 +78,7 @@ func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
 		received := r.gatherWord(t, w, open, pull)
 		run := (received | r.active[w]) & open
 		if run == 0 {
-			r.write.Words[w] = 0
+			r.nothingSent(w)
 			continue
 		}
 		r.window(t, w, run)
@@ -102,9 +102,9 @@ func (r *runner[V, M]) gatherWord(t *thread[V, M], w int, open uint64, pull bool
 		local := uint32(w<<6 + i)
 		t.messages = append(t.messages, r.lists.of(local)...)
 		if pull {
-			for k := range r.pull {
-				lo, hi := r.pull[k].Row(local)
-				t.messages = r.gather.gather(&r.pull[k], lo, hi, t.messages)
+			for _, p := range r.pulling {
+				lo, hi := p.Row(local)
+				t.messages = p.from.gather.gather(&p.Pull, lo, hi, t.messages)
 				t.count.walked += int(hi - lo)
 			}
 		}

@@ -121,9 +121,12 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		}
 	}
 	if directed != nil {
-		if m.direction = directed.Direction(); m.direction > pregel.Both {
-			return nil, fmt.Errorf("%s: method Direction returns %v, want pregel.Out, pregel.In or pregel.Both", name, m.direction)
+		if m.direction = directed.Direction(); m.direction > pregel.Either {
+			return nil, fmt.Errorf("%s: method Direction returns %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, m.direction)
 		}
+	}
+	if m.direction == pregel.Either && m.block != nil {
+		return nil, fmt.Errorf("%s: a program of direction either has no ComputeBlock, whose messages go one way", name)
 	}
 	if aggregating != nil {
 		for _, given := range aggregating.Aggregators() {

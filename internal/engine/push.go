@@ -32,16 +32,19 @@ const (
 
 // pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges of received senders.
 func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
-	r.write.Clear()
+	r.clearWritten()
 	if c.Scheme == delivery.None {
 		return nil
 	}
 	for i, ways := range r.layout.Blocks {
+		if !r.crossed(c, i) {
+			continue
+		}
 		b := ways.Push
 		if c.Scheme == delivery.Mirrored {
 			b = ways.Pull
 		}
-		if err := r.pushBlock(ctx, c, b, i > 0); err != nil {
+		if err := r.pushBlock(ctx, c, r.columnOf(i), b, i > 0); err != nil {
 			return err
 		}
 	}
@@ -49,19 +52,19 @@ func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
-func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
-	if _, err := r.expand(ctx, c, b, reversed); err != nil {
+func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *column[M], b *graph.Block, reversed bool) error {
+	if _, err := r.expand(ctx, c, from, b, reversed); err != nil {
 		return err
 	}
 	a, err := r.part.SendersView(ctx, b)
 	if err != nil {
 		return fmt.Errorf("turning the lists to their senders: %w", err)
 	}
-	edges := r.delivering.edges
+	edges := from.delivering.edges
 	if len(b.Senders.Line) > 0 {
 		edges = c.SenderEdges / r.part.Of
 	}
-	r.pushing, r.through = kernel.Push{Lists: &a.Lists, Present: r.read.Words, Skip: r.finished}, b
+	r.pushing, r.sending, r.through = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}, from, b
 	phase := r.timed(&r.report.Times.Traverse)
 	if r.uncombined() {
 		err = r.emit(a.Chunks)
@@ -90,18 +93,18 @@ func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.optio
 
 // push pushes the messages of r.pushing, over about so many edges, into the inbox.
 func (r *runner[V, M]) push(chunks []uint32, edges int) error {
-	if r.read.All {
-		r.read.Tighten()
+	if from := r.sending; from.read.All {
+		from.read.Tighten()
 	}
 	if edges <= r.serialEdges || r.team.Size() == 1 {
 		r.pushWords(r.threads[0], &r.pushing)
 		return nil
 	}
-	switch r.pushBy(r.through, r.delivering.senders, edges) {
+	switch r.pushBy(r.through, r.sending.delivering.senders, edges) {
 	case byClaims:
 		return r.run(true, chunks, r.tasks.claim)
 	case byRanges:
-		r.cutRanges(r.delivering.senders, edges)
+		r.cutRanges(r.sending.delivering.senders, edges)
 		return r.run(true, nil, r.tasks.ranged)
 	default:
 		return r.pushRounds(chunks)
@@ -133,7 +136,7 @@ func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
 
 // pushWords pushes the messages of all senders present to the receivers in range.
 func (r *runner[V, M]) pushWords(t *thread[V, M], p *kernel.Push) {
-	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.kernel.Push(p, w, &r.inbox) })
+	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.sending.kernel.Push(p, w, &r.inbox) })
 }
 
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
@@ -162,10 +165,11 @@ func (r *runner[V, M]) cutRanges(senders, edges int) {
 
 // firstSender returns the sender of the least slot.
 func (r *runner[V, M]) firstSender() uint32 {
-	for t := range r.read.Top {
-		for top := r.read.Summary(t); top != 0; top &= top - 1 {
+	read := r.sending.read
+	for t := range read.Top {
+		for top := read.Summary(t); top != 0; top &= top - 1 {
 			w := t<<6 + bits.TrailingZeros64(top)
-			if word := r.read.Words[w]; word != 0 {
+			if word := read.Words[w]; word != 0 {
 				return uint32(w<<6 + bits.TrailingZeros64(word))
 			}
 		}
@@ -201,8 +205,8 @@ func (r *runner[V, M]) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
-			if r.read.Words[w] != 0 {
-				t.count.walked += r.claimer.Claim(&r.pushing, w, &r.inbox)
+			if r.sending.read.Words[w] != 0 {
+				t.count.walked += r.sending.claimer.Claim(&r.pushing, w, &r.inbox)
 			}
 		}
 		return true
@@ -214,8 +218,8 @@ func (r *runner[V, M]) emitTask(worker int) {
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
-			if r.read.Words[w] != 0 {
-				t.pending += r.kernel.Emit(&r.pushing, w, bins)
+			if r.sending.read.Words[w] != 0 {
+				t.pending += r.sending.kernel.Emit(&r.pushing, w, bins)
 			}
 		}
 		return t.pending < r.round
@@ -277,13 +281,14 @@ func (r *runner[V, M]) resetBins() {
 
 // eachSenderWord calls f for every word of source slots, below a limit, that has a sender.
 func (r *runner[V, M]) eachSenderWord(limit int, f func(w int)) {
-	for t := range r.read.Top {
-		for top := r.read.Summary(t); top != 0; top &= top - 1 {
+	read := r.sending.read
+	for t := range read.Top {
+		for top := read.Summary(t); top != 0; top &= top - 1 {
 			w := t<<6 + bits.TrailingZeros64(top)
 			if w >= limit {
 				return
 			}
-			if r.read.Words[w] != 0 {
+			if read.Words[w] != 0 {
 				f(w)
 			}
 		}

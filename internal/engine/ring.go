@@ -24,16 +24,20 @@ const (
 // to block, its own first, and each block searches those that no earlier block found a message for. So it serves combiners that
 // need any one message. The messages found are folded to the owners after the sub-steps.
 func (r *runner[V, M]) ringBlocks(ctx context.Context, c *bsp.Command) error {
-	r.write.Clear()
+	r.clearWritten()
 	r.makeInbox()
 	r.makeParts()
 	for i, ways := range r.layout.Blocks {
+		if !r.crossed(c, i) {
+			continue
+		}
 		b, reversed := ways.Pull, i > 0
-		if _, err := r.expand(ctx, c, b, reversed); err != nil {
+		p, err := r.expandToPull(ctx, c, i, b)
+		if err != nil {
 			return err
 		}
-		r.pull[i].Present, r.pull[i].All = r.read.Words, false
-		r.grids.pulling = &r.pull[i]
+		p.All = false
+		r.pulling = append(r.pulling[:0], p)
 		if err := r.passParts(ctx, c, b, reversed); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
@@ -63,6 +67,9 @@ func (r *runner[V, M]) makeParts() {
 	edges := make([]int, words+1)
 	for w := range words {
 		for i, d := range r.inDegrees[w<<6 : w<<6+64] {
+			if r.back != nil {
+				d += r.outDegrees[w<<6+i]
+			}
 			edges[w+1] += int(d)
 			if d > 0 {
 				g.hasIn[w] |= 1 << i
@@ -213,7 +220,7 @@ func (r *runner[V, M]) searchTask(worker int) {
 		}
 		for i, need := range g.searched[lo:min(lo+ringGrain, len(g.searched))] {
 			if need != 0 {
-				t.count.walked += r.pullInto(g.pulling, g.first+lo+i, need)
+				t.count.walked += r.pullInto(r.pulling[0], g.first+lo+i, need)
 			}
 		}
 	}

@@ -25,26 +25,23 @@ type runner[V, M any] struct {
 	part     *graph.Partition
 	team     *parallel.Team
 	exchange *delivery.Exchange[M]
-	kernel   kernel.Kernel[M]
-	gather   *listKernel[M] // the kernel of a list program
-	traits   kernel.Traits
+	traits   kernel.Traits // of both columns
+	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program of direction Either.
+	column[M]
+	back *column[M]
 
 	values   []V
 	active   []uint64
-	finished []uint64 // by slot: ghosts never are
-	// HB: read marks the senders whose messages this superstep delivers, write those of the vertices that run now.
-	// Both are by source slot; expand fills the ghosts' words.
-	read, write *bitmap.Frontier
-	inbox       kernel.Inbox[M] // made when first needed
-	lists       listInbox[M]
-	grids       grids
+	finished []uint64        // by slot: ghosts never are
+	inbox    kernel.Inbox[M] // made when first needed
+	lists    listInbox[M]
+	grids    grids
 
 	layout     graph.Layout // of the program's direction
-	pull       []kernel.Pull
-	outDegrees []uint32
-	inDegrees  []uint32
-	outEqual   []uint32 // see equalDegrees
-	inEqual    []uint32
+	pulls      []pull[M]    // by block
+	pulling    []*pull[M]   // those of this superstep
+	inDegrees  []uint32     // of the edges along which messages come to the first column's receivers
+	inEqual    []uint32     // see equalDegrees
 	properties []any
 
 	watcher  Watcher // of messages, or nil
@@ -54,25 +51,23 @@ type runner[V, M any] struct {
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
 	pushing  kernel.Push
+	sending  *column[M]       // whose messages are pushed
 	through  *graph.Block     // that is pushed through
 	borders  []uint32         // of the ranges of receivers
 	bins     parallel.Counter // bins being folded
 	emitted  []*kernel.Bins[M]
 	sinking  delivery.Sink[M]
 	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
-	claimer  kernel.Claimer[M]
 	// serialEdges is the number of edges from which the team shares a superstep's work, and round the number of pairs that a worker
 	// emits before the bins are folded. Tests lower them.
 	serialEdges, round int
 
-	command    *bsp.Command
-	report     bsp.Report
-	alone      [1]*bsp.Report
-	delivering struct{ senders, edges int } // what the last superstep sent to neighbours
-	outEdges   int                          // of all owned vertices
-	inEdges    int
-	stop       *atomic.Bool
-	failure    atomic.Pointer[bsp.ProgramError]
+	command *bsp.Command
+	report  bsp.Report
+	alone   [1]*bsp.Report
+	inEdges int // along which messages may come to all owned vertices
+	stop    *atomic.Bool
+	failure atomic.Pointer[bsp.ProgramError]
 }
 
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
@@ -87,6 +82,7 @@ type thread[V, M any] struct {
 	outbox   *kernel.Outbox[M]
 	bins     *kernel.Bins[M]
 	in, out  [64]M
+	back     [64]M       // as out, for in-neighbours
 	push     kernel.Push // the worker's range of a push
 	pending  int         // pairs in bins
 	messages []M         // of a list program: those to the vertices of a word, from offsets
@@ -103,8 +99,7 @@ type counts struct {
 	active              int // change in the number of awake vertices
 	finished            int
 	finishedEdges       int // in-edges of the vertices that finished
-	senders             int
-	senderEdges         int
+	out, back           sending
 	walked              int
 }
 
@@ -114,6 +109,9 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r.exchange.Tracing = j.options.Trace != nil
 	r.layout = p.Layout(j.direction)
 	switch p := r.part; j.direction {
+	case pregel.Either:
+		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
+		r.back = &column[M]{outDegrees: p.InDegrees}
 	case pregel.In:
 		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
 	case pregel.Both:
@@ -132,8 +130,6 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r.values = mem.Make[V](j.arena, size)
 	r.active = mem.Make[uint64](j.arena, size/64)
 	r.finished = mem.Make[uint64](j.arena, slots)
-	r.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
-	r.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask}
 	r.sinking = r.sink
 	if !r.uncombined() {
@@ -143,10 +139,17 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // most of which are dropped
 	}
-	r.outEqual, r.outEdges = equalDegrees(r.outDegrees)
+	for _, c := range r.columns() {
+		c.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
+		c.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
+		c.outEqual, c.outEdges = equalDegrees(c.outDegrees)
+	}
 	r.inEqual, r.inEdges = r.outEqual, r.outEdges
 	if len(r.inDegrees) > 0 && &r.inDegrees[0] != &r.outDegrees[0] {
 		r.inEqual, r.inEdges = equalDegrees(r.inDegrees)
+	}
+	if r.back != nil {
+		r.inEdges += r.outEdges
 	}
 	for _, c := range j.methods.properties {
 		r.properties = append(r.properties, make([]any, max(0, c.Number+1-len(r.properties)))...)
@@ -164,26 +167,28 @@ func (r *runner[V, M]) bind() error {
 		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
 		Monotone: r.job.methods.monotone, Arena: r.job.arena,
 	}
-	for _, ways := range r.layout.Blocks {
-		r.pull = append(r.pull, kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists})
+	for i, ways := range r.layout.Blocks {
+		r.pulls = append(r.pulls, pull[M]{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
-	if r.job.methods.list != nil {
-		r.gather = newListKernel[M](b)
-		r.kernel = r.gather
-	} else {
-		k, err := r.job.methods.combiner.Kernel(b)
-		if err != nil {
-			return err
+	for _, c := range r.columns() {
+		if r.job.methods.list != nil {
+			c.gather = newListKernel[M](b)
+			c.kernel = c.gather
+		} else {
+			k, err := r.job.methods.combiner.Kernel(b)
+			if err != nil {
+				return err
+			}
+			c.kernel = k
 		}
-		r.kernel = k
+		if claimer, ok := c.kernel.(kernel.Claimer[M]); ok && !b.Deterministic {
+			c.claimer = claimer
+		}
 	}
 	r.traits = r.kernel.Traits()
 	if b.Monotone && !r.traits.Monotone {
 		return fmt.Errorf("a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not %v", r.job.methods.combiner)
-	}
-	if claimer, ok := r.kernel.(kernel.Claimer[M]); ok && !b.Deterministic {
-		r.claimer = claimer
 	}
 	return nil
 }
@@ -192,17 +197,13 @@ func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
 	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs}
-	s := kernel.State{Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells()}
-	offset := uint32(0)
-	for _, ways := range r.layout.Blocks {
-		a := ways.Push.BySender
-		if !p.Grid.Flat() {
-			s.NoEdges = noEdges(p.Grid)
-			break
-		}
-		s.Edges = append(s.Edges, &kernel.EdgeLists{Lists: a.Lists, Slots: *r.layout.Slots, Offset: offset, Properties: r.properties})
-		offset += uint32(len(a.Adj))
+	s := kernel.State{Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction)}
+	if p.Grid.Flat() {
+		r.edgeLists(&s)
+	} else {
+		s.NoEdges = noEdges(p.Grid)
 	}
+	s.Undirected = !j.graph.Directed
 	var combine func(a, b M) M
 	if j.methods.combiner != nil && !r.traits.Each {
 		combine = j.methods.combiner.Combine
@@ -239,9 +240,14 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
 
 func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	r.command = c
-	r.delivering.senders, r.delivering.edges = r.report.Senders, r.report.SenderEdges
-	r.report.Begin()
-	r.report.Delivered = r.delivering.senders
+	p := &r.report
+	r.delivering = sending{p.Senders - p.BackSenders, p.SenderEdges - p.BackEdges}
+	if r.back != nil {
+		r.back.delivering = sending{p.BackSenders, p.BackEdges}
+	}
+	delivered := p.Senders
+	p.Begin()
+	p.Delivered = delivered
 	r.exchange.Begin()
 	start := time.Now()
 	for _, t := range r.threads {
@@ -281,7 +287,7 @@ func (r *runner[V, M]) fail(err error) {
 // settle adds up the workers' counters and cells.
 func (r *runner[V, M]) settle() {
 	p := &r.report
-	p.Senders, p.SenderEdges, p.Sends = 0, 0, 0
+	p.Senders, p.SenderEdges, p.BackSenders, p.BackEdges, p.Sends = 0, 0, 0, 0, 0
 	for _, t := range r.threads {
 		c := &t.count
 		p.Computed += c.computed
@@ -289,8 +295,10 @@ func (r *runner[V, M]) settle() {
 		p.Active += c.active
 		p.Unfinished -= c.finished
 		p.UnfinishedEdges -= c.finishedEdges
-		p.Senders += c.senders
-		p.SenderEdges += c.senderEdges
+		p.Senders += c.out.senders + c.back.senders
+		p.SenderEdges += c.out.edges + c.back.edges
+		p.BackSenders += c.back.senders
+		p.BackEdges += c.back.edges
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
 	}

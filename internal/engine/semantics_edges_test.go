@@ -42,8 +42,8 @@ func look(w *world) script {
 }
 
 func TestADirectionThatIsNoneIsRefused(t *testing.T) {
-	const text = "looker: method Direction returns Direction(3), want pregel.Out, pregel.In or pregel.Both"
-	if _, err := engine.Erase(pregel.Program[string, int64](looker{direction: 3})); err == nil || err.Error() != text {
+	const text = "looker: method Direction returns Direction(4), want pregel.Out, pregel.In, pregel.Both or pregel.Either"
+	if _, err := engine.Erase(pregel.Program[string, int64](looker{direction: 4})); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
 }

@@ -24,6 +24,7 @@ type toy[V, M any] struct {
 	limit     int
 	direction pregel.Direction
 
+	undirected  bool
 	cells       []kernel.Cell
 	totals      []kernel.Cell
 	coordinator *pregel.Coordinator
@@ -31,7 +32,8 @@ type toy[V, M any] struct {
 	outbox      *kernel.Outbox[M]
 	engine      pregel.Engine[V, M]
 	out, in     []uint32
-	lists       kernel.EdgeLists
+	lists       *kernel.EdgeLists      // of arcs
+	ways        [2][]*kernel.EdgeLists // out-edges and in-edges
 	values      []V
 	inbox       [][]M
 	active      []bool
@@ -51,6 +53,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 	if d, ok := t.inner.(engine.Directed); ok && s.directed {
 		t.direction = d.Direction()
 	}
+	var ways [2][]arc
 	for i, e := range s.tuples {
 		u, v := uint64(ids[e[0]]), uint64(ids[e[1]])
 		w := 1.0
@@ -59,18 +62,26 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		}
 		there, back := arc{u, v, w}, arc{v, u, w}
 		t.stored++
-		if t.direction != pregel.In {
-			t.arcs = append(t.arcs, there)
-		}
-		if t.direction != pregel.Out {
-			t.arcs = append(t.arcs, back)
-		}
+		ways[0], ways[1] = append(ways[0], there), append(ways[1], back)
 		if !s.directed && u != v {
-			t.arcs = append(t.arcs, back)
+			ways[0], ways[1] = append(ways[0], back), append(ways[1], there)
 			t.stored++
 		}
 	}
-	t.index()
+	if t.direction != pregel.In {
+		t.arcs = append(t.arcs, ways[0]...)
+	}
+	if t.direction == pregel.In || t.direction == pregel.Both {
+		t.arcs = append(t.arcs, ways[1]...)
+	}
+	t.undirected = !s.directed
+	t.lists = t.index(t.arcs)
+	t.out, t.in = make([]uint32, s.n), make([]uint32, s.n)
+	for _, a := range t.arcs {
+		t.out[a.from]++
+		t.in[a.to]++
+	}
+	t.ways = [2][]*kernel.EdgeLists{{t.index(ways[0])}, {t.index(ways[1])}}
 	t.values, t.inbox = make([]V, s.n), make([][]M, s.n)
 	t.active, t.done = make([]bool, s.n), make([]bool, s.n)
 	for _, a := range t.aggregators() {
@@ -84,27 +95,24 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 	return t
 }
 
-// index makes the degrees, and the lists that Vertex.Edges runs over.
-func (t *toy[V, M]) index() {
-	slices.SortStableFunc(t.arcs, func(a, b arc) int { return cmp.Compare(a.from, b.from) })
-	t.out, t.in = make([]uint32, t.n), make([]uint32, t.n)
+// index makes lists of arcs, such as Vertex.Edges runs over.
+func (t *toy[V, M]) index(arcs []arc) *kernel.EdgeLists {
+	slices.SortStableFunc(arcs, func(a, b arc) int { return cmp.Compare(a.from, b.from) })
 	words := (t.n + 63) / 64
 	l := kernel.Lists{Bits: make([]uint64, words), Rank: make([]uint32, words+1), Starts: []uint32{0}}
-	rest := t.arcs
+	rest := arcs
 	for v := range t.n {
 		l.Bits[v/64] |= 1 << (v % 64)
 		for ; len(rest) > 0 && rest[0].from == uint64(v); rest = rest[1:] {
 			l.Adj = append(l.Adj, uint32(rest[0].to))
 			l.Weights64 = append(l.Weights64, rest[0].weight)
-			t.out[v]++
-			t.in[rest[0].to]++
 		}
 		l.Starts = append(l.Starts, uint32(len(l.Adj)))
 	}
 	for w := range l.Rank {
 		l.Rank[w] = uint32(64 * w)
 	}
-	t.lists = kernel.EdgeLists{Lists: l, Slots: kernel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
+	return &kernel.EdgeLists{Lists: l, Slots: kernel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
 }
 
 func (t *toy[V, M]) combiner() pregel.Combiner[M] {
@@ -122,7 +130,10 @@ func (t *toy[V, M]) run() {
 	}
 	t.outbox = kernel.NewOutbox[M](1, false)
 	t.engine.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n), NumEdges: t.stored}, t.label,
-		kernel.State{Edges: []*kernel.EdgeLists{&t.lists}, Cells: t.cells, Totals: t.totals}, t.outbox, combine)
+		kernel.State{
+			Edges: []*kernel.EdgeLists{t.lists}, Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
+			Cells: t.cells, Totals: t.totals,
+		}, t.outbox, combine)
 	start, _ := t.inner.(engine.Starting[V])
 	for v := range t.n {
 		t.active[v] = start == nil
@@ -212,6 +223,7 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 	b.Values, b.In, b.Out, b.Stride = &values, &in, &out, 1
 	b.OutDegrees, b.InDegrees = &[64]uint32{t.out[v]}, &[64]uint32{t.in[v]}
 	t.engine.Place(uint32(v), pregel.VertexID(v))
+	t.engine.PlaceBack(new([64]M))
 	t.outbox.Reset()
 	if t.active[v] || t.engine.Worker.Superstep == 0 {
 		b.Awake = 1
@@ -239,15 +251,23 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 	}
 	t.values[v] = values[0]
 	if b.Sent != 0 {
-		for k := t.lists.Starts[v]; k < t.lists.Starts[v+1]; k++ {
-			t.deliver(t.lists.Adj[k], t.cross(out[0], t.lists.Weights64[k]))
-		}
+		t.deliverAlong(t.lists, v, out[0])
+	}
+	if sent, back := t.engine.SentBack(); sent != 0 {
+		t.deliverAlong(t.ways[1][0], v, back[0])
 	}
 	for i, to := range t.outbox.To[0] {
 		t.deliver(to, t.lift(t.outbox.Msg[0][i]))
 	}
 	t.active[v] = b.Halt|b.Finish == 0
 	t.done[v] = t.done[v] || b.Finish != 0
+}
+
+// deliverAlong delivers a message to all neighbours of v.
+func (t *toy[V, M]) deliverAlong(l *kernel.EdgeLists, v int, m M) {
+	for k := l.Starts[v]; k < l.Starts[v+1]; k++ {
+		t.deliver(l.Adj[k], t.cross(m, l.Weights64[k]))
+	}
 }
 
 func (t *toy[V, M]) deliver(to uint32, m M) {

@@ -41,10 +41,10 @@ func (r *runner[V, M]) watchMessages(ctx context.Context) {
 	}
 }
 
-// watchAll reports to the watcher the messages that the vertices of a block sent to all their neighbours.
-func (r *runner[V, M]) watchAll(b *pregel.Block[V, M], sent uint64) {
+// watchAll reports to the watcher the messages out that the vertices of a block sent to all their neighbours.
+func (r *runner[V, M]) watchAll(b *pregel.Block[V, M], sent uint64, out *[64]M) {
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent)
-		r.watcher.Sent(r.command.Superstep, b.ID(i), b.Out[i])
+		r.watcher.Sent(r.command.Superstep, b.ID(i), out[i])
 	}
 }

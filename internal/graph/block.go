@@ -106,7 +106,7 @@ func (p *Partition) Layout(d pregel.Direction) Layout {
 		p.graph.reversing.Unlock()
 	}
 	l := Layout{Slots: &lists.slots, Count: lists.Slots}
-	if d == pregel.Both {
+	if d == pregel.Both || d == pregel.Either {
 		l.Blocks = append(l.Blocks, p.along)
 	}
 	l.Blocks = append(l.Blocks, lists.reversed)

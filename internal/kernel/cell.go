@@ -105,9 +105,13 @@ func (c *TypedCell[T]) Any() any { return c.Value }
 type State struct {
 	// Log writes one line, or is nil.
 	Log func(line string)
-	// Edges are the lists that pregel.Vertex.Edges runs over; NoEdges says, if there are none, why and what to use.
-	Edges   []*EdgeLists
-	NoEdges error
+	// Edges are the lists that pregel.Vertex.Edges runs over, Out and In those of OutEdges and InEdges; NoEdges says, if there are
+	// none, why and what to use.
+	Edges, Out, In []*EdgeLists
+	NoEdges        error
+	// Direction is the program's, a pregel.Direction; Undirected says that the graph has none.
+	Direction  uint8
+	Undirected bool
 	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine. Both
 	// are indexed by the aggregators' numbers.
 	Totals, Cells []Cell

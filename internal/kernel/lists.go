@@ -89,6 +89,8 @@ type EdgeLists struct {
 	Slots
 	// Offset is added to an edge's place to find it in a pregel.EdgeColumn.
 	Offset uint32
+	// Other says that the program's messages do not cross these edges: they have no properties.
+	Other bool
 	// Properties are the partition's, indexed by their numbers.
 	Properties []any
 }

@@ -48,6 +48,8 @@ type Partition struct {
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
 	// messages to single vertices.
 	Senders, SenderEdges, Sends int
+	// Of these senders and edges, those against the edges' direction, in a program of direction Either.
+	BackSenders, BackEdges int
 	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
 	Active, Unfinished, UnfinishedEdges int
 

@@ -1,0 +1,53 @@
+package pregel
+
+import "fmt"
+
+// back is what the vertices of a block send to their in-neighbours in a program of direction Either; the block's Sent and Out are for
+// out-neighbours.
+type back[M any] struct {
+	sent uint64
+	out  *[64]M
+}
+
+// PlaceBack sets where messages to in-neighbours are written, of which there are none.
+func (e *Engine[V, M]) PlaceBack(out *[64]M) { e.Block.back = back[M]{out: out} }
+
+// SentBack returns which vertices have sent to their in-neighbours, and what.
+func (e *Engine[V, M]) SentBack() (uint64, *[64]M) { return e.Block.back.sent, e.Block.back.out }
+
+// sendBack sends m to all in-neighbours.
+func (v *Vertex[V, M]) sendBack(m M) {
+	switch to := &v.b.back; {
+	case to.sent&v.bit == 0:
+		to.sent |= v.bit
+		to.out[v.i&63] = m
+	case v.b.combine != nil:
+		to.out[v.i&63] = v.b.combine(to.out[v.i&63], m)
+	default:
+		v.sendEach("SendAlong", In, m)
+	}
+}
+
+// sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
+// messages combined, or, in a list program and under combiners.Count, the second by itself.
+func (v *Vertex[V, M]) sendAgain(m M) {
+	if v.b.combine != nil {
+		v.message = v.b.combine(v.message, m)
+		return
+	}
+	v.sendEach("SendToAllNeighbors", Out, m)
+}
+
+// sendEach sends m along every edge by itself: along the in-edges, or those by the program's direction.
+func (v *Vertex[V, M]) sendEach(method string, d Direction, m M) {
+	if why := v.b.Worker.state.NoEdges; why != nil {
+		panic(fmt.Errorf("%s twice in a superstep, without a combiner for the two: %w", method, why))
+	}
+	edges := v.Edges()
+	if d == In {
+		edges = v.InEdges()
+	}
+	for e := range edges {
+		v.Send(e.To, m)
+	}
+}
