@@ -10,9 +10,6 @@ import (
 // v.Edge(v.Rand().IntN(v.OutDegree())). i is at least 0 and less than OutDegree, which counts by the program's Direction too. Any
 // other i fails the job, and so does a grid of partitions with both sides above 1.
 func (v *Vertex[V, M]) Edge(i int) Edge {
-	if why := v.b.Worker.state.NoEdges; why != nil {
-		panic(fmt.Errorf("Edge: %w", why))
-	}
 	local, at := v.b.base+v.i, uint64(i) // far too large if i is negative
 	for _, l := range v.b.Worker.state.Edges {
 		lo, hi := l.Row(local)
@@ -21,6 +18,9 @@ func (v *Vertex[V, M]) Edge(i int) Edge {
 			continue
 		}
 		return edgeAt(l, lo+uint32(at))
+	}
+	if why := v.b.Worker.state.NoEdges; why != nil {
+		panic(fmt.Errorf("Edge: %w", why))
 	}
 	panic(fmt.Sprintf("Edge(%d): the vertex has %d edges, counted from 0", i, v.OutDegree()))
 }

@@ -7,6 +7,9 @@ type random struct {
 	of     VertexID // whose stream it is; None before the vertex asks
 	rand   *rand.Rand
 	source rand.PCG
+
+	superstep int    // of which step is
+	key, step uint64 // hashes of the seed, and of it and the superstep
 }
 
 // Rand returns the vertex's random numbers of this superstep: one stream for each seed of the run (superstep.Options.Seed, --seed),
@@ -17,22 +20,29 @@ type random struct {
 func (v *Vertex[V, M]) Rand() *rand.Rand {
 	r := &v.random
 	if r.of != v.id {
-		r.begin(v.b.Worker.state.Seed, v.Label(), v.b.Worker.Superstep)
+		if w := v.b.Worker; r.rand == nil || r.superstep != w.Superstep {
+			r.enter(w.state.Seed, w.Superstep)
+		}
+		r.begin(v.Label())
 		r.of = v.id
 	}
 	return r.rand
 }
 
-// begin goes to the start of a stream. Different vertices and supersteps start PCG, whose period is 2^128, in different states, since
-// mix is one-to-one: lo tells the vertex, and hi with it the superstep.
-func (r *random) begin(seed, label uint64, superstep int) {
+// enter prepares for the streams of a superstep.
+func (r *random) enter(seed uint64, superstep int) {
 	if r.rand == nil {
 		r.rand = rand.New(&r.source)
 	}
-	key := mix(seed)
-	lo := mix(key ^ label)
-	hi := mix(lo ^ mix(key+uint64(superstep)))
-	r.source.Seed(hi, lo)
+	r.superstep, r.key = superstep, mix(seed)
+	r.step = mix(r.key + uint64(superstep))
+}
+
+// begin goes to the start of a vertex's stream. Different vertices and supersteps start PCG, whose period is 2^128, in different
+// states, since mix is one-to-one: lo tells the vertex, and hi with it the superstep.
+func (r *random) begin(label uint64) {
+	lo := mix(r.key ^ label)
+	r.source.Seed(mix(lo^r.step), lo)
 }
 
 // mix is SplitMix64's output function (Steele, Lea, Flood 2014, variant 13 of Stafford) on the next state of its counter.
