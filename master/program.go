@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -80,9 +79,10 @@ func (r *run) load(ctx context.Context, p engine.Registered) error {
 // locate finds the vertices that the job's parameters name by their input ids: the workers that have them know their numbers.
 func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Vertex, error) {
 	var labels []uint64
+	seen := map[uint64]bool{}
 	_, err := p.New(r.spec.Parameters, func(label uint64) (pregel.VertexID, bool) {
-		if !slices.Contains(labels, label) {
-			labels = append(labels, label)
+		if !seen[label] {
+			seen[label], labels = true, append(labels, label)
 		}
 		return pregel.None, true
 	})

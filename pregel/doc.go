@@ -4,9 +4,11 @@
 // # A program
 //
 // A program is a struct. Its exported fields with a param tag are its parameters on the command line: strings, booleans,
-// integers, floats, types made of these, and [VertexID], but no slices, maps or other structs; a field with the tag
-// default has that value when none is given. Its methods are its behaviour. V is the type of a
-// vertex's value and M the type of a message, both inferred from the methods.
+// integers, floats, types made of these, time.Duration (1m30s), [VertexID], given as input id, and slices of all these, but no
+// maps or other structs. A slice is given with commas, sources=1,5,9, or as nothing, which is the empty one; in a slice of strings
+// a backslash stands before a comma or backslash that belongs to a string. A field with the tag default has that value when none
+// is given; without one a VertexID or a slice of them must be given. Its methods are its behaviour. V is the type of a vertex's
+// value and M the type of a message, both inferred from the methods.
 //
 //	type Hops struct {
 //		Source pregel.VertexID `param:"source" help:"vertex to count from"`
@@ -39,7 +41,7 @@
 //
 //	Combiner() Combiner[M]                how messages to one vertex are reduced
 //	Validate() error                      refuses parameters that make no sense; called with and without
-//	                                      a graph, and without one fields of type VertexID are None
+//	                                      a graph, and without one VertexIDs in fields are None
 //	Init(v *Vertex[V, M])                 runs instead of Compute in superstep 0
 //	Initial() V                           with Sources: every vertex starts halted with this value,
 //	Sources() []VertexID                  and superstep 0 runs on these vertices alone

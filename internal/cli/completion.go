@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -147,7 +148,11 @@ func (a *app) completeParameter(cmd *cobra.Command, args []string, start string)
 			continue
 		}
 		if strings.HasPrefix(start, p.Name+"=") {
-			for _, word := range p.Words {
+			words := p.Words
+			if p.Kind == reflect.Bool && !p.List {
+				words = []string{"true", "false"}
+			}
+			for _, word := range words {
 				all = append(all, p.Name+"="+word)
 			}
 			return starting(all, start), cobra.ShellCompDirectiveNoFileComp

@@ -187,11 +187,17 @@ func (a *app) algorithms() *cobra.Command {
 
 // valueName says in a word what the value of a parameter is.
 func valueName(p engine.Parameter) string {
+	if p.List {
+		p.Type, p.List = strings.TrimPrefix(p.Type, "[]"), false
+		return valueName(p) + ",..."
+	}
 	switch {
 	case p.Words != nil:
 		return strings.Join(p.Words, "|")
 	case p.Type == "vertex":
 		return "VERTEX"
+	case p.Type == "duration":
+		return "TIME"
 	}
 	switch p.Kind {
 	case reflect.Float32, reflect.Float64:

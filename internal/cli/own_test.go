@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
@@ -17,6 +18,7 @@ func own() []pregel.Registered {
 		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
+		superstep.Register("marks", Marks{}),
 	}
 }
 
@@ -76,6 +78,29 @@ func (Dice) Compute(v *vertex, _ int64) {
 	if v.Superstep() == 9 {
 		v.VoteToHalt()
 	}
+}
+
+// Marks has parameters that are lists. A vertex's value is how many of them are its own.
+type Marks struct {
+	Sources []pregel.VertexID `param:"sources" help:"vertices to count"`
+	Names   []string          `param:"names" default:"a,b" help:"each counts 100 times"`
+	Every   time.Duration     `param:"every" default:"1s" help:"counts 10,000 times a second"`
+	Loud    bool              `param:"loud" help:"logs the names"`
+}
+
+func (Marks) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p Marks) Compute(v *vertex, _ int64) {
+	for _, id := range p.Sources {
+		if id == v.ID() {
+			v.Set(v.Value() + 1)
+		}
+	}
+	v.Set(v.Value() + 100*int64(len(p.Names)) + 10_000*int64(p.Every/time.Second))
+	if p.Loud {
+		v.Logf("%q", p.Names)
+	}
+	v.VoteToHalt()
 }
 
 // Forever never halts, and says so.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/cli"
@@ -32,8 +33,8 @@ type (
 	}
 	listing struct {
 		summing
-		Sources []pregel.VertexID `param:"sources"`
-		Weights map[string]int    `param:"weights"`
+		Sources [][]pregel.VertexID `param:"sources"`
+		Weights map[string]int      `param:"weights"`
 	}
 	defaults struct {
 		summing
@@ -88,8 +89,8 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 			`program "z": field limit: parameter "limit": the field is not exported`,
 		}},
 		{"types", []pregel.Registered{engine.Register("x", listing{}), engine.Register("y", nested{})}, []string{
-			`program "x": field Sources: parameter "sources": a field of type []pregel.VertexID cannot be a parameter, only strings, booleans, numbers and pregel.VertexID can`,
-			`program "x": field Weights: parameter "weights": a field of type map[string]int cannot be a parameter, only strings, booleans, numbers and pregel.VertexID can`,
+			`program "x": field Sources: parameter "sources": a field of type [][]pregel.VertexID cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
+			`program "x": field Weights: parameter "weights": a field of type map[string]int cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
 			`program "y": field Inner: the parameters of an embedded struct are not found: name its fields here`,
 		}},
 		{"defaults", []pregel.Registered{engine.Register("x", defaults{})}, []string{
@@ -120,6 +121,13 @@ type named struct {
 	Word word            `param:"word"`
 	Yes  yes             `param:"yes"`
 	From pregel.VertexID `param:"from"`
+
+	Every time.Duration     `param:"every" default:"1m30s"`
+	All   []pregel.VertexID `param:"all"`
+	Rates []rate            `param:"rates" default:"0.5,2"`
+	Names []string          `param:"names"`
+	Times []time.Duration   `param:"times"`
+	Bits  []bool            `param:"bits"`
 }
 
 type (
@@ -134,7 +142,10 @@ func TestParametersOfNamedTypes(t *testing.T) {
 	if status := cli.Run("own", []string{"algorithms"}, []pregel.Registered{engine.Register("named", named{})}, &out, &errs); status != 0 {
 		t.Fatal(errs.String())
 	}
-	for _, want := range []string{"-p many=N ", "-p rate=NUMBER ", "-p word=TEXT ", "-p yes=true|false ", "-p from=VERTEX "} {
+	for _, want := range []string{
+		"-p many=N ", "-p rate=NUMBER ", "-p word=TEXT ", "-p yes=true|false ", "-p from=VERTEX ",
+		"-p every=TIME ", "-p all=VERTEX,... ", "-p rates=NUMBER,... ", "-p names=TEXT,... ", "-p times=TIME,... ", "-p bits=true|false,... ",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("found\n%s\nwithout %s", out.String(), want)
 		}

@@ -54,29 +54,18 @@ func checkDeclared(t reflect.Type) (problems []error) {
 			continue
 		}
 		if !settable(f.Type) {
-			refuse("parameter %q: a field of type %v cannot be a parameter, only strings, booleans, numbers and pregel.VertexID can", name, f.Type)
+			refuse("parameter %q: a field of type %v cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can", name, f.Type)
 			continue
 		}
 		p := parameter(f, i)
 		if p.Default == "" {
 			continue
 		}
-		if err := set(reflect.New(f.Type).Elem(), p, p.Default, nil); err != nil {
+		if err := set(reflect.New(f.Type).Elem(), p.Default, nil); err != nil {
 			refuse("parameter %q: the default: %w", name, err)
 		}
 	}
 	return problems
-}
-
-// settable reports whether set has a way to read values of a type.
-func settable(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return true
-	}
-	return false
 }
 
 func notInParameter(r rune) bool { return !strings.ContainsRune(nameRunes, r) }

@@ -33,15 +33,13 @@ func given(sample, program any, label func(pregel.VertexID) (uint64, bool)) (map
 		case !ok && !same(from.Field(i), f):
 			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
 				Name(program), v.Type().Field(i).Name)
-		case !ok, p.NotZero && f.Equal(reflect.Zero(f.Type())): // which is the default
-		case p.Type == "vertex":
-			input, found := label(pregel.VertexID(f.Uint()))
-			if !found {
-				return nil, fmt.Errorf("%s: parameter %s: the graph has no vertex with handle %d", Name(program), p.Name, f.Uint())
-			}
-			values[p.Name] = strconv.FormatUint(input, 10)
+		case !ok, p.NotZero && isZero(f): // which is the default
 		default:
-			values[p.Name] = textOf(f)
+			text, err := textOf(f, label)
+			if err != nil {
+				return nil, fmt.Errorf("%s: parameter %s: %w", Name(program), p.Name, err)
+			}
+			values[p.Name] = text
 		}
 	}
 	return values, nil
@@ -65,22 +63,6 @@ func same(a, b reflect.Value) bool {
 		return a.IsZero() && b.IsZero()
 	}
 	return a.Comparable() && b.Comparable() && a.Equal(b)
-}
-
-// textOf is the text that set reads as the value of a field.
-func textOf(f reflect.Value) string {
-	switch {
-	case f.Kind() == reflect.Bool:
-		return strconv.FormatBool(f.Bool())
-	case f.CanInt():
-		return strconv.FormatInt(f.Int(), 10)
-	case f.CanUint():
-		return strconv.FormatUint(f.Uint(), 10)
-	case f.CanFloat():
-		return strconv.FormatFloat(f.Float(), 'g', -1, f.Type().Bits())
-	default:
-		return f.String()
-	}
 }
 
 // Form describes a program as it was registered, by what must be the same in a client that has it run and in the cluster that runs
@@ -121,6 +103,9 @@ func formOf(program any) string {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		text := f.Name + " " + f.Type.Kind().String()
+		if f.Type.Kind() == reflect.Slice {
+			text += " of " + f.Type.Elem().Kind().String()
+		}
 		if !parameters[i] {
 			text += " = " + valueForm(v.Field(i))
 		}

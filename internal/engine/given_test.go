@@ -3,8 +3,10 @@ package engine
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -18,8 +20,16 @@ type told struct {
 	Size   uint            `param:"size"`
 	On     bool            `param:"on" default:"true"`
 	Rate   float64         `param:"rate" default:"0.5" zero:"refused"`
+	Every  time.Duration   `param:"every" default:"2s"`
 	Extra  []int
 	hidden map[string]int
+
+	Sources []pregel.VertexID `param:"sources" default:"3,4"`
+	Rates   []float32         `param:"rates" zero:"refused" default:"1"`
+	Sizes   []int8            `param:"sizes"`
+	Names   []string          `param:"names" default:"a,b"`
+	Times   []time.Duration   `param:"times"`
+	Flags   []bool            `param:"flags"`
 }
 
 // TestGiven finds the parameters from which Fill makes the same program.
@@ -31,6 +41,13 @@ func TestGiven(t *testing.T) {
 		{Extra: []int{1}},
 		{Source: 8, Text: "a b=\"", Wide: math.Pi, Narrow: 0.1, Count: -128, Size: math.MaxUint, Rate: 1e-300, Extra: []int{1}},
 		{Wide: math.Inf(-1), Narrow: math.MaxFloat32, On: true, Extra: []int{1}},
+		{
+			Extra: []int{1}, Every: -time.Nanosecond, Sources: []pregel.VertexID{8, 0, 8}, Rates: []float32{0, 0.1, -1e-9}, Sizes: []int8{-128, 127},
+			Names: []string{"a,b", `\`, "", "x=y ,", `\,`}, Times: []time.Duration{time.Hour, 3}, Flags: []bool{true, false},
+		},
+		{Extra: []int{1}, Names: []string{""}},
+		{Extra: []int{1}, Names: []string{"", ""}},
+		{Extra: []int{1}, Names: []string{`\`}},
 	} {
 		values, err := given(&sample, p, label)
 		if err != nil {
@@ -43,18 +60,79 @@ func TestGiven(t *testing.T) {
 		if p.Rate == 0 {
 			p.Rate = 0.5 // 0 stands for the default
 		}
+		if p.Rates == nil {
+			p.Rates = []float32{1} // so does the empty list
+		}
 		if !reflect.DeepEqual(made, p) {
 			t.Errorf("found %+v, expected %+v", made, p)
 		}
 	}
 	for want, p := range map[string]any{
-		"field Extra is no parameter":                             told{Extra: []int{2}},
-		"field hidden is no parameter":                            told{Extra: []int{1}, hidden: map[string]int{"a": 1}},
-		"parameter source: the graph has no vertex with handle 9": told{Source: 9, Extra: []int{1}},
-		"told: the program is nil":                                (*told)(nil),
+		"field Extra is no parameter":                                              told{Extra: []int{2}},
+		"field hidden is no parameter":                                             told{Extra: []int{1}, hidden: map[string]int{"a": 1}},
+		"parameter source: the graph has no vertex with handle 9":                  told{Source: 9, Extra: []int{1}},
+		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": told{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
+		"told: the program is nil":                                                 (*told)(nil),
 	} {
 		if _, err := given(sample, p, label); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
+		}
+	}
+}
+
+// FuzzStringLists writes and reads lists of strings, cut from one text, and reads the text itself.
+func FuzzStringLists(f *testing.F) {
+	f.Add("a,b", "|")
+	f.Add(`\,|,||\`, "|")
+	f.Fuzz(func(t *testing.T, text, cut string) {
+		parts := strings.Split(text, cut)
+		if joined := joinList(parts, true); !slices.Equal(splitList(joined, true), parts) && len(parts) > 0 {
+			t.Errorf("%q are written %q, and read as %q", parts, joined, splitList(joined, true))
+		}
+		parts = splitList(text, true)
+		if joined := joinList(parts, true); !slices.Equal(splitList(joined, true), parts) {
+			t.Errorf("%q is read as %q, and that as %q", text, parts, splitList(joined, true))
+		}
+	})
+}
+
+// TestListsAreNotShared: a list that is filled in is not the registered program's.
+func TestListsAreNotShared(t *testing.T) {
+	sample := told{Sizes: []int8{1, 2}}
+	made := sample
+	if err := Fill(&made, map[string]string{"source": "1", "sizes": "3,4"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if sample.Sizes[0] != 1 || !slices.Equal(made.Sizes, []int8{3, 4}) || !slices.Equal(made.Sources, []pregel.VertexID{pregel.None, pregel.None}) {
+		t.Errorf("found %v and %v, sources %v", sample.Sizes, made.Sizes, made.Sources)
+	}
+}
+
+// TestListsThatAreRefused name the parameter, the element and what was found.
+func TestListsThatAreRefused(t *testing.T) {
+	find := func(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label), label < 9 }
+	for want, values := range map[string]map[string]string{
+		"parameter sources: element 3 of 3: the graph has no vertex 9":               {"sources": "1,2,9"},
+		`parameter sources: element 2 of 3: found "", expected the id of a vertex`:   {"sources": "1,,2"},
+		`parameter sources: element 2 of 2: found " 2", expected the id of a vertex`: {"sources": "1, 2"},
+		`parameter sizes: element 1 of 2: found "128", expected a whole number`:      {"sizes": "128,x"},
+		`parameter times: element 2 of 2: found "3", expected a time, such as 1m30s`: {"times": "3s,3"},
+		`parameter every: found "", expected a time, such as 1m30s`:                  {"every": ""},
+		`parameter flags: element 1 of 1: found "yes", expected true or false`:       {"flags": "yes"},
+		"parameter rates: found an empty list, expected one or more":                 {"rates": ""},
+	} {
+		if err := Fill(new(told), values, find); err == nil || err.Error() != want {
+			t.Errorf("%v: found %v, expected %s", values, err, want)
+		}
+	}
+}
+
+// TestFormHasWhatListsAreOf: a client and a cluster whose lists differ are told apart.
+func TestFormHasWhatListsAreOf(t *testing.T) {
+	form := formOf(told{})
+	for _, want := range []string{"Sources slice of uint64;", "Names slice of string;", "Every int64;"} {
+		if !strings.Contains(form, want) {
+			t.Errorf("%s has no %s", form, want)
 		}
 	}
 }

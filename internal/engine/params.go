@@ -15,14 +15,13 @@ import (
 type Parameter struct {
 	Name, Default, Help string
 	Type                string
-	Kind                reflect.Kind // of the field; Invalid for a parameter that is no field
+	Kind                reflect.Kind // of the field, or of what its list has; Invalid for a parameter that is no field
+	List                bool         // the field is a slice
 	Words               []string     // that the value is one of, if not nil
 	Required            bool         // a vertex has no default
 	NotZero             bool         // 0 cannot be given: in Go it stands for the default
 	field               int
 }
-
-var vertexType = reflect.TypeFor[pregel.VertexID]()
 
 // Parameters returns the parameters of a program, a struct or a pointer to one, in the order of its fields.
 func Parameters(program any) []Parameter {
@@ -46,10 +45,17 @@ func Parameters(program any) []Parameter {
 
 // parameter is the one that a field declares.
 func parameter(f reflect.StructField, i int) Parameter {
-	p := Parameter{Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), Kind: f.Type.Kind(), field: i}
+	p := Parameter{Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
 	p.NotZero = f.Tag.Get("zero") == "refused"
-	if f.Type == vertexType {
-		p.Type, p.Required = "vertex", p.Default == ""
+	t := f.Type
+	if p.List = t.Kind() == reflect.Slice; p.List {
+		t = t.Elem()
+	}
+	switch p.Kind = t.Kind(); t {
+	case vertexType:
+		p.Type, p.Required = strings.Replace(p.Type, vertexType.String(), "vertex", 1), p.Default == ""
+	case durationType:
+		p.Type = strings.Replace(p.Type, durationType.String(), "duration", 1)
 	}
 	return p
 }
@@ -101,61 +107,15 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 				continue
 			}
 		}
-		if err := set(v.Field(p.field), p, text, find); err != nil {
+		if err := set(v.Field(p.field), text, find); err != nil {
 			return fmt.Errorf("parameter %s: %w", p.Name, err)
 		}
-		if f := v.Field(p.field); given && p.NotZero && f.Equal(reflect.Zero(f.Type())) { // -0 too
+		if given && p.NotZero && isZero(v.Field(p.field)) {
+			if p.List {
+				return fmt.Errorf("parameter %s: found an empty list, expected one or more", p.Name)
+			}
 			return fmt.Errorf("parameter %s: found %q, expected a number other than 0", p.Name, text)
 		}
-	}
-	return nil
-}
-
-func set(f reflect.Value, p Parameter, text string, find func(uint64) (pregel.VertexID, bool)) error {
-	if p.Type == "vertex" {
-		label, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return fmt.Errorf("found %q, expected the id of a vertex", text)
-		}
-		id := pregel.None
-		if find != nil {
-			var ok bool
-			if id, ok = find(label); !ok {
-				return fmt.Errorf("the graph has no vertex %d", label)
-			}
-		}
-		f.SetUint(uint64(id))
-		return nil
-	}
-	switch {
-	case f.Kind() == reflect.String:
-		f.SetString(text)
-	case f.Kind() == reflect.Bool:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return fmt.Errorf("found %q, expected true or false", text)
-		}
-		f.SetBool(b)
-	case f.CanInt():
-		i, err := strconv.ParseInt(text, 10, f.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("found %q, expected a whole number", text)
-		}
-		f.SetInt(i)
-	case f.CanUint():
-		u, err := strconv.ParseUint(text, 10, f.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("found %q, expected a whole number, not negative", text)
-		}
-		f.SetUint(u)
-	case f.CanFloat():
-		x, err := strconv.ParseFloat(text, f.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("found %q, expected a number", text)
-		}
-		f.SetFloat(x)
-	default:
-		return fmt.Errorf("a field of type %s cannot be a parameter", f.Type())
 	}
 	return nil
 }

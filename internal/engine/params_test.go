@@ -22,6 +22,7 @@ type tuned struct {
 	Name   string          `param:"name" default:"x"`
 	Loud   bool            `param:"loud"`
 	List   []int           `param:"list"`
+	Map    map[int]int     `param:"map"`
 	Other  int
 	hidden int
 }
@@ -46,10 +47,10 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: required %t", p.Name, p.Required)
 		}
 	}
-	if !slices.Equal(names, []string{"source", "goal", "far", "many", "rate", "name", "loud", "list"}) {
+	if !slices.Equal(names, []string{"source", "goal", "far", "many", "rate", "name", "loud", "list", "map"}) {
 		t.Errorf("names %v", names)
 	}
-	if !slices.Equal(types, []string{"vertex", "vertex", "int8", "uint16", "float32", "string", "bool", "[]int"}) {
+	if !slices.Equal(types, []string{"vertex", "vertex", "int8", "uint16", "float32", "string", "bool", "[]int", "map[int]int"}) {
 		t.Errorf("types %v", types)
 	}
 	if len(engine.Parameters(7)) != 0 || len(engine.Parameters(nil)) != 0 {
@@ -58,7 +59,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestFresh(t *testing.T) {
-	values := map[string]string{"source": "3", "many": "65535", "rate": "1e-3", "name": "", "loud": "true"}
+	values := map[string]string{"source": "3", "many": "65535", "rate": "1e-3", "name": "", "loud": "true", "list": "3,-1"}
 	for _, p := range []pregel.Program[int64, int64]{tuned{Other: 4, hidden: 6}, &tuned{Other: 4, hidden: 6}} {
 		fresh, err := engine.Fresh(p, values, times10)
 		if err != nil {
@@ -71,7 +72,7 @@ func TestFresh(t *testing.T) {
 				t.Error("the program itself was changed")
 			}
 		}
-		if want := (tuned{30, 70, 5, 65535, 1e-3, "", true, nil, 4, 6}); !ok || !reflect.DeepEqual(got, want) {
+		if want := (tuned{30, 70, 5, 65535, 1e-3, "", true, []int{3, -1}, nil, 4, 6}); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
@@ -90,7 +91,8 @@ func TestFreshRefuses(t *testing.T) {
 		{"many", "-1", `parameter many: found "-1", expected a whole number, not negative`},
 		{"rate", "fast", `parameter rate: found "fast", expected a number`},
 		{"loud", "very", `parameter loud: found "very", expected true or false`},
-		{"list", "1", "parameter list: a field of type []int cannot be a parameter"},
+		{"list", "1,x,3", `parameter list: element 2 of 3: found "x", expected a whole number`},
+		{"map", "1", "parameter map: a field of type map[int]int cannot be a parameter"},
 	} {
 		_, err := engine.Fresh(pregel.Program[int64, int64](tuned{}), map[string]string{test.name: test.text}, times10)
 		if err == nil || err.Error() != test.want {
@@ -109,7 +111,7 @@ func TestCheck(t *testing.T) {
 		{map[string]string{"kind": "b"}, "parameter source is missing: where"},
 		{map[string]string{"source": "-1"}, `parameter source: found "-1", expected the id of a vertex`},
 		{map[string]string{"source": "1", "kind": "c"}, `parameter kind: found "c", expected one of a, b`},
-		{map[string]string{"source": "1", "sauce": "1"}, `parameter "sauce": expected one of source, goal, far, many, rate, name, loud, list, kind`},
+		{map[string]string{"source": "1", "sauce": "1"}, `parameter "sauce": expected one of source, goal, far, many, rate, name, loud, list, map, kind`},
 	} {
 		err := engine.Check(params, test.values)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {

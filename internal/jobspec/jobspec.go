@@ -92,13 +92,13 @@ func parsed[T any](word string, parse func(string) (T, error)) (value T, err err
 
 // Finder looks up the vertices that the master has located for a job.
 func Finder(located []*control.Vertex) engine.Find {
+	ids := make(map[uint64]pregel.VertexID, len(located))
+	for _, v := range located {
+		ids[v.Label] = pregel.VertexID(v.Id)
+	}
 	return func(label uint64) (pregel.VertexID, bool) {
-		for _, v := range located {
-			if v.Label == label {
-				return pregel.VertexID(v.Id), true
-			}
-		}
-		return pregel.None, false
+		id, ok := ids[label]
+		return id, ok
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // all are the programs.
 func all() []pregel.Registered {
-	return []pregel.Registered{superstep.Register("walk", Walk{})}
+	return []pregel.Registered{superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{})}
 }
 
 // cluster returns a connection to a cluster of two workers that has the programs.

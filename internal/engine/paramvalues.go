@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// The text of a parameter: a number, word or time; of a slice, those of its elements with commas between, and nothing for an empty
+// one. In a slice of strings a backslash stands before a comma or a backslash that belongs to a string; one at the end is nothing, so
+// that it alone is the list of an empty string.
+
+var (
+	vertexType   = reflect.TypeFor[pregel.VertexID]()
+	durationType = reflect.TypeFor[time.Duration]()
+)
+
+// settable reports whether set has a way to read values of a type.
+func settable(t reflect.Type) bool {
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return true
+	}
+	return false
+}
+
+// set sets a field to what a text says. find translates input ids of vertices; nil sets vertices to None.
+func set(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)) error {
+	if f.Kind() != reflect.Slice || !settable(f.Type()) {
+		return setOne(f, text, find)
+	}
+	parts := splitList(text, f.Type().Elem().Kind() == reflect.String)
+	if f.SetZero(); len(parts) == 0 {
+		return nil
+	}
+	list := reflect.MakeSlice(f.Type(), len(parts), len(parts)) // not what lies there, which is the registered program's too
+	for i, part := range parts {
+		if err := setOne(list.Index(i), part, find); err != nil {
+			return fmt.Errorf("element %d of %d: %w", i+1, len(parts), err)
+		}
+	}
+	f.Set(list)
+	return nil
+}
+
+func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bool)) error {
+	switch {
+	case f.Type() == vertexType:
+		id, err := vertex(text, find)
+		f.SetUint(uint64(id))
+		return err
+	case f.Type() == durationType:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("found %q, expected a time, such as 1m30s", text)
+		}
+		f.SetInt(int64(d))
+	case f.Kind() == reflect.String:
+		f.SetString(text)
+	case f.Kind() == reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("found %q, expected true or false", text)
+		}
+		f.SetBool(b)
+	case f.CanInt():
+		i, err := strconv.ParseInt(text, 10, f.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("found %q, expected a whole number", text)
+		}
+		f.SetInt(i)
+	case f.CanUint():
+		u, err := strconv.ParseUint(text, 10, f.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("found %q, expected a whole number, not negative", text)
+		}
+		f.SetUint(u)
+	case f.CanFloat():
+		x, err := strconv.ParseFloat(text, f.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("found %q, expected a number", text)
+		}
+		f.SetFloat(x)
+	default:
+		return fmt.Errorf("a field of type %s cannot be a parameter", f.Type())
+	}
+	return nil
+}
+
+// vertex translates an input id.
+func vertex(text string, find func(uint64) (pregel.VertexID, bool)) (pregel.VertexID, error) {
+	label, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return pregel.None, fmt.Errorf("found %q, expected the id of a vertex", text)
+	}
+	if find == nil {
+		return pregel.None, nil
+	}
+	id, ok := find(label)
+	if !ok {
+		return pregel.None, fmt.Errorf("the graph has no vertex %d", label)
+	}
+	return id, nil
+}
+
+// splitList returns the elements of a list; with escapes, those of strings.
+func splitList(text string, escapes bool) []string {
+	switch {
+	case text == "":
+		return nil
+	case !escapes:
+		return strings.Split(text, ",")
+	}
+	var all []string
+	var part []byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == ',':
+			all, part = append(all, string(part)), part[:0]
+		case c != '\\':
+			part = append(part, c)
+		case i+1 < len(text):
+			i++
+			part = append(part, text[i])
+		}
+	}
+	return append(all, string(part))
+}
+
+// joinList is the text of which splitList makes the elements.
+func joinList(parts []string, escapes bool) string {
+	if !escapes {
+		return strings.Join(parts, ",")
+	}
+	if len(parts) == 1 && parts[0] == "" {
+		return `\`
+	}
+	escape := strings.NewReplacer(`\`, `\\`, ",", `\,`)
+	escaped := make([]string, len(parts))
+	for i, part := range parts {
+		escaped[i] = escape.Replace(part)
+	}
+	return strings.Join(escaped, ",")
+}
+
+// textOf is the text that set reads as the value of a field. label returns the input id of a vertex.
+func textOf(f reflect.Value, label func(pregel.VertexID) (uint64, bool)) (string, error) {
+	if f.Kind() != reflect.Slice {
+		return textOfOne(f, label)
+	}
+	parts := make([]string, f.Len())
+	for i := range parts {
+		var err error
+		if parts[i], err = textOfOne(f.Index(i), label); err != nil {
+			return "", fmt.Errorf("element %d of %d: %w", i+1, f.Len(), err)
+		}
+	}
+	return joinList(parts, f.Type().Elem().Kind() == reflect.String), nil
+}
+
+func textOfOne(f reflect.Value, label func(pregel.VertexID) (uint64, bool)) (string, error) {
+	switch {
+	case f.Type() == vertexType:
+		input, found := label(pregel.VertexID(f.Uint()))
+		if !found {
+			return "", fmt.Errorf("the graph has no vertex with handle %d", f.Uint())
+		}
+		return strconv.FormatUint(input, 10), nil
+	case f.Type() == durationType:
+		return time.Duration(f.Int()).String(), nil
+	case f.Kind() == reflect.Bool:
+		return strconv.FormatBool(f.Bool()), nil
+	case f.CanInt():
+		return strconv.FormatInt(f.Int(), 10), nil
+	case f.CanUint():
+		return strconv.FormatUint(f.Uint(), 10), nil
+	case f.CanFloat():
+		return strconv.FormatFloat(f.Float(), 'g', -1, f.Type().Bits()), nil
+	case f.Kind() == reflect.String:
+		return f.String(), nil
+	default:
+		return "", errors.New("it has no text")
+	}
+}
+
+// isZero reports whether a parameter is 0, also -0, or an empty list.
+func isZero(f reflect.Value) bool {
+	if f.Kind() == reflect.Slice {
+		return f.Len() == 0
+	}
+	return f.Equal(reflect.Zero(f.Type()))
+}
