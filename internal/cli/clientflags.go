@@ -58,27 +58,6 @@ func (f *clientFlags) defineDetach(cmd *cobra.Command) {
 // wanted reports whether flags mean a cluster.
 func (f *clientFlags) wanted(flags *pflag.FlagSet) bool { return flags.Changed("master") || f.detach }
 
-// fits refuses flags that make no sense where a command is to work: jobs is what it does on a cluster, waiting the flags of what
-// comes later, which detached says.
-func (f *clientFlags) fits(flags *pflag.FlagSet, onCluster bool, jobs string, waiting []string, detached string) error {
-	if !onCluster {
-		if name, ok := changed(flags, []string{"token-file", "retry-for", "stack"}); ok {
-			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
-		}
-		return nil
-	}
-	if name, ok := changed(flags, []string{"http", "http-linger", "http-token-file"}); ok {
-		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
-	}
-	if flags.Changed("threads") {
-		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
-	}
-	if name, ok := changed(flags, waiting); ok && f.detach {
-		return usagef("--detach does not wait for the "+detached, name)
-	}
-	return nil
-}
-
 // changed returns the first of some flags that was given.
 func changed(flags *pflag.FlagSet, names []string) (string, bool) {
 	i := slices.IndexFunc(names, flags.Changed)

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -42,32 +43,27 @@ func (s spoiled) Bind(g *graph.Graph, o engine.Options) (engine.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := pregel.VertexID(g.N - 1)
-	switch job := bound.(type) {
-	case valued[pregel.VertexID]:
-		return wrong[pregel.VertexID]{bound, job, last, func(v pregel.VertexID) pregel.VertexID { return (v + 1) ^ 1 }}, nil
-	case valued[float64]:
-		return wrong[float64]{bound, job, last, func(x float64) float64 { return x/2 + 1e-3 }}, nil
-	case valued[int64]:
-		return wrong[int64]{bound, job, last, func(n int64) int64 { return n + 1 }}, nil
-	}
-	return bound, nil
+	return wrong{bound, g}, nil
 }
 
-type valued[V any] interface{ Value(id pregel.VertexID) V }
-
-type wrong[V any] struct {
+type wrong struct {
 	engine.Bound
-	job   valued[V]
-	at    pregel.VertexID
-	spoil func(V) V
+	graph *graph.Graph
 }
 
-func (w wrong[V]) Value(id pregel.VertexID) V {
-	if id == w.at {
-		return w.spoil(w.job.Value(id))
+// Append spoils the value of the last vertex.
+func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
+	if int(id) == w.graph.N-1 {
+		switch value := w.Any(id).(type) {
+		case pregel.VertexID:
+			return appendUint(dst, w.graph.Label((value+1)%pregel.VertexID(w.graph.N)))
+		case float64:
+			return strconv.AppendFloat(dst, value/2+1e-3, 'g', -1, 64)
+		case int64:
+			return strconv.AppendInt(dst, value+1, 10)
+		}
 	}
-	return w.job.Value(id)
+	return w.Bound.Append(dst, id)
 }
 
 // Asynchronous returns the standard error of a command that serves others, which ends up in w, and what flushes it.

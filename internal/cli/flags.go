@@ -14,9 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -65,11 +62,8 @@ func (f *inputFlags) words() []string {
 	return all
 }
 
-func (f *inputFlags) request(name string, team *parallel.Team, p stages) (load.Request, error) {
-	r := load.Request{Name: name, Team: team}
-	if p != nil {
-		r.Progress = p.stage
-	}
+func (f *inputFlags) request(name string) (load.Request, error) {
+	r := load.Request{Name: name}
 	if f.directed && f.undirected {
 		return r, usagef("--directed and --undirected contradict each other")
 	}
@@ -159,6 +153,10 @@ type runFlags struct {
 	json                    string
 	seeFlags
 	flags *pflag.FlagSet
+
+	cluster   clientFlags
+	onCluster bool // is where it is run
+	stack     bool // of a program that panics there is to be shown
 }
 
 func (f *runFlags) define(cmd *cobra.Command, shape string) {
@@ -194,49 +192,34 @@ func threadsFlag(cmd *cobra.Command, threads *int) {
 	nothing(cmd, "threads")
 }
 
-// partitions returns the grid of partitions asked for: where only their number is given, the one that of makes of it.
-func (f *runFlags) partitions(of func(n int) graph.Grid) (graph.Grid, error) {
+// partitions returns the grid of partitions asked for: where only their number is given, the one that of makes of it. On a cluster
+// 0 by 0 leaves it to the master, which has a partition for each worker.
+func (f *runFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	name, n := "partitions", f.count
-	if !f.flags.Changed(name) && f.flags.Changed("workers") { // as it was called in one process
-		name, n = "workers", f.workers
+	asked := f.flags.Changed(name)
+	if !asked && !f.onCluster && f.flags.Changed("workers") { // as it was called in one process
+		name, n, asked = "workers", f.workers, true
 	}
-	switch {
-	case f.grid != "" && f.flags.Changed(name):
-		return graph.Grid{}, usagef("--%s and --grid say the same: give one of them", name)
-	case f.grid != "":
-		return f.gridAsked()
-	case n < 1:
-		return graph.Grid{}, usagef("--%s: found %d, expected 1 or more", name, n)
-	}
-	grid := of(n)
-	if n := grid.Partitions(); n > graph.MaxPartitions {
-		return graph.Grid{}, usagef("--%s: found %d partitions, expected at most %d", name, n, graph.MaxPartitions)
-	}
-	return grid, nil
-}
-
-// clusterGrid returns the grid asked for; 0 by 0 leaves it to the master, which has a partition for each worker.
-func (f *runFlags) clusterGrid(of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	var grid graph.Grid
 	switch {
-	case f.flags.Changed("partitions"):
-		grid, err = f.partitions(of)
+	case f.grid != "" && asked:
+		return 0, 0, usagef("--%s and --grid say the same: give one of them", name)
 	case f.grid != "":
-		grid, err = f.gridAsked()
-	}
-	return uint32(grid.Rows), uint32(grid.Columns), err
-}
-
-// gridAsked reads --grid.
-func (f *runFlags) gridAsked() (graph.Grid, error) {
-	grid, err := graph.ParseGrid(f.grid)
-	if err != nil {
-		return grid, usagef("--grid: %v", err)
+		name = "grid"
+		if grid, err = graph.ParseGrid(f.grid); err != nil {
+			return 0, 0, usagef("--grid: %v", err)
+		}
+	case f.onCluster && !asked:
+		return 0, 0, nil
+	case n < 1:
+		return 0, 0, usagef("--%s: found %d, expected 1 or more", name, n)
+	default:
+		grid = of(n)
 	}
 	if n := grid.Partitions(); n > graph.MaxPartitions {
-		return grid, usagef("--grid: found %d partitions, expected at most %d", n, graph.MaxPartitions)
+		return 0, 0, usagef("--%s: found %d partitions, expected at most %d", name, n, graph.MaxPartitions)
 	}
-	return grid, nil
+	return uint32(grid.Rows), uint32(grid.Columns), nil
 }
 
 // limits refuses a limit of supersteps or their time that makes no sense, or that a job on a cluster could not have.
@@ -268,26 +251,10 @@ func (f *runFlags) team() (*parallel.Team, error) {
 	return parallel.NewTeam(f.threads, f.threads <= runtime.NumCPU()), nil
 }
 
-func (f *runFlags) options(a *app, team *parallel.Team) engine.Options {
-	choice, _ := delivery.ParseChoice(f.delivery.value)
-	return engine.Options{
-		Team: team, Delivery: choice, Deterministic: f.deterministic, MaxSupersteps: f.maxSupersteps, Seed: f.seed,
-		SuperstepTimeout: f.superstepTimeout, Late: a.late,
-	}
-}
-
-// remote are the options of a job on a cluster.
-func (f *runFlags) remote() *control.RunOptions {
+// options are those of a job.
+func (f *runFlags) options() *control.RunOptions {
 	return &control.RunOptions{
 		Delivery: f.delivery.value, Deterministic: f.deterministic, MaxSupersteps: uint32(f.maxSupersteps),
 		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "", Seed: f.seed,
 	}
-}
-
-// weightsFor returns what weights a program wants to be loaded.
-func weightsFor(e engine.Registered, want edges.Weights, unit bool) (w edges.Weights, ifAny bool) {
-	if want == edges.Unweighted && e.KeepWeights {
-		return edges.Float64, !unit
-	}
-	return want, false
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -10,37 +9,27 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
-	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of it.
 type followed struct {
 	client  *client.Client
-	display *display
+	display *progress
 	id      string
 	whole   bool               // every superstep counts
 	limit   int64              // of supersteps, 0 if there is none; as the job has it
-	tell    *jobtrace.Observer // what --trace records, or nil
-	finish  func() error       // ends the recording, or nil
+	tell    *jobtrace.Observer // what records it
+	missed  uint64             // events that the master no longer had
 
 	mu    sync.Mutex
 	times []float64 // of supersteps
 }
 
-// follow watches the job until it has ended, and returns how.
-func (f *followed) follow(ctx context.Context) (*control.Job, error) {
-	job, err := f.watch(ctx)
-	if f.finish != nil {
-		err = cmp.Or(err, f.finish())
-	}
-	return job, err
-}
-
+// watch watches the job until it has ended, and returns how.
 func (f *followed) watch(ctx context.Context) (*control.Job, error) {
 	job, missed, err := f.client.Wait(ctx, f.id, f.event)
-	if missed > 0 && f.whole && err == nil {
+	if f.missed = missed; missed > 0 && f.whole && err == nil {
 		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(missed, "event", "events"), f.id))
 	}
 	return job, err
@@ -53,9 +42,7 @@ func (f *followed) event(e *control.JobEvent) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.tell != nil {
-		f.tell.Event(f.id, e)
-	}
+	f.tell.Event(f.id, e)
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Job:
 		f.show(body.Job)
@@ -100,17 +87,6 @@ func (f *followed) show(j *control.Job) {
 	case control.JobState_JOB_STATE_WRITING:
 		f.display.stage("gathering the result", 0, 0)
 	}
-}
-
-// tellJob returns what sums a job up and, for --trace, records it. The returned function finishes the file.
-func (f *runFlags) tellJob(m *history.Meter) (tell *jobtrace.Observer, finish func() error) {
-	all := trace.Tee{m}
-	if f.trace != "" {
-		w := &lateFile{path: f.trace}
-		all = append(all, &jobtrace.Late{To: trace.NewWriter(w)})
-		finish = func() error { return cmp.Or(w.err, w.Close()) } // the teller drops errors; the file remembers them
-	}
-	return &jobtrace.Observer{New: func() trace.Journal { return all }}, finish
 }
 
 // graphOf names the graph of a job as --graph does.

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -13,8 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
-	"github.com/superstep-go/superstep/internal/graph500/validate"
-	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
 // graph500Command is `superstep graph500`.
@@ -27,8 +26,6 @@ type graph500Command struct {
 	seed1, seed2 uint64
 	sssp         bool
 	noValidate   bool
-
-	cluster clientFlags
 }
 
 func (a *app) graph500() *cobra.Command {
@@ -72,134 +69,56 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
 	g.run.define(cmd, squareOf)
 	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
-	g.cluster.defineDetach(cmd)
+	g.run.cluster.defineDetach(cmd)
 	return cmd
 }
 
 func (g *graph500Command) execute(ctx context.Context) error {
-	onCluster := g.cluster.wanted(g.run.flags)
-	err := g.cluster.fits(g.run.flags, onCluster, "runs", []string{"json", "trace"}, "run: not with --%s; superstep watch shows what comes later")
+	err := g.run.place(g.run.cluster.wanted(g.run.flags), "runs", []string{"json", "trace"}, "run: not with --%s; superstep watch shows what comes later")
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.scale, g.edgeFactor, g.seed1, g.seed2)
-	generator, err := generate.Parse(text)
+	spec, err := g.spec()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := apart("", "--json", g.run.json, "--trace", g.run.trace); err != nil {
 		return err
 	}
-	if g.roots < 1 || g.roots > math.MaxUint32 {
-		return usagef("--roots: found %d, expected 1 to %d", g.roots, uint32(math.MaxUint32))
-	}
-	if err := g.run.limits(); err != nil {
-		return err
-	}
-	if g.edgeFactor > math.MaxUint32 {
-		return usagef("--edgefactor: found %d, expected 1 to %d", g.edgeFactor, uint32(math.MaxUint32))
-	}
-	if onCluster {
-		return g.executeOnCluster(ctx, generator.(generate.Kronecker))
-	}
-	grid, err := g.run.partitions(graph.Squarest)
-	if err != nil {
-		return err
-	}
-	team, err := g.run.team()
-	if err != nil {
-		return err
-	}
-	defer team.Close()
-	if err := errors.Join(writable(g.run.json, g.run.trace), g.run.check()); err != nil {
-		return err
-	}
-	bfs, err := g.app.program("bfs")
-	if err != nil {
-		return err
-	}
-	config := graph500.LocalConfig{
-		Config: graph500.Config{
-			Generator: generator.(generate.Kronecker), Roots: g.roots, SSSP: g.sssp, Validate: !g.noValidate, Grid: grid, Team: team,
-		},
-		BFS: bfs.New, Engine: g.run.options(g.app, team),
-	}
-	if err := config.Check(ctx); err != nil {
-		return usageError{err}
-	}
-	progress := g.app.progress()
-	defer progress.done()
-	seen, err := g.run.start(g.app, team)
-	if err != nil {
-		return err
-	}
-	defer seen.close()
-	config.Engine.Trace, progress.tell = seen, seen
-	config.Progress, config.Note = progress.stage, progress.note
-	report, err := graph500.Run(ctx, config)
-	progress.done()
-	seen.interrupted(err)
-	err = errors.Join(err, seen.finish())
-	var broken *validate.Violation
-	if err != nil && !errors.As(err, &broken) {
-		return err
-	}
-	if e := g.app.benchmarkReported(ctx, report, g.run.json, seen.meter.Lines()); e != nil {
-		return e
-	}
-	if err == nil {
-		seen.linger(ctx)
-	}
-	return err
-}
-
-// executeOnCluster submits the benchmark as a job, waits for it and prints its report.
-func (g *graph500Command) executeOnCluster(ctx context.Context, generator generate.Kronecker) error {
-	spec := &control.JobSpec{
-		Program: control.Graph500Program,
-		Graph500: &control.Graph500{
-			Scale: uint32(generator.Scale), EdgeFactor: uint32(generator.EdgeFactor), Seed1: generator.Seed1, Seed2: generator.Seed2,
-			Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
-		},
-		Options: g.run.remote(),
-	}
-	var err error
-	if spec.Rows, spec.Columns, err = g.run.clusterGrid(graph.Squarest); err != nil {
-		return err
-	}
-	if err := g.cluster.awaited(g.run.flags, g.run.workers); err != nil {
-		return err
-	}
-	if err := writable(g.run.json, g.run.trace); err != nil {
-		return err
-	}
-	return g.cluster.wait(ctx, g.app, func(ctx context.Context, w *waiting) error {
-		f := &followed{whole: g.run.trace != ""}
-		f.tell, f.finish = g.run.tellJob(new(history.Meter))
-		job, err := w.job(ctx, spec, f, g.cluster.detach)
-		if job == nil || err != nil {
-			return err
-		}
-		w.display.done()
-		return g.app.benchmarkEnded(ctx, job, g.run.json)
+	return g.run.perform(ctx, g.app, spec, jobspec.CheckGraph500, func(ctx context.Context, to runner, seen *sight) error {
+		report, err := to.graph500(ctx, spec)
+		seen.done()
+		return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.json, seen.meter.Lines()), err)
 	})
 }
 
-// benchmarkEnded prints the report of a job of Graph500 that is done, or whose last search was not valid, and returns an
-// error unless it is done.
-func (a *app) benchmarkEnded(ctx context.Context, job *control.Job, json string) error {
-	err := outcome(job, false)
-	if err != nil && job.GetGraph500().GetViolation() == nil {
-		return err
+// spec is the job that the command line describes.
+func (g *graph500Command) spec() (*control.JobSpec, error) {
+	_, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.scale, g.edgeFactor, g.seed1, g.seed2))
+	switch {
+	case err != nil:
+		return nil, usageError{err}
+	case g.roots < 1 || g.roots > math.MaxUint32:
+		return nil, usagef("--roots: found %d, expected 1 to %d", g.roots, uint32(math.MaxUint32))
+	case g.edgeFactor > math.MaxUint32:
+		return nil, usagef("--edgefactor: found %d, expected 1 to %d", g.edgeFactor, uint32(math.MaxUint32))
 	}
-	if e := a.benchmarkReported(ctx, benchmarkReport(job), json, nil); e != nil {
-		return e
+	if err := g.run.limits(); err != nil {
+		return nil, err
 	}
-	return err
+	spec := &control.JobSpec{Program: control.Graph500Program, Options: g.run.options(), Graph500: &control.Graph500{
+		Scale: uint32(g.scale), EdgeFactor: uint32(g.edgeFactor), Seed1: g.seed1, Seed2: g.seed2,
+		Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
+	}}
+	spec.Rows, spec.Columns, err = g.run.partitions(graph.Squarest)
+	return spec, err
 }
 
-// benchmarkReported prints the report of a run of Graph500, and lines that sum it up.
+// benchmarkReported prints the report of a run of Graph500, if there is one, and lines that sum it up.
 func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, json string, lines []string) error {
+	if report == nil {
+		return nil
+	}
 	w := a.text(json)
 	if err := report.WriteText(w); err != nil {
 		return err
@@ -211,28 +130,4 @@ func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, js
 		a.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
 	}
 	return a.writeJSON(ctx, json, report)
-}
-
-// benchmarkReport is the report of a job of Graph500.
-func benchmarkReport(job *control.Job) *graph500.Report {
-	spec, result := job.Spec.GetGraph500(), job.GetGraph500()
-	r := &graph500.Report{
-		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
-		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
-		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
-		Threads: int(job.Threads), Partitions: int(job.Rows * job.Columns), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
-	}
-	if spec.GetValidate() {
-		valid := result.GetViolation() == nil
-		r.Valid = &valid
-	}
-	return r
-}
-
-func kernelOf(k *control.KernelResult) graph500.Kernel {
-	nedge := make([]int64, len(k.GetNedge()))
-	for i, n := range k.GetNedge() {
-		nedge[i] = int64(n)
-	}
-	return graph500.Kernel{Time: k.GetTime(), Translate: k.GetTranslate(), Nedge: nedge, Validate: k.GetValidate()}
 }

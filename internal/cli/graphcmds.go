@@ -85,7 +85,7 @@ What the new format cannot hold is an error, or said in a warning.`,
   superstep convert example.v example.el.zst`,
 		Args: exactly(2, "the name of the graph to read and of the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request, err := input.request(args[0], nil, nil)
+			request, err := input.request(args[0])
 			if err != nil {
 				return err
 			}

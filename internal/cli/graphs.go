@@ -36,7 +36,6 @@ const aGraph = "the name of a graph, as superstep graphs list has it"
 // graphLoad is `superstep graphs load`.
 type graphLoad struct {
 	app     *app
-	client  clientFlags
 	input   inputFlags
 	store   storeFlags
 	weights *oneOf
@@ -64,9 +63,9 @@ says which. An interrupt ends the loading.`,
 	l.input.define(cmd)
 	l.store.define(cmd)
 	l.run.defineGrid(cmd, columnOf)
-	l.client.define(cmd)
-	l.client.definePatience(cmd, waitPatience)
-	l.client.defineJSON(cmd)
+	l.run.cluster.define(cmd)
+	l.run.cluster.definePatience(cmd, waitPatience)
+	l.run.cluster.defineJSON(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
 	return cmd
 }
@@ -75,7 +74,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	if l.graph == "" {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
-	source, err := graphSource(l.graph, &l.input, l.store.options())
+	source, err := graphSource(l.graph, &l.input, &l.store, true)
 	if err != nil {
 		return err
 	}
@@ -83,15 +82,16 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 		source.Weights = ""
 	}
 	request := &control.LoadGraphRequest{Name: name, Source: source}
-	if request.Rows, request.Columns, err = l.run.clusterGrid(graph.Of); err != nil {
+	l.run.onCluster = true
+	if request.Rows, request.Columns, err = l.run.partitions(graph.Of); err != nil {
 		return err
 	}
-	if err := l.client.awaited(l.run.flags, l.run.workers); err != nil {
+	if err := l.run.cluster.awaited(l.run.flags, l.run.workers); err != nil {
 		return err
 	}
-	d := l.app.display()
+	d := l.app.progress()
 	defer d.done()
-	c, err := l.client.connect(ctx, d.warn)
+	c, err := l.run.cluster.connect(ctx, d.warn)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	case err != nil:
 		return fmt.Errorf("interrupted: graph %s is dropped", name)
 	}
-	if l.client.json {
+	if l.run.cluster.json {
 		return printJSON(l.app.out, g)
 	}
 	_, err = fmt.Fprint(l.app.out, control.GraphText(g))

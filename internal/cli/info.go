@@ -41,11 +41,11 @@ func (a *app) info() *cobra.Command {
 			}
 			progress := a.progress()
 			defer progress.done()
-			request, err := input.request(args[0], team, progress)
+			request, err := input.request(args[0])
 			if err != nil {
 				return err
 			}
-			request.Weights, request.IfAny = edges.Float64, true
+			request.Weights, request.IfAny, request.Team, request.Progress = edges.Float64, true, team, progress.stage
 			in, err := load.Open(cmd.Context(), request)
 			if err != nil {
 				return err

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,12 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/netbench/ranks"
 )
@@ -25,12 +22,10 @@ import (
 // netbenchCommand is `superstep netbench`.
 type netbenchCommand struct {
 	app                           *app
-	workers, repetitions          int
+	run                           runFlags
+	repetitions                   int
 	sizes, collectives, algorithm string
-	json, svg                     string
-
-	cluster clientFlags
-	flags   *pflag.FlagSet
+	svg                           string
 }
 
 // mostRanks bounds --workers: each is a process.
@@ -60,16 +55,16 @@ also measured over a TCP connection that carries nothing else, by turns.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&n.workers, "workers", 4, "between `N` workers; on a cluster: wait until as many are registered")
+	cmd.Flags().IntVar(&n.run.workers, "workers", 4, "between `N` workers; on a cluster: wait until as many are registered")
 	cmd.Flags().StringVar(&n.sizes, "sizes", "1B..4MiB", "of messages: a `LIST` such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4")
 	cmd.Flags().StringVar(&n.collectives, "collectives", "", "the `LIST` of what to measure, of "+words(known()))
 	cmd.Flags().StringVar(&n.algorithm, "algorithm", "", "only by the algorithm `NAME` (default: by all)")
 	cmd.Flags().IntVar(&n.repetitions, "repetitions", 0, "measure everything `N` times (default: 5 to 50 times, by how long it takes)")
-	cmd.Flags().StringVar(&n.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
+	cmd.Flags().StringVar(&n.run.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
 	cmd.Flags().StringVar(&n.svg, "svg", "", "draw time and bandwidth by size into `FILE`")
 	nothing(cmd, "workers", "sizes", "repetitions")
-	n.flags = cmd.Flags()
-	n.cluster.defineDetach(cmd)
+	n.run.flags = cmd.Flags()
+	n.run.cluster.defineDetach(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
 	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
 	return cmd
@@ -123,28 +118,31 @@ func asCollectives(list string) []collective.Collective {
 	return all
 }
 
-// measures reads the flags that say what to measure.
-func (n *netbenchCommand) measures() (netbench.Options, error) {
-	o := netbench.Options{Algorithm: collective.Algorithm(n.algorithm), Least: n.repetitions, Most: n.repetitions}
+// spec is the job that the command line describes.
+func (n *netbenchCommand) spec() (*control.JobSpec, error) {
 	if n.repetitions < 0 || n.repetitions > 1e6 {
-		return o, usagef("--repetitions: found %d, expected 1 or more", n.repetitions)
+		return nil, usagef("--repetitions: found %d, expected 1 or more", n.repetitions)
 	}
-	var err error
-	if o.Sizes, err = parseSizes(n.sizes); err != nil {
-		return o, usagef("--sizes: %w", err)
+	sizes, err := parseSizes(n.sizes)
+	if err != nil {
+		return nil, usagef("--sizes: %w", err)
 	}
+	measure := &control.Netbench{Algorithm: n.algorithm, Repetitions: uint32(n.repetitions), Sizes: sizes}
 	if n.collectives != "" {
-		o.Collectives = asCollectives(n.collectives)
+		for _, c := range asCollectives(n.collectives) {
+			measure.Collectives = append(measure.Collectives, string(c))
+		}
 	}
-	if err := o.Validate(); err != nil {
-		return o, usageError{err}
+	spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: measure}
+	if err := jobspec.CheckNetbench(nil, spec, graph.Grid{}); err != nil {
+		return nil, usageError{err}
 	}
-	return o, nil
+	return spec, nil
 }
 
 // parseSizes reads sizes in a list, with ranges, and returns them in order.
-func parseSizes(list string) ([]int, error) {
-	var sizes []int
+func parseSizes(list string) ([]uint64, error) {
+	var sizes []uint64
 	for item := range strings.SplitSeq(list, ",") {
 		from, to, ok := strings.Cut(item, "..")
 		if !ok {
@@ -162,7 +160,7 @@ func parseSizes(list string) ([]int, error) {
 			return nil, fmt.Errorf("found %q, expected sizes from 1B to 1GiB, the lower one first", item)
 		}
 		for s := low; s <= high; s *= 4 {
-			sizes = append(sizes, int(s))
+			sizes = append(sizes, uint64(s))
 		}
 	}
 	slices.Sort(sizes)
@@ -170,94 +168,41 @@ func parseSizes(list string) ([]int, error) {
 }
 
 func (n *netbenchCommand) execute(ctx context.Context) error {
-	o, err := n.measures()
+	spec, err := n.spec()
 	if err != nil {
 		return err
 	}
-	onCluster := n.cluster.wanted(n.flags)
-	err = n.cluster.fits(n.flags, onCluster, "measurements", []string{"json", "svg"}, "report: not with --%s; superstep watch shows it later, superstep result as JSON")
+	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"}, "report: not with --%s; superstep watch shows it later, superstep result as JSON")
 	if err != nil {
 		return err
 	}
-	if n.workers < 2 || n.workers > mostRanks {
-		return usagef("--workers: found %d, expected 2 to %d", n.workers, mostRanks)
+	if n.run.workers < 2 || n.run.workers > mostRanks {
+		return usagef("--workers: found %d, expected 2 to %d", n.run.workers, mostRanks)
 	}
 	if n.svg == "-" {
 		return usagef("--svg -: expected the name of a file")
 	}
-	if err := apart("", "--json", n.json, "--svg", n.svg); err != nil {
+	if err := apart("", "--json", n.run.json, "--svg", n.svg); err != nil {
 		return err
 	}
-	if err := writable(n.json, n.svg); err != nil {
-		return err
-	}
-	if onCluster {
-		return n.executeOnCluster(ctx, o)
-	}
-	o.Raw = "127.0.0.1:0"
-	progress := n.app.progress()
-	defer progress.done()
-	report, err := ranks.Launch(ctx, ranks.Options{
-		Ranks: n.workers, Measures: o, Command: rankProcess,
-		Stage: func(name string, done, all int) { progress.stage(name, int64(done), int64(all)) },
-	})
-	progress.done()
-	if err != nil {
-		return fmt.Errorf("netbench: %w", err)
-	}
-	return n.write(ctx, report)
+	return n.run.perform(ctx, n.app, spec, jobspec.CheckNetbench, func(ctx context.Context, to runner, seen *sight) error {
+		report, err := to.netbench(ctx, spec)
+		if err != nil {
+			return err
+		}
+		seen.done()
+		return n.write(ctx, report)
+	}, n.svg)
 }
 
 func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) error {
-	if err := report.Text(n.app.text(n.json)); err != nil {
+	if err := report.Text(n.app.text(n.run.json)); err != nil {
 		return err
 	}
-	if err := n.app.writeJSON(ctx, n.json, report); err != nil || n.svg == "" {
+	if err := n.app.writeJSON(ctx, n.run.json, report); err != nil {
 		return err
 	}
-	return graphio.WriteFile(ctx, n.svg, 1, func(w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
-}
-
-// executeOnCluster submits the measurement as a job, waits for it and prints its report.
-func (n *netbenchCommand) executeOnCluster(ctx context.Context, o netbench.Options) error {
-	if err := n.cluster.awaited(n.flags, n.workers); err != nil {
-		return err
-	}
-	measure := &control.Netbench{Algorithm: string(o.Algorithm), Repetitions: uint32(o.Least)}
-	for _, size := range o.Sizes {
-		measure.Sizes = append(measure.Sizes, uint64(size))
-	}
-	for _, c := range o.Collectives {
-		measure.Collectives = append(measure.Collectives, string(c))
-	}
-	spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: measure}
-	return n.cluster.wait(ctx, n.app, func(ctx context.Context, w *waiting) error {
-		job, err := w.job(ctx, spec, new(followed), n.cluster.detach)
-		if job == nil || err != nil {
-			return err
-		}
-		w.display.done()
-		if err := outcome(job, false); err != nil {
-			return err
-		}
-		return n.fetch(ctx, w.client, job)
-	})
-}
-
-// fetch gets the report of a job that is done, and writes it.
-func (n *netbenchCommand) fetch(ctx context.Context, c *client.Client, job *control.Job) error {
-	var text bytes.Buffer
-	if _, err := c.Result(ctx, job.Id, &text); err != nil {
-		return err
-	}
-	report := new(netbench.Report)
-	if err := json.Unmarshal(text.Bytes(), report); err != nil {
-		return fmt.Errorf("the report of job %s: %w", job.Id, err)
-	}
-	if err := report.Validate(); err != nil {
-		return fmt.Errorf("the report of job %s: %w", job.Id, err)
-	}
-	return n.write(ctx, report)
+	return n.app.save(ctx, n.svg, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
 }
 
 // rankProcess makes a process of this binary that is a rank.

@@ -17,7 +17,7 @@ func TestNothingIsTracedUnasked(t *testing.T) {
 	}
 	a := &app{err: io.Discard}
 	others := goleak.IgnoreCurrent()
-	w, err := (&seeFlags{command: "run"}).start(a, nil)
+	w, err := (&seeFlags{command: "run"}).start(a, 1)
 	if err != nil || w.spans != nil || len(w.Tee) != 1 {
 		t.Fatalf("found %v, %v", w, err)
 	}

@@ -25,14 +25,30 @@ func (a *app) writeJSON(ctx context.Context, path string, report any) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	if path == "-" {
-		_, err := a.out.Write(append(data, '\n'))
-		return err
-	}
-	return graphio.WriteFile(ctx, path, 1, func(w io.Writer) error {
+	return a.save(ctx, path, 1, func(_ context.Context, w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
+}
+
+// save writes something to a file, which appears whole or not at all, to standard output if that is -, or nowhere.
+func (a *app) save(ctx context.Context, path string, threads int, fill func(ctx context.Context, w io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	var failed error
+	write := func(w io.Writer) error {
+		failed = fill(ctx, w)
+		return failed
+	}
+	if path == "-" {
+		return write(a.out)
+	}
+	err := graphio.WriteFile(ctx, path, threads, write)
+	if failed != nil && !errors.As(failed, new(*os.PathError)) {
+		return failed // of what is written, not of the file
+	}
+	return err
 }
 
 // text is where a report for people goes: standard output, unless results or JSON are written there.
@@ -97,10 +113,10 @@ func (f *lateFile) Write(p []byte) (int, error) {
 	return f.buffer.Write(p)
 }
 
-// Close writes what is left and closes the file.
+// Close writes what is left and closes the file. It returns the error of making it, too.
 func (f *lateFile) Close() error {
 	if f.file == nil {
-		return nil
+		return f.err
 	}
 	return errors.Join(f.buffer.Flush(), f.file.Close())
 }

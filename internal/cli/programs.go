@@ -15,21 +15,6 @@ func (a *app) program(name string) (engine.Registered, error) {
 	return p, nil
 }
 
-// program finds the program of a run in this process, and checks its parameters as far as that needs no graph.
-func (r *runCommand) program(name string, values map[string]string) (engine.Registered, error) {
-	e, err := r.app.program(name)
-	if err != nil {
-		return e, err
-	}
-	if err = engine.Check(e.Parameters, values); err == nil {
-		_, err = e.New(values, nil)
-	}
-	if err != nil {
-		return e, usagef("%s: %w", name, err)
-	}
-	return e, r.verifies(name, values)
-}
-
 // splitParameters reads -p key=value flags.
 func splitParameters(flags []string) (map[string]string, error) {
 	values := map[string]string{}

@@ -18,23 +18,19 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// stages is what is told how far long work is.
-type stages interface {
-	stage(name string, done, total int64)
-	superstep(at bsp.Progress, limit int64)
-	note(text string)
-	log(line string)
-}
-
 // progress shows how far long work is, in the last line of a terminal; elsewhere it shows nothing.
 //
-// Invariant: nothing of bars is called with mu held. The display takes mu to draw, and its methods wait for it.
+// Its methods may be called by several goroutines. Invariant: nothing of bars is called with mu held. The display takes mu to draw, and
+// its methods wait for it.
 type progress struct {
-	bars *mpb.Progress // nil where nothing is shown
-	bar  *mpb.Bar
-	logs *notices
+	app  *app
 	now  func() time.Time
 	tell trace.Journal // is told of stages and of the log, or nil; set before work begins
+
+	screen sync.Mutex    // is held while the display comes and goes, and to write above it
+	bars   *mpb.Progress // nil where nothing is shown
+	bar    *mpb.Bar
+	hidden bool
 
 	mu    sync.Mutex
 	shown step
@@ -50,22 +46,52 @@ type step struct {
 	stepped     bool
 }
 
-func (s *step) reach(at bsp.Progress, limit int64) {
-	s.done, s.total, s.at, s.stepped = int64(at.Superstep)+1, limit, at, true
-}
-
 // progress makes the display of this invocation.
 func (a *app) progress() *progress {
-	p := &progress{logs: a.notices(), now: time.Now}
-	if f, ok := a.err.(*os.File); ok && !a.quiet && terminal(f) {
-		out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
-		if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
-			out = struct{ io.Writer }{f} // it does not say its size, as a serial line: nothing would fit, so none is asked for
-		}
-		p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
-		p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
-	}
+	p := &progress{app: a, now: time.Now}
+	p.appear()
 	return p
+}
+
+// appear makes the display, on a terminal.
+func (p *progress) appear() {
+	f, ok := p.app.err.(*os.File)
+	if !ok || p.app.quiet || !terminal(f) {
+		return
+	}
+	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
+	if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
+		out = struct{ io.Writer }{f} // it does not say its size, as a serial line: nothing would fit, so none is asked for
+	}
+	p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
+	p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
+}
+
+// vanish removes the display.
+func (p *progress) vanish() {
+	if p.bars == nil {
+		return
+	}
+	p.bar.Abort(true)
+	p.bars.Wait()
+	p.bars = nil
+}
+
+// hide takes the display away until show: a question takes its place.
+func (p *progress) hide() {
+	p.screen.Lock()
+	defer p.screen.Unlock()
+	p.vanish()
+	p.hidden = true
+}
+
+func (p *progress) show() {
+	p.screen.Lock()
+	defer p.screen.Unlock()
+	if p.hidden {
+		p.hidden = false
+		p.appear()
+	}
 }
 
 func terminal(f *os.File) bool {
@@ -73,11 +99,8 @@ func terminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" && f.Name() != os.DevNull
 }
 
-// stage says that done of total is done of something; a new name begins a new step. Several goroutines may call it.
+// stage says that done of total is done of something; a new name begins a new step.
 func (p *progress) stage(name string, done, total int64) {
-	if p.bars == nil && p.tell == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name != p.shown.name {
@@ -101,52 +124,32 @@ func (p *progress) ended() {
 // superstep says how far a run is, of a limit or of nobody knows how many, for the display alone: supersteps have records.
 // It is called in the middle of a run, and words nothing.
 func (p *progress) superstep(at bsp.Progress, limit int64) {
-	if p.bars == nil {
-		return
-	}
 	p.mu.Lock()
-	p.shown.reach(at, limit)
+	p.shown.done, p.shown.total, p.shown.at, p.shown.stepped = int64(at.Superstep)+1, limit, at, true
 	p.mu.Unlock()
 }
 
 // note says in a few words how the step goes.
 func (p *progress) note(text string) {
-	if p.bars == nil {
-		return
-	}
 	p.mu.Lock()
 	p.shown.note = text
 	p.mu.Unlock()
 }
 
-// set shows a step as it is.
-func (p *progress) set(s step) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown = s
-}
+// log writes a line of the program's above the display, and warn one that a user should know.
+func (p *progress) log(line string)  { p.say(slog.LevelInfo, line) }
+func (p *progress) warn(line string) { p.say(slog.LevelWarn, line) }
 
-// log writes a line of the program's above the display.
-func (p *progress) log(line string) {
+func (p *progress) say(level slog.Level, line string) {
+	p.screen.Lock()
+	logs := p.app.notices()
 	if p.bars != nil {
-		p.logs.to(p.bars).say(slog.LevelInfo, line)
-	} else {
-		p.logs.say(slog.LevelInfo, line)
+		logs = logs.to(p.bars)
 	}
+	logs.say(level, line)
+	p.screen.Unlock()
 	if p.tell != nil {
-		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: "info", Text: line})
-	}
-}
-
-// warn is log for what a user should know.
-func (p *progress) warn(line string) {
-	if p.bars != nil {
-		p.logs.to(p.bars).say(slog.LevelWarn, line)
-	} else {
-		p.logs.say(slog.LevelWarn, line)
-	}
-	if p.tell != nil {
-		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: "warn", Text: line})
+		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: strings.ToLower(level.String()), Text: line})
 	}
 }
 
@@ -164,12 +167,10 @@ func (p *progress) done() {
 	p.ended()
 	p.shown = step{}
 	p.mu.Unlock()
-	if p.bars == nil {
-		return
-	}
-	p.bar.Abort(true)
-	p.bars.Wait()
-	p.bars = nil
+	p.screen.Lock()
+	defer p.screen.Unlock()
+	p.vanish()
+	p.hidden = false
 }
 
 // Of a step, a rate is shown after a moment, and a guess of the time left after another.

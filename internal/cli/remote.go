@@ -1,155 +1,224 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
-	"time"
+	"io"
 
+	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/netbench"
 )
 
-// catalogPrefix is what --graph of a graph of the cluster begins with.
-const catalogPrefix = control.CatalogPrefix
-
-// clusterRun is a `superstep run` on a cluster.
-type clusterRun struct {
-	*runCommand
-	wait   *waiting
-	report *runReport
-	source *control.GraphSource // of the graph, to verify by
+// remote runs jobs on a cluster: it submits them, waits for them and fetches what they have computed.
+type remote struct {
+	*waiting
+	flags *runFlags
+	seen  *sight
 }
 
-// onCluster reports whether the command line means a cluster.
-func (r *runCommand) onCluster() bool {
-	return r.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, catalogPrefix)
-}
-
-// Flags that do not go together with others.
-var (
-	ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
-	ofWaiting = []string{"output", "json", "trace", "verify", "stack"}
-)
-
-// fits refuses flags that make no sense where the program is to run.
-func (r *runCommand) fits() error {
-	err := r.cluster.fits(r.run.flags, r.onCluster(), "jobs", ofWaiting, "job: not with --%s; superstep watch and superstep result have what comes later")
+// job has a job run. There is a job, too, with the error that it ended otherwise than done.
+func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, *followed, error) {
+	f := &followed{whole: true, tell: c.seen.job()}
+	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
 	if err != nil {
+		return nil, nil, err
+	}
+	return job, f, outcome(job, c.flags.stack)
+}
+
+func (c *remote) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error) {
+	job, _, err := c.job(ctx, spec)
+	return benchmarkReport(job), err
+}
+
+// benchmarkReport is the report of a job of Graph500 that is done, or whose last search was not valid.
+func benchmarkReport(job *control.Job) *graph500.Report {
+	spec, result := job.GetSpec().GetGraph500(), job.GetGraph500()
+	valid := result.GetViolation() == nil
+	if job == nil || job.State != control.JobState_JOB_STATE_DONE && valid {
+		return nil
+	}
+	r := &graph500.Report{
+		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
+		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
+		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
+		Threads: int(job.Threads), Partitions: gridOf(job).Partitions(), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
+	}
+	if spec.GetValidate() {
+		r.Valid = &valid
+	}
+	return r
+}
+
+func kernelOf(k *control.KernelResult) graph500.Kernel {
+	nedge := make([]int64, len(k.GetNedge()))
+	for i, n := range k.GetNedge() {
+		nedge[i] = int64(n)
+	}
+	return graph500.Kernel{Time: k.GetTime(), Translate: k.GetTranslate(), Nedge: nedge, Validate: k.GetValidate()}
+}
+
+func (c *remote) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {
+	job, _, err := c.job(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return networkReport(ctx, c.client, job)
+}
+
+// networkReport fetches the report of a netbench that is done.
+func networkReport(ctx context.Context, from *client.Client, job *control.Job) (*netbench.Report, error) {
+	var text bytes.Buffer
+	if _, err := from.Result(ctx, job.Id, &text); err != nil {
+		return nil, err
+	}
+	report := new(netbench.Report)
+	err := json.Unmarshal(text.Bytes(), report)
+	if err == nil {
+		err = report.Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the report of job %s: %w", job.Id, err)
+	}
+	return report, nil
+}
+
+func (c *remote) program(ctx context.Context, spec *control.JobSpec, verify bool) (result, error) {
+	r := &remoteResult{remote: c, progress: c.display, from: c.client, source: spec.Source}
+	if verify {
+		if err := r.verifiable(ctx, spec); err != nil {
+			return nil, err
+		}
+	}
+	job, f, err := c.job(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	r.job, r.times = job, f.superstepTimes(job.Supersteps)
+	return r, nil
+}
+
+// remoteResult is of a program that was run on a cluster.
+type remoteResult struct {
+	*remote
+	progress *progress
+	from     *client.Client
+	job      *control.Job
+	times    []float64            // of its supersteps
+	source   *control.GraphSource // of the graph, to verify by
+	lines    []byte               // nil until they are fetched to be verified
+}
+
+// verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
+func (r *remoteResult) verifiable(ctx context.Context, spec *control.JobSpec) error {
+	if err := certifiable(spec); err != nil {
 		return err
 	}
-	if strings.HasPrefix(r.graph, catalogPrefix) {
-		if name, ok := changed(r.run.flags, ofLoading); ok {
-			return usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, r.graph)
+	if spec.Graph != "" {
+		g, err := r.from.Graph(ctx, spec.Graph)
+		if err != nil {
+			return err
 		}
+		r.source = g.Source
+	}
+	if generate.IsGenerator(r.source.GetInput()) {
+		return nil
+	}
+	if err := graphio.Present(r.source.GetInput(), graphio.Format(r.source.GetFormat())); err != nil {
+		return fmt.Errorf("--verify reads the graph here too: %w", err)
 	}
 	return nil
 }
 
-// executeOnCluster submits the job, waits for it and fetches what it computed. Whether the program and its parameters
-// make sense the master finds out, before anything is loaded.
-func (r *runCommand) executeOnCluster(ctx context.Context, report *runReport) error {
-	spec, err := r.spec(report)
+// verify loads the graph as the workers did, and fetches the result.
+func (r *remoteResult) verify(ctx context.Context) error {
+	l, err := r.flags.load(ctx, r.seen, r.job.Spec, r.source, graph.Of(1))
 	if err != nil {
+		return fmt.Errorf("--verify reads the graph here too: %w", err)
+	}
+	defer l.close()
+	if n := uint64(l.graph.N); n != r.job.Vertices {
+		return fmt.Errorf("--verify: %s has %d vertices here and %d on the cluster: is it the same graph?", r.source.GetInput(), n, r.job.Vertices)
+	}
+	var lines bytes.Buffer
+	if err := r.write(ctx, &lines); err != nil {
 		return err
 	}
-	if err := r.cluster.awaited(r.run.flags, r.run.workers); err != nil {
-		return err
+	r.lines = lines.Bytes()
+	texts, err := l.texts(r.lines)
+	if err == nil {
+		err = l.certify(ctx, func(dst []byte, v int) []byte { return append(dst, texts[v]...) }, int(r.job.Supersteps), r.job.Converged)
 	}
-	if err := writable(r.output, r.run.json, r.run.trace); err != nil {
-		return err
+	if wrong := new(valueError); errors.As(err, &wrong) {
+		return fmt.Errorf("the result of job %s: %w", r.job.Id, wrong)
 	}
-	return r.cluster.wait(ctx, r.app, func(ctx context.Context, w *waiting) error {
-		return (&clusterRun{runCommand: r, wait: w, report: report}).all(ctx, spec)
-	})
+	return err
 }
 
-// spec is the job that the command line describes.
-func (r *runCommand) spec(report *runReport) (_ *control.JobSpec, err error) {
-	spec := &control.JobSpec{
-		Program: report.Algorithm, Parameters: report.Parameters, KeepResult: r.output != "" || r.verify || r.cluster.detach, Unsorted: !r.sorted,
-		Options: r.run.remote(),
-	}
-	if name, ok := strings.CutPrefix(r.graph, catalogPrefix); ok {
-		if spec.Graph = name; name == "" {
-			return nil, usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows", r.graph)
-		}
-		return spec, nil
-	}
-	if spec.Source, err = graphSource(r.graph, &r.input, r.store.options()); err != nil {
-		return nil, err
-	}
-	spec.Rows, spec.Columns, err = r.run.clusterGrid(graph.Of)
-	return spec, err
-}
-
-// graphSource says what the workers are to load. Files are those that they see under the same name.
-func graphSource(name string, input *inputFlags, store graph.Options) (*control.GraphSource, error) {
-	request, err := input.request(name, nil, nil)
+// texts reads a result: the texts of the values, by input vertex.
+func (l *loaded) texts(lines []byte) ([]string, error) {
+	labels, values, err := graphio.ReadValues(bytes.NewReader(lines), "the master's answer")
 	if err != nil {
-		return nil, err
+		return nil, &valueError{err}
 	}
-	s := &control.GraphSource{
-		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
-		Duplicates: store.Duplicates.String(), DropLoops: store.DropLoops, UnitWeights: store.UnitWeights,
+	g := l.graph
+	if len(labels) != g.N {
+		return nil, &valueError{fmt.Errorf("found %d values for %d vertices", len(labels), g.N)}
 	}
-	if generate.IsGenerator(name) {
-		g, err := generate.Parse(name)
-		if err != nil {
-			return nil, usageError{err}
+	texts, seen := make([]string, g.N), make([]bool, g.N)
+	for i, label := range labels {
+		v, ok := g.Labels.Find(label, g.N)
+		switch {
+		case !ok:
+			return nil, &valueError{fmt.Errorf("found a value for %d, which is no vertex of %s", label, g.Name)}
+		case seen[v]:
+			return nil, &valueError{fmt.Errorf("found two values for %d", label)}
 		}
-		if err := generate.Loadable(g); err != nil {
-			return nil, usageError{err}
-		}
-	} else {
-		if s.Input, err = filepath.Abs(name); err != nil {
-			return nil, fmt.Errorf("--graph %s: %w", name, err)
-		}
+		seen[v], texts[v] = true, values[i]
 	}
-	return s, nil
+	return texts, nil
 }
 
-// all submits the job and does what follows.
-func (j *clusterRun) all(ctx context.Context, spec *control.JobSpec) error {
-	if j.verify {
-		if err := j.verifiable(ctx, spec); err != nil {
-			return err
-		}
-	}
-	var meter history.Meter
-	f := &followed{whole: true}
-	f.tell, f.finish = j.run.tellJob(&meter)
-	job, err := j.wait.job(ctx, spec, f, j.cluster.detach)
-	if job == nil || err != nil {
+func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
+	if r.lines != nil {
+		_, err := w.Write(r.lines)
 		return err
 	}
-	if err := outcome(job, j.stack); err != nil {
-		return err
-	}
-	j.report.of(job)
-	j.report.SuperstepTime = f.superstepTimes(job.Supersteps)
-	began := time.Now()
-	if err := j.fetch(ctx, job); err != nil {
-		return err
-	}
-	j.report.WriteTime += time.Since(began).Seconds()
-	j.wait.display.done()
-	return j.finish(ctx, j.report, &meter)
+	_, err := r.from.Result(ctx, r.job.Id, &counting{w: w, total: int64(r.job.ResultBytes), show: r.progress})
+	return err
 }
 
-// of takes the figures of a job.
-func (p *runReport) of(j *control.Job) {
+// counting shows how much is written.
+type counting struct {
+	w           io.Writer
+	done, total int64
+	show        *progress
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.done += int64(n)
+	c.show.stage("fetching the result", c.done, c.total)
+	return n, err
+}
+
+func (r *remoteResult) figures(p *runReport) {
+	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
-	p.Supersteps, p.Converged = int(j.Supersteps), j.Converged
+	p.Supersteps, p.Converged, p.SuperstepTime = int(j.Supersteps), j.Converged, r.times
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
 	p.Aggregators = j.FinalAggregates()
 	p.PeakRSS, p.Threads = int64(j.PeakMemory), int(j.Threads)
-	p.Partitions, p.Workers = int(j.Rows*j.Columns), len(j.Workers)
-	p.Grid = gridOf(j)
+	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()
 }
 
-func gridOf(j *control.Job) string { return fmt.Sprintf("%dx%d", j.Rows, j.Columns) }
+func (r *remoteResult) close() {}

@@ -2,26 +2,17 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"sync/atomic"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graph/build"
-	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/load"
-	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
 // runCommand is `superstep run`.
@@ -35,9 +26,6 @@ type runCommand struct {
 	output string
 	verify bool
 	sorted bool
-
-	cluster clientFlags
-	stack   bool
 }
 
 func (a *app) runProgram() *cobra.Command {
@@ -85,270 +73,105 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "`SEED` of the random numbers that a program draws (default 0)")
 	nothing(cmd, "max-supersteps", "seed")
-	r.cluster.defineDetach(cmd)
-	cmd.Flags().BoolVar(&r.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
-	_ = cmd.RegisterFlagCompletionFunc("graph", r.cluster.completeAnyGraph)
+	r.run.cluster.defineDetach(cmd)
+	cmd.Flags().BoolVar(&r.run.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
+	_ = cmd.RegisterFlagCompletionFunc("graph", r.run.cluster.completeAnyGraph)
 	_ = cmd.RegisterFlagCompletionFunc("param", a.completeParameter)
 	return cmd
 }
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
-	if err := r.fits(); err != nil {
+	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, catalogPrefix)
+	err := r.run.place(onCluster, "jobs", []string{"output", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	if err != nil {
 		return err
 	}
-	// What can be wrong with the command line is found before the graph is opened: of the program and its parameters on a cluster
-	// by the master, before the job is queued.
-	report := &runReport{Algorithm: name, Graph: r.graph, Delivery: r.run.delivery.value}
-	var err error
-	if report.Parameters, err = splitParameters(r.params); err != nil {
+	spec, err := r.spec(name)
+	if err != nil {
 		return err
-	}
-	var e engine.Registered
-	graphs := "a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of the cluster"
-	if !r.onCluster() {
-		graphs = "a file, or a generator such as kronecker:scale=18"
-		if e, err = r.program(name, report.Parameters); err != nil {
-			return err
-		}
-	}
-	if r.graph == "" {
-		return usagef("--graph is missing: %s", graphs)
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
+	return r.run.perform(ctx, r.app, spec, r.check, func(ctx context.Context, to runner, seen *sight) error {
+		computed, err := to.program(ctx, spec, r.verify)
+		if err != nil {
+			return err
+		}
+		defer computed.close()
+		report := &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value}
+		if r.verify {
+			if err := computed.verify(ctx); err != nil {
+				return err
+			}
+			report.Verified = &r.verify
+		}
+		began := time.Now()
+		if err := r.app.save(ctx, r.output, r.run.threads, computed.write); err != nil {
+			return err
+		}
+		computed.figures(report)
+		report.WriteTime += time.Since(began).Seconds()
+		seen.done()
+		r.app.reported(r.app.text(r.output, r.run.json), report, seen.meter.Lines())
+		return r.app.writeJSON(ctx, r.run.json, report)
+	}, r.output)
+}
+
+// spec is the job that the command line describes.
+func (r *runCommand) spec(name string) (_ *control.JobSpec, err error) {
+	spec := &control.JobSpec{
+		Program: name, KeepResult: r.output != "" || r.verify || r.run.cluster.detach, Unsorted: !r.sorted, Options: r.run.options(),
+	}
+	if spec.Parameters, err = splitParameters(r.params); err != nil {
+		return nil, err
+	}
+	if r.graph == "" {
+		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
+	}
 	if err := r.run.limits(); err != nil {
-		return err
+		return nil, err
 	}
-	if r.onCluster() {
-		return r.executeOnCluster(ctx, report)
+	if spec.Rows, spec.Columns, err = r.run.partitions(graph.Of); err != nil {
+		return nil, err
 	}
-	grid, err := r.run.partitions(graph.Of)
-	if err != nil {
-		return err
+	catalog, ok := strings.CutPrefix(r.graph, catalogPrefix)
+	if !ok {
+		spec.Source, err = graphSource(r.graph, &r.input, &r.store, r.run.onCluster)
+		return spec, err
 	}
-	team, err := r.run.team()
-	if err != nil {
-		return err
+	if name, ok := changed(r.run.flags, ofLoading); ok {
+		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, r.graph)
 	}
-	defer team.Close()
-	if err := r.run.check(); err != nil {
-		return err
+	if spec.Graph = catalog; catalog == "" {
+		return nil, usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows", r.graph)
 	}
-	progress := r.app.progress()
-	defer progress.done()
-	seen, err := r.run.start(r.app, team)
-	if err != nil {
-		return err
-	}
-	defer seen.close()
-	progress.tell = seen
-	report.Threads, report.Partitions, report.Workers, report.Grid = r.run.threads, grid.Partitions(), 1, grid.String()
-	j := &runJob{
-		runCommand: r, entry: e, values: report.Parameters, team: team, progress: progress, seen: seen, report: report, grid: grid,
-		stored: r.store.options(),
-	}
-	defer j.close()
-	program, err := e.New(report.Parameters, nil)
-	if err == nil && r.output != "" {
-		err = program.Printable()
-	}
-	if err == nil {
-		err = engine.Rehearse(ctx, program, r.run.options(r.app, team), grid)
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	err = j.all(ctx)
-	progress.done()
-	seen.interrupted(err)
-	if err == nil {
-		report.PeakRSS = mem.PeakRSS()
-		err = r.finish(ctx, report, &seen.meter)
-	}
-	if err = errors.Join(err, seen.finish()); err != nil {
-		return err
-	}
-	seen.linger(ctx)
-	return nil
+	return spec, nil
 }
 
-// finish writes the report: to standard output, unless the values went there.
-func (r *runCommand) finish(ctx context.Context, report *runReport, m *history.Meter) error {
-	r.app.warnUnconverged(report)
-	w := r.app.text(r.output, r.run.json)
-	report.text(w)
-	for _, line := range m.Lines() {
-		fmt.Fprintln(w, line)
-	}
-	return r.app.writeJSON(ctx, r.run.json, report)
-}
+// catalogPrefix is what --graph of a graph of the cluster begins with.
+const catalogPrefix = control.CatalogPrefix
 
-// runJob is one execution.
-type runJob struct {
-	*runCommand
-	entry    engine.Registered
-	values   map[string]string
-	team     *parallel.Team
-	progress stages
-	seen     *sight
-	report   *runReport
-	grid     graph.Grid
-	stored   graph.Options
+// ofLoading are flags that say how a graph is loaded.
+var ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
 
-	in       *edges.Input
-	graph    *graph.Graph
-	bound    engine.Bound
-	computed computed
-}
-
-// computed is the values of all vertices: bound's, or what a cluster has sent.
-type computed interface {
-	Append(dst []byte, id pregel.VertexID) []byte
-}
-
-func (j *runJob) close() {
-	if j.bound != nil {
-		j.bound.Close()
-	}
-	if j.graph != nil {
-		j.graph.Close()
-	}
-	if j.in != nil {
-		j.in.Close()
-	}
-}
-
-func (j *runJob) all(ctx context.Context) error {
-	start := time.Now()
-	if err := j.load(ctx); err != nil {
-		return err
-	}
-	j.report.LoadTime = time.Since(start).Seconds()
-	program, err := j.entry.New(j.values, j.graph.Find)
+// graphSource says what is to be loaded. The workers of a cluster see files under the same name.
+func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bool) (*control.GraphSource, error) {
+	request, err := input.request(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", j.graph.Name, err)
+		return nil, err
 	}
-	o := j.run.options(j.app, j.team)
-	o.Trace, o.Job = &trace.Named{To: j.seen, Name: j.entry.Name, About: j.about}, j.entry.Name
-	o.Progress = func(p bsp.Progress) { j.progress.superstep(p, int64(j.run.maxSupersteps)) }
-	o.Log = j.progress.log
-	if j.bound, err = program.Bind(j.graph, o); err != nil {
-		return err
+	if err := jobspec.Loadable(name); err != nil {
+		return nil, usageError{err}
 	}
-	j.computed = j.bound
-	j.progress.stage("running "+j.entry.Name, 0, 0)
-	start = time.Now()
-	outcome, err := j.bound.Run(ctx)
-	if err != nil {
-		return err
+	s := &control.GraphSource{
+		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
+		Duplicates: store.duplicates.value, DropLoops: store.loops.value == "drop", UnitWeights: store.unit,
 	}
-	p := j.report
-	p.RunTime = time.Since(start).Seconds()
-	p.Supersteps, p.Converged, p.SuperstepTime = outcome.Supersteps, outcome.Converged, j.bound.Times()
-	p.Messages, p.MessagesSent, p.BytesSent = outcome.Messages, outcome.Sent, outcome.Bytes
-	p.Aggregators = j.bound.Final()
-	if err := j.verified(ctx, outcome); err != nil {
-		return err
-	}
-	start = time.Now()
-	err = j.write(ctx)
-	p.WriteTime = time.Since(start).Seconds()
-	return err
-}
-
-// about says in the trace what runs on what.
-func (j *runJob) about(t *trace.Job) {
-	t.Program, t.Parameters, t.Graph, t.Grid = j.entry.Name, j.values, j.runCommand.graph, j.report.Grid
-}
-
-// load opens and builds the graph. The tuples are kept only if they are needed to verify the result.
-func (j *runJob) load(ctx context.Context) error {
-	start := time.Now()
-	program, err := j.entry.New(j.values, nil)
-	if err != nil {
-		return err
-	}
-	request, err := j.input.request(j.runCommand.graph, j.team, j.progress)
-	if err != nil {
-		return err
-	}
-	o := j.stored
-	o.Grid = j.grid
-	o.Weights, request.IfAny = weightsFor(j.entry, program.Weights(), o.UnitWeights)
-	if j.stored.Weights == edges.Float32 && o.Weights != edges.Unweighted {
-		o.Weights = edges.Float32
-	}
-	if request.Weights = o.Weights; o.UnitWeights {
-		request.Weights = edges.Unweighted
-	}
-	if err := writable(j.output, j.run.json, j.run.trace); err != nil {
-		return err
-	}
-	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
-		return graph.LeastBytes(vertices, tuples, directed, o)
-	}
-	if j.in, err = load.Open(ctx, request); err != nil {
-		return err
-	}
-	if request.IfAny && !j.in.Edges.Weighted() {
-		o.Weights = edges.Unweighted
-	}
-	o.Team, o.Progress = j.team, j.progress.stage
-	if j.graph, err = build.Local(ctx, j.in, o); err != nil {
-		return err
-	}
-	if err := program.Ready(ctx, j.graph, j.team); err != nil {
-		return err
-	}
-	if !j.verify {
-		j.in.Close()
-	}
-	j.seen.graph(j.graph, j.report.Grid, time.Since(start).Seconds())
-	p := j.report
-	p.Vertices, p.Edges, p.Directed = j.graph.N, j.in.Edges.Len(), j.graph.Directed
-	return nil
-}
-
-// writeEvery is after how many vertices progress is told.
-const writeEvery = 1 << 16
-
-// write writes a line for every vertex.
-func (j *runJob) write(ctx context.Context) error {
-	if j.output == "" {
-		return nil
-	}
-	g := j.graph
-	stage, done := "writing "+j.output, new(atomic.Int64)
-	j.progress.stage(stage, 0, int64(g.N))
-	line := func(dst []byte, i int) []byte {
-		if i%writeEvery == 0 {
-			j.progress.stage(stage, done.Add(writeEvery), int64(g.N))
+	if onCluster && !generate.IsGenerator(name) {
+		if s.Input, err = filepath.Abs(name); err != nil {
+			return nil, fmt.Errorf("--graph %s: %w", name, err)
 		}
-		id := pregel.VertexID(i)
-		if j.sorted {
-			id = pregel.VertexID(g.IDs[i])
-		}
-		dst = appendUint(dst, g.Label(id))
-		dst = append(dst, ' ')
-		return j.computed.Append(dst, id)
 	}
-	fill := func(w io.Writer) error { return graphio.WriteValues(cancellable{ctx, w}, g.N, j.team, line) }
-	if j.output == "-" {
-		return fill(j.app.out)
-	}
-	return graphio.WriteFile(ctx, j.output, j.team.Size(), fill)
-}
-
-// cancellable is a writer that fails once a context ends.
-type cancellable struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c cancellable) Write(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, c.ctx.Err()
-	}
-	return c.w.Write(p)
+	return s, nil
 }

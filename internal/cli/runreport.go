@@ -38,10 +38,15 @@ type runReport struct {
 	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"`
 }
 
-func (a *app) warnUnconverged(report *runReport) {
+// reported prints the report of a run, and lines that sum it up.
+func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 	if !report.Converged {
 		a.notices().say(slog.LevelWarn,
 			fmt.Sprintf("%s did not converge in %s", report.Algorithm, things(report.Supersteps, "superstep", "supersteps")))
+	}
+	report.text(w)
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/otlp"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
 )
@@ -63,9 +63,10 @@ func (f *seeFlags) check() error {
 	return nil
 }
 
-// sight is how a run is seen: summed up, and if asked for written to a trace and shown on a page.
+// sight is how a run is seen: its progress, what it comes to, and if asked for a trace, a page and spans.
 type sight struct {
 	trace.Tee
+	*progress
 	app    *app
 	flags  *seeFlags
 	meter  history.Meter
@@ -75,14 +76,19 @@ type sight struct {
 	spans  *otlp.Exporter // nil if nobody collects them
 }
 
-// start makes a sight, which is to be closed.
-func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
-	w := &sight{app: a, flags: f}
+// start makes a sight, which is to be closed, of a run by so many threads of this process, or if there are none of a job on a cluster:
+// its master has the page and the spans.
+func (f *seeFlags) start(a *app, threads int) (*sight, error) {
+	w := &sight{app: a, flags: f, progress: a.progress()}
 	w.Tee = trace.Tee{&w.meter}
 	if f.trace != "" {
 		w.file = &lateFile{path: f.trace}
 		w.Tee = append(w.Tee, trace.NewWriter(w.file))
 	}
+	if threads == 0 {
+		return w, nil
+	}
+	w.tell = w
 	spans, err := a.spans(context.Background(), "superstep", "superstep "+f.command)
 	if err != nil {
 		return nil, err
@@ -94,7 +100,7 @@ func (f *seeFlags) start(a *app, team *parallel.Team) (*sight, error) {
 		return w, nil
 	}
 	set := metrics.New(buildinfo.Revision())
-	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: buildinfo.Version()}, team.Size())
+	w.local = web.NewLocal(web.About{Kind: "run", Name: a.line, Version: buildinfo.Version()}, threads)
 	w.Tee = append(w.Tee, w.local, set.NewRuns().Journal(set.NewWork()))
 	return w, w.serve(set.Handler())
 }
@@ -119,6 +125,11 @@ func (w *sight) graph(g *graph.Graph, grid string, seconds float64) {
 			Partitions: len(g.Parts), Grid: grid, Seconds: seconds,
 		})
 	}
+}
+
+// job records what a master tells of a job.
+func (w *sight) job() *jobtrace.Observer {
+	return &jobtrace.Observer{New: func() trace.Journal { return &jobtrace.Late{To: w.Tee} }}
 }
 
 // finish completes the trace.

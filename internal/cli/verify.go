@@ -6,94 +6,119 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/algorithms/verify"
-	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
 // certificate checks a result by what it must be, apart from the engine that made it.
-type certificate func(r *result) error
+type certificate func(c *claim) error
 
-// result is what a certificate checks. Its values are by input vertex, as package verify has them.
-type result struct {
+// claim is a result that a certificate checks. Its values are by input vertex, as package verify has them.
+type claim struct {
 	verify.Graph
-	graph      *graph.Graph
-	computed   computed          // the values
-	values     map[string]string // the parameters that were given
-	iterations int               // supersteps but the first
+	text       func(dst []byte, v int) []byte // appends the text of a value
+	values     map[string]string              // the parameters that were given
+	iterations int                            // supersteps but the first
 	converged  bool
+
+	wrong atomic.Pointer[valueError] // a value that is none
 }
 
-// verified checks the result of a run.
-func (j *runJob) verified(ctx context.Context, o *bsp.Outcome) error {
-	if !j.verify {
-		return nil
+// check refuses a job that cannot be run, and --verify where nothing could be said of the result.
+func (r *runCommand) check(programs engine.Registry, spec *control.JobSpec, grid graph.Grid) error {
+	if err := jobspec.CheckProgram(programs, spec, grid); err != nil || !r.verify {
+		return err
 	}
-	if !o.Converged && j.entry.Name != "pagerank" { // whose ranks are judged after any number of iterations
-		return fmt.Errorf("%s on %s: there is no final result to verify: the run was stopped after %d supersteps",
-			j.entry.Name, j.runCommand.graph, o.Supersteps)
+	return certifiable(spec)
+}
+
+// certifiable refuses --verify where nothing could be said of the result.
+func certifiable(spec *control.JobSpec) error {
+	switch {
+	case certificates[spec.Program] == nil:
+		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", spec.Program)
+	case spec.Parameters["weights"] == "float32":
+		return usagef("--verify: there is no certificate for distances of type float32")
 	}
-	in, g, unit := j.in, j.graph, j.graph.Options.UnitWeights
+	return nil
+}
+
+// certify checks a result of the job, whose values text appends, by the graph.
+func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byte, supersteps int, converged bool) error {
+	name := fmt.Sprintf("%s on %s", l.spec.Program, l.name)
+	if !converged && l.spec.Program != "pagerank" { // whose ranks are judged after any number of iterations
+		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
+	}
+	in, g, unit := l.in, l.graph, l.graph.Options.UnitWeights
 	if g.Dropped > 0 || g.Options.DropLoops && g.Loops > 0 {
 		// The tuples are not what the program was to see: the stored edges are.
 		in.Close()
 		in, unit = g.Input(), false
 		defer in.Close()
 	}
-	j.progress.stage("verifying", 0, 0)
-	err := certificates[j.entry.Name](&result{
+	l.progress.stage("verifying", 0, 0)
+	c := &claim{
 		Graph: verify.Graph{
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
-			Team: j.team, Stop: ctx.Err, Progress: func(done, all int64) { j.progress.stage("verifying", done, all) },
+			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		graph: g, computed: j.computed, values: j.values, iterations: max(o.Supersteps-1, 0), converged: o.Converged,
-	})
-	var broken *verify.Violation
-	if errors.As(err, &broken) {
-		return fmt.Errorf("%s on %s: the result is wrong: %w", j.entry.Name, j.runCommand.graph, err)
+		text: text, values: l.spec.Parameters, iterations: max(supersteps-1, 0), converged: converged,
 	}
-	if err != nil {
+	err := certificates[l.spec.Program](c)
+	switch wrong := c.wrong.Load(); {
+	case wrong != nil:
+		return wrong
+	case errors.As(err, new(*verify.Violation)):
+		return fmt.Errorf("%s: the result is wrong: %w", name, err)
+	case err != nil:
 		return fmt.Errorf("verifying: %w", err)
 	}
-	yes := true
-	j.report.Verified = &yes
 	return nil
 }
 
 // certificates are those of the built-in programs, by name.
 var certificates = map[string]certificate{
-	"bfs": func(r *result) error {
-		source, err := r.source()
+	"bfs": func(c *claim) error {
+		source, err := c.vertex(c.values["source"])
 		if err != nil {
 			return err
 		}
-		if r.values["output"] == "level" {
-			return verify.Levels(r.Graph, source, column(r, func(level int64) int64 { return level }))
+		if c.values["output"] == "level" {
+			return verify.Levels(c.Graph, int(source), column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }))
 		}
-		return verify.BFS(r.Graph, source, column(r, r.parent))
+		return verify.BFS(c.Graph, int(source), column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
+			if text == "-1" {
+				return -1, nil
+			}
+			return c.vertex(text)
+		}))
 	},
-	"sssp": func(r *result) error {
-		source, err := r.source()
+	"sssp": func(c *claim) error {
+		source, err := c.vertex(c.values["source"])
 		if err != nil {
 			return err
 		}
-		return verify.SSSP(r.Graph, source, column(r, func(distance float64) float64 { return distance }))
+		return verify.SSSP(c.Graph, int(source), column(c, "a number", number))
 	},
-	"pagerank": func(r *result) error {
+	"pagerank": func(c *claim) error {
 		var p algorithms.PageRank
-		if err := engine.Fill(&p, r.values, nil); err != nil {
+		if err := engine.Fill(&p, c.values, nil); err != nil {
 			return err
 		}
-		ranks := column(r, func(rank float64) float64 { return rank })
-		_, err := verify.PageRank(r.Graph, p.EffectiveDamping(), ranks, rankTolerance(p, r.iterations, r.converged))
+		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), column(c, "a number", number), rankTolerance(p, c.iterations, c.converged))
 		return err
 	},
-	"wcc": func(r *result) error {
-		return verify.WCC(r.Graph, column(r, func(least pregel.VertexID) uint64 { return uint64(least) }))
+	"wcc": func(c *claim) error {
+		return verify.WCC(c.Graph, column(c, "the id of a vertex", func(text string) (uint64, error) {
+			v, err := c.vertex(text)
+			return uint64(v), err
+		}))
 	},
 }
 
@@ -108,40 +133,39 @@ func rankTolerance(p algorithms.PageRank, iterations int, converged bool) float6
 	return bound
 }
 
-// source returns the vertex that the parameter source names.
-func (r *result) source() (int, error) {
-	label, err := strconv.ParseUint(r.values["source"], 10, 64)
+func number(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+
+// vertex returns the input vertex with an id.
+func (c *claim) vertex(id string) (int64, error) {
+	label, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("source: %w", err)
+		return 0, err
 	}
-	v, ok := r.Labels.Find(label, r.Vertices)
+	v, ok := c.Labels.Find(label, c.Vertices)
 	if !ok {
 		return 0, fmt.Errorf("the graph has no vertex %d", label)
 	}
-	return int(v), nil
+	return int64(v), nil
 }
 
-// parent returns the input vertex of a handle, -1 for none.
-func (r *result) parent(id pregel.VertexID) int64 {
-	if uint64(id) >= uint64(r.Vertices) {
-		return -1
-	}
-	return int64(r.graph.Order[id])
-}
+// valueError says that a result is none.
+type valueError struct{ error }
 
-// column returns the values of all vertices, each changed by as.
-func column[V, T any](r *result, as func(V) T) []T {
-	var value func(id pregel.VertexID) V
-	if f, ok := r.computed.(*fetched); ok {
-		value = valuesOf[V](f)
-	} else {
-		value = r.computed.(interface{ Value(id pregel.VertexID) V }).Value
-	}
-	all := make([]T, r.Vertices)
-	r.Team.For(len(all), 1<<14, func(_, lo, hi int) {
-		for v := lo; v < hi; v++ {
-			all[v] = as(value(pregel.VertexID(r.graph.IDs[v])))
+// column reads the values of all vertices from their texts, so that what is judged is what is written; nil if one is wrong.
+func column[T any](c *claim, expected string, parse func(text string) (T, error)) []T {
+	all := make([]T, c.Vertices)
+	c.Team.For(len(all), 1<<14, func(_, lo, hi int) {
+		var text []byte
+		for v := lo; v < hi && c.wrong.Load() == nil; v++ {
+			text = c.text(text[:0], v)
+			var err error
+			if all[v], err = parse(string(text)); err != nil {
+				c.wrong.Store(&valueError{fmt.Errorf("found the value %.80q of vertex %d, expected %s", text, c.Labels.Of(uint64(v)), expected)})
+			}
 		}
 	})
+	if c.wrong.Load() != nil {
+		return nil
+	}
 	return all
 }

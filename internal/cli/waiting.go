@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 // A job that was told to end is waited for; one more interrupt ends the waiting.
 type waiting struct {
 	app     *app
-	display *display
+	display *progress
 	client  *client.Client
 	run     func(ctx context.Context, w *waiting) error
 	stop    context.CancelCauseFunc
@@ -47,15 +48,14 @@ type waiting struct {
 var (
 	errDetached = errors.New("detached")
 	errGaveUp   = errors.New("interrupted")
+	errLeft     = errors.New("the job is not waited for")
 )
 
 // endTime bounds the wait for a job that was told to end.
 const endTime = 30 * time.Second
 
 // wait connects to the master and runs something that waits for a job.
-func (f *clientFlags) wait(ctx context.Context, a *app, run func(ctx context.Context, w *waiting) error) error {
-	d := a.display()
-	defer d.done()
+func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ctx context.Context, w *waiting) error) error {
 	c, err := f.connect(ctx, d.warn)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (w *waiting) execute(ctx context.Context) error {
 func (w *waiting) outcome(err, cause error) error {
 	var ended *jobError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errLeft):
 		return nil
 	case errors.Is(cause, errDetached):
 		text := fmt.Sprintf("job %s goes on: superstep watch %s shows it", w.id, w.id)
@@ -112,8 +112,7 @@ func (w *waiting) outcome(err, cause error) error {
 	return fmt.Errorf("interrupted: job %s was told to end: %w", w.id, cause)
 }
 
-// job submits a job and follows it to its end. It returns nil when the job is not waited for, since detach says so: then the
-// job's name has been printed.
+// job submits a job and follows it to its end. The error is errLeft when detach says not to: then the job's name has been printed.
 func (w *waiting) job(ctx context.Context, spec *control.JobSpec, f *followed, detach bool) (*control.Job, error) {
 	w.display.stage("submitting", 0, 0)
 	job, err := w.client.Submit(ctx, spec)
@@ -126,10 +125,10 @@ func (w *waiting) job(ctx context.Context, spec *control.JobSpec, f *followed, d
 	w.submitted(job, spec.KeepResult || spec.Netbench != nil)
 	if detach && !w.told() {
 		_, err := fmt.Fprintln(w.app.out, job.Id)
-		return nil, err
+		return nil, cmp.Or(err, errLeft)
 	}
 	f.client, f.display, f.id = w.client, w.display, job.Id
-	if job, err = f.follow(ctx); err != nil {
+	if job, err = f.watch(ctx); err != nil {
 		return nil, err
 	}
 	return job, w.ended(job)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/history"
 )
 
 // aJob is what commands for one job want.
@@ -32,9 +32,12 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d := a.display()
-			defer d.done()
-			c, err := f.connect(cmd.Context(), d.warn)
+			seen, err := run.start(a, 0)
+			if err != nil {
+				return err
+			}
+			defer seen.done()
+			c, err := f.connect(cmd.Context(), seen.warn)
 			if err != nil {
 				return err
 			}
@@ -55,31 +58,33 @@ status is 0 when the job is done, 1 when it failed or was cancelled. An interrup
 				}
 				return outcome(last, false)
 			}
-			var meter history.Meter
-			tell, finish := run.tellJob(&meter)
-			w := &followed{client: c, display: d, id: args[0], tell: tell, finish: finish, whole: run.trace != ""}
-			job, err := w.follow(cmd.Context())
-			if err != nil {
+			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.trace != ""}
+			job, err := w.watch(cmd.Context())
+			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err
 			}
-			d.done()
-			if job.Spec.GetGraph500() != nil {
-				return a.benchmarkEnded(cmd.Context(), job, "")
+			seen.done()
+			lines := seen.meter.Lines()
+			if w.missed > 0 {
+				lines = nil // they would be of a part of it
 			}
-			if err := outcome(job, stack); err != nil {
+			err = outcome(job, stack)
+			switch {
+			case job.Spec.GetGraph500() != nil:
+				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmarkReport(job), "", lines), err)
+			case err != nil:
 				return err
-			}
-			if job.Spec.GetNetbench() != nil {
-				return (&netbenchCommand{app: a}).fetch(cmd.Context(), c, job)
+			case job.Spec.GetNetbench() != nil:
+				report, err := networkReport(cmd.Context(), c, job)
+				if err != nil {
+					return err
+				}
+				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
 			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
-			report.of(job)
+			(&remoteResult{job: job}).figures(report)
 			fmt.Fprintf(a.out, "job %s is done\n", job.Id)
-			a.warnUnconverged(report)
-			report.text(a.out)
-			for _, line := range meter.Lines() {
-				fmt.Fprintln(a.out, line)
-			}
+			a.reported(a.out, report, lines)
 			return nil
 		},
 	}
@@ -117,7 +122,7 @@ func (a *app) result() *cobra.Command {
 			if err := writable(output); err != nil {
 				return err
 			}
-			d := a.display()
+			d := a.progress()
 			defer d.done()
 			c, err := f.connect(cmd.Context(), d.warn)
 			if err != nil {
@@ -131,7 +136,7 @@ func (a *app) result() *cobra.Command {
 			if job.Spec.GetValues() != "" {
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
-			return a.saveResult(cmd.Context(), c, job, output, d)
+			return a.save(cmd.Context(), output, 1, (&remoteResult{from: c, progress: d, job: job}).write)
 		},
 	}
 	f.define(cmd)

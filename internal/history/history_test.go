@@ -322,19 +322,15 @@ func TestReadersAndWriters(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	var m Meter
-	push := func(number int, actual float64) {
+	push := func(job string, number int, actual float64) {
 		s := superstep(number, 1, .2)
-		s.Delivery, s.Scheme, s.Actual = "push", "naive", actual
+		s.Job, s.Delivery, s.Scheme, s.Actual = job, "push", "naive", actual
 		must(t, m.Record(s))
 	}
-	must(t, m.Begin(&trace.Job{Job: "j warm-up"}))
-	push(0, 100)
-	must(t, m.End(&trace.End{}))
-	must(t, m.Begin(&trace.Job{Job: "j"}))
-	push(0, 6) // predicted: naive 3, pull 1
-	push(1, 1.5)
+	push("j warm-up", 0, 100)
+	push("j", 0, 6) // predicted: naive 3, pull 1
+	push("j", 1, 1.5)
 	must(t, m.Record(&trace.Superstep{Job: "j", Superstep: 2, Partitions: make([]trace.Partition, 2)})) // empty: does not count
-	must(t, m.End(&trace.End{}))
 	s := m.Summary
 	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)

@@ -165,12 +165,11 @@ func Seconds(s float64) string {
 type Meter struct {
 	Summary
 	step trace.Step
-	idle bool // the run does not count
 }
 
-// Record takes a superstep in.
+// Record takes a superstep in, but not one of a run that only warms up.
 func (m *Meter) Record(s *trace.Superstep) error {
-	if m.idle {
+	if strings.HasSuffix(s.Job, trace.WarmUp) {
 		return nil
 	}
 	if m.step.Sum(s); m.step.Active > 0 {
@@ -179,12 +178,7 @@ func (m *Meter) Record(s *trace.Superstep) error {
 	return nil
 }
 
-// Begin begins a run. One that only warms up does not count.
-func (m *Meter) Begin(j *trace.Job) error {
-	m.idle = strings.HasSuffix(j.Job, trace.WarmUp)
-	return nil
-}
-
-func (m *Meter) End(*trace.End) error     { m.idle = false; return nil }
+func (m *Meter) Begin(*trace.Job) error   { return nil }
+func (m *Meter) End(*trace.End) error     { return nil }
 func (m *Meter) Stage(*trace.Stage) error { return nil }
 func (m *Meter) Log(*trace.Log) error     { return nil }

@@ -49,7 +49,7 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 		if _, _, err := Source(spec.Source); err != nil {
 			return err
 		}
-		if err := loadable(spec.Source.Input); err != nil {
+		if err := Loadable(spec.Source.Input); err != nil {
 			return err
 		}
 	}
@@ -72,8 +72,8 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 	return engine.Rehearse(context.Background(), program, o, grid)
 }
 
-// loadable refuses generators that make what cannot be loaded; files are looked at where they are read.
-func loadable(input string) error {
+// Loadable refuses generators that make what cannot be loaded; files are looked at where they are read.
+func Loadable(input string) error {
 	if !generate.IsGenerator(input) {
 		return nil
 	}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/netbench"
+)
+
+// runner runs the jobs of the commands run, graph500 and netbench: in this process (local), or on a cluster (remote).
+type runner interface {
+	// program runs a vertex program. The caller closes the result, and says before whether it will verify it.
+	program(ctx context.Context, spec *control.JobSpec, verify bool) (result, error)
+	// graph500 runs the benchmark. There is a report, too, with the error that a search was not valid.
+	graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error)
+	netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error)
+}
+
+// result is what a vertex program has computed.
+type result interface {
+	// verify checks it by its certificate, see [certificates].
+	verify(ctx context.Context) error
+	// write writes a line "id value" for every vertex.
+	write(ctx context.Context, w io.Writer) error
+	// figures fills in a report.
+	figures(report *runReport)
+	close()
+}
+
+// place says where a command is to work, and refuses flags that make no sense there: jobs is what it does on a cluster, waiting the
+// flags of what comes later, which detached says.
+func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached string) error {
+	if f.onCluster = onCluster; !onCluster {
+		if name, ok := changed(f.flags, []string{"token-file", "retry-for", "stack"}); ok {
+			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
+		}
+		return nil
+	}
+	if name, ok := changed(f.flags, []string{"http", "http-linger", "http-token-file"}); ok {
+		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
+	}
+	if f.flags.Changed("threads") {
+		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
+	}
+	if name, ok := changed(f.flags, waiting); ok && f.cluster.detach {
+		return usagef("--detach does not wait for the "+detached, name)
+	}
+	return nil
+}
+
+// perform has do run a job where the flags say, and report. What is around it is done here: refusing by check what cannot be run,
+// which on a cluster its master does; progress, interrupts, --trace and the page. outputs are files that do writes, beside --json.
+func (f *runFlags) perform(
+	ctx context.Context, a *app, spec *control.JobSpec, check func(engine.Registry, *control.JobSpec, graph.Grid) error,
+	do func(ctx context.Context, to runner, seen *sight) error, outputs ...string,
+) error {
+	threads := f.threads
+	if f.onCluster {
+		threads = 0
+		if err := f.cluster.awaited(f.flags, f.workers); err != nil {
+			return err
+		}
+	} else {
+		if err := f.seeFlags.check(); err != nil {
+			return err
+		}
+		if err := check(a.programs, spec, gridOf(spec)); err != nil {
+			return usageError{err}
+		}
+	}
+	if err := writable(append(outputs, f.json, f.trace)...); err != nil {
+		return err
+	}
+	seen, err := f.start(a, threads)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
+	if f.onCluster {
+		err = f.cluster.wait(ctx, a, seen.progress, func(ctx context.Context, w *waiting) error { return do(ctx, &remote{w, f, seen}, seen) })
+	} else {
+		err = do(ctx, &local{a, f, seen}, seen)
+	}
+	seen.done()
+	seen.interrupted(err)
+	if err = errors.Join(err, seen.finish()); err != nil {
+		return err
+	}
+	seen.linger(ctx)
+	return nil
+}
+
+// gridOf is the grid that a job, or its spec, names.
+func gridOf(of interface {
+	GetRows() uint32
+	GetColumns() uint32
+}) graph.Grid {
+	return graph.Grid{Rows: int(of.GetRows()), Columns: int(of.GetColumns())}
+}

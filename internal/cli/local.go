@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/graph500/validate"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/netbench/ranks"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// local runs jobs in this process.
+type local struct {
+	app   *app
+	flags *runFlags
+	seen  *sight
+}
+
+// options are the engine's for a job that was checked.
+func (l *local) options(spec *control.JobSpec, team *parallel.Team) (engine.Options, error) {
+	o, err := jobspec.Options(spec.Options)
+	o.Team, o.Late = team, l.app.late
+	return o, err
+}
+
+func (l *local) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error) {
+	team, err := l.flags.team()
+	if err != nil {
+		return nil, err
+	}
+	defer team.Close()
+	s := spec.Graph500
+	c := graph500.LocalConfig{
+		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.Sssp, Validate: s.Validate, Grid: gridOf(spec), Team: team, Progress: l.seen.stage},
+		BFS:    l.app.programs.New("bfs"), Note: l.seen.note,
+	}
+	if c.Generator, err = jobspec.Generator(s); err != nil {
+		return nil, err
+	}
+	if c.Engine, err = l.options(spec, team); err != nil {
+		return nil, err
+	}
+	c.Engine.Trace = l.seen
+	report, err := graph500.Run(ctx, c)
+	if err != nil && !errors.As(err, new(*validate.Violation)) {
+		return nil, err
+	}
+	return report, err
+}
+
+func (l *local) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {
+	o := ranks.Options{Ranks: l.flags.workers, Measures: jobspec.Netbench(spec.Netbench), Command: rankProcess}
+	o.Measures.Raw = "127.0.0.1:0"
+	o.Stage = func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) }
+	report, err := ranks.Launch(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("netbench: %w", err)
+	}
+	return report, nil
+}
+
+// localResult is of a program that was run in this process.
+type localResult struct {
+	*loaded
+	bound             engine.Bound
+	outcome           *bsp.Outcome
+	loadTime, runTime time.Duration
+}
+
+func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool) (_ result, err error) {
+	began := time.Now()
+	r := &localResult{}
+	if r.loaded, err = l.flags.load(ctx, l.seen, spec, spec.Source, gridOf(spec)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	if !verify {
+		r.in.Close() // the tuples
+	}
+	r.loadTime = time.Since(began)
+	grid := gridOf(spec).String()
+	l.seen.graph(r.graph, grid, r.loadTime.Seconds())
+	program, err := r.entry.New(spec.Parameters, r.graph.Find)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.graph.Name, err)
+	}
+	o, err := l.options(spec, r.team)
+	if err != nil {
+		return nil, err
+	}
+	o.Job, o.Log = spec.Program, l.seen.log
+	o.Trace = &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
+		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
+	}}
+	o.Progress = func(p bsp.Progress) { l.seen.superstep(p, int64(o.MaxSupersteps)) }
+	if r.bound, err = program.Bind(r.graph, o); err != nil {
+		return nil, err
+	}
+	l.seen.stage("running "+spec.Program, 0, 0)
+	began = time.Now()
+	r.outcome, err = r.bound.Run(ctx)
+	r.runTime = time.Since(began)
+	return r, err
+}
+
+func (r *localResult) verify(ctx context.Context) error {
+	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
+	return r.certify(ctx, text, r.outcome.Supersteps, r.outcome.Converged)
+}
+
+// writeEvery is after how many vertices progress is told.
+const writeEvery = 1 << 16
+
+func (r *localResult) write(ctx context.Context, w io.Writer) error {
+	g, done := r.graph, new(atomic.Int64)
+	r.progress.stage("writing", 0, int64(g.N))
+	return graphio.WriteValues(cancellable{ctx, w}, g.N, r.team, func(dst []byte, i int) []byte {
+		if i%writeEvery == 0 {
+			r.progress.stage("writing", done.Add(writeEvery), int64(g.N))
+		}
+		id := pregel.VertexID(i)
+		if !r.spec.Unsorted {
+			id = pregel.VertexID(g.IDs[i])
+		}
+		dst = append(appendUint(dst, g.Label(id)), ' ')
+		return r.bound.Append(dst, id)
+	})
+}
+
+// cancellable is a writer that fails once a context ends.
+type cancellable struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c cancellable) Write(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, c.ctx.Err()
+	}
+	return c.w.Write(p)
+}
+
+func (r *localResult) figures(p *runReport) {
+	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
+	p.Supersteps, p.Converged, p.SuperstepTime = r.outcome.Supersteps, r.outcome.Converged, r.bound.Times()
+	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
+	p.Aggregators = r.bound.Final()
+	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
+	grid := gridOf(r.spec)
+	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()
+}
+
+func (r *localResult) close() {
+	if r.bound != nil {
+		r.bound.Close()
+	}
+	r.loaded.close()
+}
+
+// loaded is a graph in this process, on which a program runs or by which a result is verified.
+type loaded struct {
+	progress *progress
+	name     string
+	spec     *control.JobSpec
+	entry    engine.Registered
+	team     *parallel.Team
+	in       *edges.Input
+	graph    *graph.Graph
+}
+
+// load opens and builds the graph for the program of a job.
+func (f *runFlags) load(ctx context.Context, p *sight, spec *control.JobSpec, source *control.GraphSource, grid graph.Grid) (_ *loaded, err error) {
+	l := &loaded{progress: p.progress, name: source.Input, spec: spec}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if l.entry, err = p.app.program(spec.Program); err != nil {
+		return nil, err
+	}
+	program, err := l.entry.New(spec.Parameters, nil)
+	if err != nil {
+		return nil, err
+	}
+	if source, err = jobspec.Weighted(source, l.entry, spec.Parameters); err != nil {
+		return nil, err
+	}
+	request, o, err := jobspec.Source(source)
+	if err != nil {
+		return nil, err
+	}
+	if l.team, err = f.team(); err != nil {
+		return nil, err
+	}
+	request.Team, request.Progress = l.team, p.stage
+	o.Team, o.Progress, o.Grid = l.team, p.stage, grid
+	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
+		return graph.LeastBytes(vertices, tuples, directed, o)
+	}
+	if l.in, err = load.Open(ctx, request); err != nil {
+		return nil, err
+	}
+	if request.IfAny && !l.in.Edges.Weighted() {
+		o.Weights = edges.Unweighted
+	}
+	if l.graph, err = build.Local(ctx, l.in, o); err != nil {
+		return nil, err
+	}
+	return l, program.Ready(ctx, l.graph, l.team)
+}
+
+func (l *loaded) close() {
+	if l.graph != nil {
+		l.graph.Close()
+	}
+	if l.in != nil {
+		l.in.Close()
+	}
+	if l.team != nil {
+		l.team.Close()
+	}
+}
