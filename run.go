@@ -51,6 +51,8 @@ type Options struct {
 	// that ends it (docs/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
 	KeepTrace bool
+	// Columns are vertex columns of the program that begin with the values of earlier results: superstep.From(column, result).
+	Columns []Input
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
 	// Log gets the lines that the program logs; several goroutines may call it at once.
@@ -70,7 +72,8 @@ type Progress struct {
 // Result is what a run left: a value for each vertex, and how it went.
 type Result[V any] struct {
 	graph  *Graph
-	values []V // by handle
+	values []V    // by handle
+	job    string // on a cluster
 
 	// Supersteps is how many ran; Converged is false if the limit ended the run.
 	Supersteps int
@@ -137,6 +140,9 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		return nil, err
 	}
 	defer job.Close()
+	if err := prefillAll(g, job, o.Columns); err != nil {
+		return nil, err
+	}
 	outcome, err := job.Run(ctx)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,9 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		return nil, err
 	}
 	spec.Values = encoding.Type()
+	if spec.Inputs, err = g.conn.inputs(program, o.Columns); err != nil {
+		return nil, err
+	}
 	w := &watched{options: o, keeper: &keeper{keep: o.KeepTrace}, seconds: map[int]float64{}}
 	w.out.w = o.Trace
 	if o.Trace != nil {
@@ -74,7 +77,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		return nil, err
 	}
 	r := &Result[V]{
-		graph: g, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
+		graph: g, job: job.Id, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
 		MessagesSent: int(job.MessagesSent), BytesSent: int(job.BytesSent),
 		Seconds: w.times(int(job.Supersteps)), Trace: w.keeper.records,
 	}

@@ -24,6 +24,7 @@ type job struct {
 	rows       uint32 // of the grid
 	columns    uint32
 	threads    uint32 // of its workers
+	load       loadID // of its graph of the catalog
 
 	submitted, started, ended time.Duration
 
@@ -145,7 +146,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 				fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
 			return false
 		}
-		j.placements, j.rows, j.columns = g.placements, g.rows, g.columns
+		j.placements, j.rows, j.columns, j.load = g.placements, g.rows, g.columns, g.load
 	}
 	c.unqueue(j)
 	j.epoch++

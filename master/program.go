@@ -45,6 +45,9 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	for i, a := range answers {
 		facts[i] = a.GetPrepare().Facts
 	}
+	if err := r.fill(ctx, p); err != nil {
+		return err
+	}
 	r.advance(control.JobState_JOB_STATE_RUNNING)
 	if err := r.supersteps(ctx, p, vertices, facts); err != nil {
 		return err

@@ -1,9 +1,12 @@
 package pregel
 
 import (
+	"reflect"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Column is a property column of any type, as Columns lists them.
@@ -12,7 +15,7 @@ type Column interface{ column() kernel.Property }
 var columns atomic.Int32
 
 // VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Columns. It is zero when the run begins: graphs bring no properties yet.
+// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns gives it an earlier result.
 type VertexColumn[T any] struct {
 	name   string
 	number int
@@ -44,7 +47,7 @@ func (c VertexColumn[T]) of(v At) []T {
 }
 
 func (c VertexColumn[T]) column() kernel.Property {
-	return kernel.Property{Name: c.name, Number: c.number, OfEdges: false, New: newColumn[T]}
+	return property[T](c.name, c.number, false)
 }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
@@ -77,10 +80,18 @@ func (c EdgeColumn[T]) of(e Edge) []T {
 }
 
 func (c EdgeColumn[T]) column() kernel.Property {
-	return kernel.Property{Name: c.name, Number: c.number, OfEdges: true, New: newColumn[T]}
+	return property[T](c.name, c.number, true)
 }
 
-func newColumn[T any](n int) any { return make([]T, n) }
+func property[T any](name string, number int, ofEdges bool) kernel.Property {
+	p := kernel.Property{
+		Name: name, Number: number, OfEdges: ofEdges, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
+	}
+	if mem.PointerFree[T]() {
+		p.Bytes = func(storage any) []byte { return wire.Bytes(storage.([]T)) }
+	}
+	return p
+}
 
 func lookup[T any](columns []any, number int) ([]T, bool) {
 	if number >= len(columns) {

@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 // job is the worker's partitions in an attempt at a job, and counts the commands that use it.
@@ -29,6 +30,7 @@ type job struct {
 	totals  []kernel.Cell
 	end     context.CancelFunc // of the run
 	past    int                // supersteps of this run and those before it
+	fills   map[string]*pack.Blocks
 }
 
 func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph) (*job, error) {

@@ -238,6 +238,8 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		var l *control.Located
 		l, err = x.locate(body.Locate)
 		r.Body = &control.Report_Located{Located: l}
+	case *control.Command_Fill:
+		err = x.fill(t, body.Fill)
 	case *control.Command_Superstep:
 		var s *control.SuperstepReport
 		s, err = x.superstep(ctx, t, body.Superstep)

@@ -1542,6 +1542,7 @@ type Command struct {
 	//	*Command_Meet
 	//	*Command_Measure
 	//	*Command_Probe
+	//	*Command_Fill
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1704,6 +1705,15 @@ func (x *Command) GetProbe() *Probe {
 	return nil
 }
 
+func (x *Command) GetFill() *Fill {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Fill); ok {
+			return x.Fill
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1752,6 +1762,10 @@ type Command_Probe struct {
 	Probe *Probe `protobuf:"bytes,24,opt,name=probe,proto3,oneof"`
 }
 
+type Command_Fill struct {
+	Fill *Fill `protobuf:"bytes,25,opt,name=fill,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1773,6 +1787,8 @@ func (*Command_Meet) isCommand_Body() {}
 func (*Command_Measure) isCommand_Body() {}
 
 func (*Command_Probe) isCommand_Body() {}
+
+func (*Command_Fill) isCommand_Body() {}
 
 // Report answers a command; those to supersteps that do not fit into a message come in several, all but the last with `more`.
 type Report struct {
@@ -2916,6 +2932,67 @@ func (x *Prepare) GetVertices() []*Vertex {
 	return nil
 }
 
+// Fill gives a vertex column of a job's program what a raw result has of the worker's vertices: blocks, in pieces.
+type Fill struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Column        string                 `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fill) Reset() {
+	*x = Fill{}
+	mi := &file_control_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fill) ProtoMessage() {}
+
+func (x *Fill) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fill.ProtoReflect.Descriptor instead.
+func (*Fill) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Fill) GetColumn() string {
+	if x != nil {
+		return x.Column
+	}
+	return ""
+}
+
+func (x *Fill) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *Fill) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 type PrepareReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
@@ -2927,7 +3004,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3016,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3029,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -2985,7 +3062,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +3074,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +3087,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -3080,7 +3157,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3092,7 +3169,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3105,7 +3182,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -3156,7 +3233,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3168,7 +3245,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3181,7 +3258,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -3360,7 +3437,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3372,7 +3449,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3385,7 +3462,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -3438,7 +3515,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3450,7 +3527,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3463,7 +3540,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3522,7 +3599,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3534,7 +3611,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3547,7 +3624,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3599,7 +3676,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3611,7 +3688,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3624,7 +3701,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3679,7 +3756,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3768,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3704,7 +3781,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3791,7 +3868,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3803,7 +3880,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3816,7 +3893,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3856,7 +3933,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3868,7 +3945,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3881,7 +3958,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 // Search makes ready to search from a root.
@@ -3896,7 +3973,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +3985,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +3998,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Search) GetKernel() string {
@@ -3955,7 +4032,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3967,7 +4044,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3980,7 +4057,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -4009,7 +4086,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4021,7 +4098,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4034,7 +4111,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -4119,7 +4196,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4131,7 +4208,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4144,7 +4221,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4181,7 +4258,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4193,7 +4270,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4206,7 +4283,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4240,7 +4317,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4252,7 +4329,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4265,7 +4342,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4285,7 +4362,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4297,7 +4374,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4310,7 +4387,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4331,7 +4408,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4420,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4433,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4383,7 +4460,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4395,7 +4472,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4408,7 +4485,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4436,7 +4513,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4448,7 +4525,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4461,7 +4538,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4488,7 +4565,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4500,7 +4577,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4513,7 +4590,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4535,7 +4612,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4547,7 +4624,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4560,7 +4637,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4598,11 +4675,12 @@ type JobSpec struct {
 	Graph         string                 `protobuf:"bytes,3,opt,name=graph,proto3" json:"graph,omitempty"`   // of the catalog
 	Source        *GraphSource           `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"` // or a graph of its own, loaded for the job and dropped after it
 	Options       *RunOptions            `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
-	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"` // for GetResult
-	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                       // the result need not be by rising id
-	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                           // the type of values as a client in Go has it, which wants them raw; empty: lines
-	Form          string                 `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`                               // what the program is at that client, but for its code: engine.Registered.Form
-	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
+	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"`                                                 // for GetResult
+	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                                                                       // the result need not be by rising id
+	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                                                                           // the type of values as a client in Go has it, which wants them raw; empty: lines
+	Form          string                 `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`                                                                               // what the program is at that client, but for its code: engine.Registered.Form
+	Inputs        map[string]string      `protobuf:"bytes,12,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: the jobs whose raw results they begin with
+	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
 	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"` // measurements between the workers, without a graph; program is netbench then
@@ -4612,7 +4690,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4624,7 +4702,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4637,7 +4715,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4703,6 +4781,13 @@ func (x *JobSpec) GetForm() string {
 	return ""
 }
 
+func (x *JobSpec) GetInputs() map[string]string {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
 func (x *JobSpec) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
@@ -4744,7 +4829,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4756,7 +4841,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4769,7 +4854,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4816,7 +4901,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4828,7 +4913,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4841,7 +4926,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -4908,7 +4993,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4920,7 +5005,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4933,7 +5018,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -4990,7 +5075,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5002,7 +5087,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5015,7 +5100,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5084,7 +5169,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5096,7 +5181,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5109,7 +5194,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Job) GetId() string {
@@ -5334,7 +5419,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5346,7 +5431,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5359,7 +5444,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5393,7 +5478,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5405,7 +5490,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5418,7 +5503,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5444,7 +5529,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5456,7 +5541,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5469,7 +5554,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5489,7 +5574,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5501,7 +5586,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5514,7 +5599,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5540,7 +5625,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +5637,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +5650,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5586,7 +5671,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5598,7 +5683,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5611,7 +5696,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5653,7 +5738,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5665,7 +5750,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5678,7 +5763,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5794,7 +5879,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5806,7 +5891,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5819,7 +5904,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5867,7 +5952,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5879,7 +5964,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5892,7 +5977,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -5968,7 +6053,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5980,7 +6065,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5993,7 +6078,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6020,7 +6105,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6032,7 +6117,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6045,7 +6130,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6071,7 +6156,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6083,7 +6168,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6096,7 +6181,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6118,7 +6203,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6130,7 +6215,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6143,7 +6228,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6197,7 +6282,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6209,7 +6294,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6222,7 +6307,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Graph) GetName() string {
@@ -6338,7 +6423,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6350,7 +6435,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6363,7 +6448,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 type ListGraphsResponse struct {
@@ -6375,7 +6460,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6387,7 +6472,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6400,7 +6485,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6419,7 +6504,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6431,7 +6516,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6444,7 +6529,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6463,7 +6548,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6475,7 +6560,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6488,7 +6573,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6509,7 +6594,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6521,7 +6606,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6534,7 +6619,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -6567,7 +6652,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6579,7 +6664,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6592,7 +6677,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -6625,7 +6710,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6637,7 +6722,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6650,7 +6735,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Worker) GetName() string {
@@ -6766,7 +6851,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6778,7 +6863,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6791,7 +6876,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 type ListWorkersResponse struct {
@@ -6803,7 +6888,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6815,7 +6900,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6828,7 +6913,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6846,7 +6931,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6858,7 +6943,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6871,7 +6956,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 type StatusResponse struct {
@@ -6894,7 +6979,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6906,7 +6991,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6919,7 +7004,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7101,7 +7186,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xb8\x05\n" +
+	"\aGoodbye\"\xea\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -7116,7 +7201,8 @@ const file_control_proto_rawDesc = "" +
 	"\tbenchmark\x18\x14 \x01(\v2#.superstep.control.v1.BenchmarkStepH\x00R\tbenchmark\x120\n" +
 	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
 	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
-	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probeB\x06\n" +
+	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
+	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fillB\x06\n" +
 	"\x04body\"\xb9\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
@@ -7230,7 +7316,11 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"F\n" +
+	"\x04Fill\x12\x16\n" +
+	"\x06column\x18\x01 \x01(\tR\x06column\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
 	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xd8\x01\n" +
@@ -7364,7 +7454,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xcd\x04\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xcb\x05\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -7378,12 +7468,16 @@ const file_control_proto_rawDesc = "" +
 	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x16\n" +
 	"\x06values\x18\n" +
 	" \x01(\tR\x06values\x12\x12\n" +
-	"\x04form\x18\v \x01(\tR\x04form\x12\x12\n" +
+	"\x04form\x18\v \x01(\tR\x04form\x12A\n" +
+	"\x06inputs\x18\f \x03(\v2).superstep.control.v1.JobSpec.InputsEntryR\x06inputs\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
 	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
+	"\vInputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\x01\n" +
 	"\bNetbench\x12\x14\n" +
@@ -7636,7 +7730,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7674,64 +7768,66 @@ var file_control_proto_goTypes = []any{
 	(*Located)(nil),               // 33: superstep.control.v1.Located
 	(*Vertex)(nil),                // 34: superstep.control.v1.Vertex
 	(*Prepare)(nil),               // 35: superstep.control.v1.Prepare
-	(*PrepareReport)(nil),         // 36: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 37: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 38: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 39: superstep.control.v1.PartitionReport
-	(*ExchangeSum)(nil),           // 40: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 41: superstep.control.v1.Times
-	(*Peer)(nil),                  // 42: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 43: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 44: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 45: superstep.control.v1.Generate
-	(*Construct)(nil),             // 46: superstep.control.v1.Construct
-	(*Search)(nil),                // 47: superstep.control.v1.Search
-	(*Judge)(nil),                 // 48: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 49: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 50: superstep.control.v1.Violation
-	(*Measure)(nil),               // 51: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 52: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 53: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 54: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 55: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 56: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 57: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 58: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 59: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 60: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 61: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 62: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 63: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 64: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 65: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 66: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 67: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 68: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 69: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 70: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 71: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 72: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 73: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 74: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 75: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 76: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 77: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 78: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 79: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 80: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 81: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 82: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 83: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 84: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 85: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 86: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 87: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 88: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 89: superstep.control.v1.StatusResponse
-	nil,                           // 90: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 91: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 92: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 93: google.protobuf.Timestamp
+	(*Fill)(nil),                  // 36: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 37: superstep.control.v1.PrepareReport
+	(*Superstep)(nil),             // 38: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 39: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 40: superstep.control.v1.PartitionReport
+	(*ExchangeSum)(nil),           // 41: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 42: superstep.control.v1.Times
+	(*Peer)(nil),                  // 43: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 44: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 45: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 46: superstep.control.v1.Generate
+	(*Construct)(nil),             // 47: superstep.control.v1.Construct
+	(*Search)(nil),                // 48: superstep.control.v1.Search
+	(*Judge)(nil),                 // 49: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 50: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 51: superstep.control.v1.Violation
+	(*Measure)(nil),               // 52: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 53: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 54: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 55: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 56: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 57: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 58: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 59: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 60: superstep.control.v1.JobSpec
+	(*Netbench)(nil),              // 61: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 62: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 63: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 64: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 65: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 66: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 67: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 68: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 69: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 70: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 71: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 72: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 73: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 74: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 75: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 76: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 77: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 78: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 79: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 80: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 81: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 82: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 83: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 84: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 85: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 86: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 87: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 88: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 89: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 90: superstep.control.v1.StatusResponse
+	nil,                           // 91: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 92: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 93: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 94: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 95: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -7740,10 +7836,10 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	58,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	59,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	55,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	56,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	29,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	30,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -7754,124 +7850,126 @@ var file_control_proto_depIdxs = []int32{
 	18,  // 17: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	29,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	35,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	37,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	54,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	56,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	57,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	38,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
+	55,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	57,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	58,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	32,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	44,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	45,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	28,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	51,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	52,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	24,  // 29: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	30,  // 30: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	36,  // 31: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	38,  // 32: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	33,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	49,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	53,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	25,  // 36: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	26,  // 37: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	27,  // 38: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	26,  // 39: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	34,  // 40: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	90,  // 41: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	31,  // 42: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	26,  // 43: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	34,  // 44: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	39,  // 45: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	41,  // 46: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	42,  // 47: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	43,  // 48: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	40,  // 49: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	45,  // 50: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	46,  // 51: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	47,  // 52: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	48,  // 53: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	61,  // 54: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	26,  // 55: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	34,  // 56: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	31,  // 57: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	34,  // 58: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	50,  // 59: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	60,  // 60: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	26,  // 61: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	26,  // 62: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	93,  // 63: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	91,  // 64: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	27,  // 65: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 66: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	61,  // 67: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	60,  // 68: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	63,  // 69: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	63,  // 70: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	50,  // 71: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	59,  // 72: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 73: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	93,  // 74: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	93,  // 75: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	93,  // 76: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	25,  // 77: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	65,  // 78: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	62,  // 79: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	59,  // 80: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	64,  // 81: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	93,  // 82: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	64,  // 83: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	73,  // 84: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	58,  // 85: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 86: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	72,  // 87: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	93,  // 88: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	39,  // 89: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	92,  // 90: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	27,  // 91: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 92: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 93: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 94: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 95: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	78,  // 96: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 97: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	85,  // 98: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	85,  // 99: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	78,  // 100: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	64,  // 101: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	93,  // 102: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 103: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 104: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	66,  // 105: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	67,  // 106: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	69,  // 107: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	70,  // 108: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	74,  // 109: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	75,  // 110: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	77,  // 111: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	79,  // 112: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	81,  // 113: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	82,  // 114: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	83,  // 115: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	86,  // 116: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	88,  // 117: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 118: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 119: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	64,  // 120: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	68,  // 121: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	64,  // 122: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	71,  // 123: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	64,  // 124: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	76,  // 125: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	78,  // 126: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	80,  // 127: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	78,  // 128: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	78,  // 129: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	84,  // 130: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	87,  // 131: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	89,  // 132: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	118, // [118:133] is the sub-list for method output_type
-	103, // [103:118] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	52,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	53,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	36,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	24,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	30,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	37,  // 32: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	39,  // 33: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
+	33,  // 34: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	50,  // 35: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	54,  // 36: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	25,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	26,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	27,  // 39: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	26,  // 40: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	34,  // 41: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	91,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	31,  // 43: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	26,  // 44: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	34,  // 45: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	40,  // 46: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	42,  // 47: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	43,  // 48: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	44,  // 49: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	41,  // 50: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	46,  // 51: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	47,  // 52: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	48,  // 53: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	49,  // 54: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	62,  // 55: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	26,  // 56: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	34,  // 57: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	31,  // 58: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	34,  // 59: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	51,  // 60: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	61,  // 61: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	26,  // 62: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	26,  // 63: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	95,  // 64: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	92,  // 65: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	27,  // 66: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 67: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	93,  // 68: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	62,  // 69: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	61,  // 70: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	64,  // 71: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	64,  // 72: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	51,  // 73: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	60,  // 74: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 75: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	95,  // 76: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	95,  // 77: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	95,  // 78: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	25,  // 79: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	66,  // 80: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	63,  // 81: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	60,  // 82: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	65,  // 83: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	95,  // 84: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	65,  // 85: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	74,  // 86: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	59,  // 87: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 88: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	73,  // 89: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	95,  // 90: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	40,  // 91: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	94,  // 92: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	27,  // 93: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 94: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 95: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 96: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 97: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	79,  // 98: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 99: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	86,  // 100: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	86,  // 101: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	79,  // 102: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	65,  // 103: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	95,  // 104: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	4,   // 105: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 106: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	67,  // 107: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	68,  // 108: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	70,  // 109: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	71,  // 110: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	75,  // 111: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	76,  // 112: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	78,  // 113: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	80,  // 114: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	82,  // 115: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	83,  // 116: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	84,  // 117: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	87,  // 118: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	89,  // 119: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 120: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 121: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	65,  // 122: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	69,  // 123: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	65,  // 124: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	72,  // 125: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	65,  // 126: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	77,  // 127: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	79,  // 128: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	81,  // 129: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	79,  // 130: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	79,  // 131: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	85,  // 132: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	88,  // 133: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	90,  // 134: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	120, // [120:135] is the sub-list for method output_type
+	105, // [105:120] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -7908,6 +8006,7 @@ func file_control_proto_init() {
 		(*Command_Meet)(nil),
 		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
+		(*Command_Fill)(nil),
 	}
 	file_control_proto_msgTypes[19].OneofWrappers = []any{
 		(*Report_Load)(nil),
@@ -7918,13 +8017,13 @@ func file_control_proto_init() {
 		(*Report_Probe)(nil),
 	}
 	file_control_proto_msgTypes[23].OneofWrappers = []any{}
-	file_control_proto_msgTypes[40].OneofWrappers = []any{
+	file_control_proto_msgTypes[41].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[67].OneofWrappers = []any{
+	file_control_proto_msgTypes[68].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -7937,7 +8036,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   89,
+			NumMessages:   91,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

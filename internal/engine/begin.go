@@ -56,7 +56,7 @@ func (r *runner[V, M]) reset() {
 	}
 }
 
-// clearColumns makes every property zero.
+// clearProperties makes every property what it is when a run begins: zero, or what it was given.
 func (r *runner[V, M]) clearProperties() {
 	for _, c := range r.job.methods.properties {
 		n := r.part.Owned
@@ -65,6 +65,6 @@ func (r *runner[V, M]) clearProperties() {
 				n += r.back.outEdges
 			}
 		}
-		r.properties[c.Number] = c.New(n)
+		r.properties[c.Number] = r.beginProperty(c, n)
 	}
 }

@@ -34,6 +34,7 @@ type Program interface {
 	// Printable returns an error if the program's values have no text that a result file could hold.
 	Printable() error
 	ValueType() (string, error)
+	Column(name string) (kernel.Property, error)
 	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
 	Aggregates(deterministic bool) bsp.Aggregates
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
@@ -46,6 +47,7 @@ type Bound interface {
 	Run(ctx context.Context) (*bsp.Outcome, error)
 	Times() []float64
 	Final() trace.Aggregates
+	Prefill(name string) (*Prefilled, error)
 
 	Facts() *bsp.Facts
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
@@ -170,7 +172,10 @@ func (j *Job[V, M]) Aggregates() bsp.Aggregates {
 }
 
 // Refers reports whether lines of values may name vertices.
-func (j *Job[V, M]) Refers() bool { return j.methods.output == nil && refers(reflect.TypeFor[V](), 8) }
+func (j *Job[V, M]) Refers() bool { return j.methods.output == nil && Refers(reflect.TypeFor[V]()) }
+
+// Refers reports whether values of a type may hold vertices.
+func Refers(t reflect.Type) bool { return refers(t, 8) }
 
 // refers reports whether values of a type, to a depth, may hold vertices.
 func refers(t reflect.Type, depth int) bool {

@@ -43,6 +43,7 @@ type runner[V, M any] struct {
 	inDegrees  []uint32     // of the edges along which messages come to the first column's receivers
 	inEqual    []uint32     // see equalDegrees
 	properties []any
+	prefilled  map[int]any // of properties, by their numbers: what they have when a run begins
 
 	watcher  Watcher // of messages, or nil
 	threads  []*thread[V, M]

@@ -222,6 +222,41 @@ func TestColumnsAreZeroAtTheStartOfEveryRun(t *testing.T) {
 	}
 }
 
+func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
+	w := on(t, "0>1 1>2 2>0 2>3")
+	p := pregel.Program[string, int64](columned{looker{script{func(v talker, _ int64) {
+		say(v, "%d", visits.Of(v))
+		visits.Set(v, 5)
+		v.VoteToHalt()
+	}}, pregel.Out}})
+	for _, parts := range []int{1, 3} {
+		j, err := engine.NewJob(w.load(t, parts, 0), p, engine.Options{})
+		check(t, err)
+		defer j.Close()
+		given, err := j.Prefill("visits")
+		check(t, err)
+		for partition, storage := range given.Storage {
+			values := storage.([]int64)
+			for i := range values {
+				values[i] = int64(100 + partition + i*parts)
+			}
+		}
+		for range 2 {
+			_, err := j.Run(t.Context())
+			check(t, err)
+			check(t, j.Restart(p))
+			for id := range 4 {
+				if found, want := j.Value(pregel.VertexID(id)), fmt.Sprintf(" %d", 100+id); found != want {
+					t.Fatalf("%d partitions: vertex %d has %q, expected %q", parts, id, found, want)
+				}
+			}
+		}
+		if _, err := j.Prefill("tag"); err == nil || !strings.Contains(err.Error(), `lists no vertex column "tag"`) {
+			t.Errorf("found %v", err)
+		}
+	}
+}
+
 func TestAColumnThatIsNotListedFailsTheJobByName(t *testing.T) {
 	w := on(t, "0>1")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { visits.Set(v, 1) }}), 2,

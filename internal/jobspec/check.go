@@ -53,6 +53,14 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 			return err
 		}
 	}
+	for name := range spec.Inputs {
+		if spec.Graph == "" {
+			return fmt.Errorf("column %.150q: results are of vertices of a graph of the catalog, and the job loads its own", name)
+		}
+		if _, err := program.Column(name); err != nil {
+			return err
+		}
+	}
 	switch {
 	case spec.Values != "":
 		if here, err := program.ValueType(); err != nil {

@@ -4,8 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // TestKernel3IsLookedAtWhereItRuns: what only kernel 2 can do is refused with kernel 3, and not without.
@@ -16,6 +19,34 @@ func TestKernel3IsLookedAtWhereItRuns(t *testing.T) {
 		}, graph.Grid{Rows: 2, Columns: 2})
 		if refused := err != nil && strings.HasPrefix(err.Error(), "SSSPTree[float32]: ") && strings.Contains(err.Error(), "use delivery pull"); refused != sssp || err != nil && !refused {
 			t.Errorf("with kernel 3 %t: found %v", sssp, err)
+		}
+	}
+}
+
+// inputs has one vertex column.
+type inputs struct{}
+
+var column = pregel.NewVertexColumn[float64]("before")
+
+func (inputs) Combiner() pregel.Combiner[int64]                  { return combiners.Sum[int64]() }
+func (inputs) Columns() []pregel.Column                          { return []pregel.Column{column} }
+func (inputs) Compute(v *pregel.Vertex[float64, int64], _ int64) { v.Set(column.Of(v)) }
+
+// TestInputs: results are of vertices of a graph that is there, for columns that are.
+func TestInputs(t *testing.T) {
+	programs := engine.Registry{engine.Register("inputs", inputs{})}
+	for want, spec := range map[string]*control.JobSpec{
+		"": {Graph: "g", Inputs: map[string]string{"before": "j-1"}},
+		`inputs: its method Columns lists no vertex column "after"`:                                     {Graph: "g", Inputs: map[string]string{"after": "j-1"}},
+		`column "before": results are of vertices of a graph of the catalog, and the job loads its own`: {Source: &control.GraphSource{Input: "star:vertices=3"}, Inputs: map[string]string{"before": "j-1"}},
+	} {
+		spec.Program = "inputs"
+		found := ""
+		if err := CheckProgram(programs, spec, graph.Of(2)); err != nil {
+			found = err.Error()
+		}
+		if found != want {
+			t.Errorf("found %q, expected %q", found, want)
 		}
 	}
 }

@@ -126,5 +126,8 @@ type Property struct {
 	Name    string
 	Number  int // the handle's own in this process
 	OfEdges bool
-	New     func(n int) any // makes the storage of n zero values
+	New     func(n int) any // makes the storage of n zero values, a []T
+	Type    reflect.Type    // T
+	// Bytes views storage as it lies in memory; nil where values hold pointers.
+	Bytes func(storage any) []byte
 }

@@ -109,40 +109,23 @@ func (c Values[V]) decode(b []byte, values []V) error {
 // Column is the values of all vertices, by number, as they are made of what is written to it: the blocks of a raw result, those
 // of a partition in order.
 type Column[V any] struct {
+	Splitter
 	Values   []V
 	encoding Values[V]
-	next     []int  // vertex of each partition
-	rest     []byte // of a block that is not whole yet
+	next     []int // vertex of each partition
 	decoded  []V
 }
 
 // NewColumn makes a column of so many vertices, dealt to partitions in turn.
 func NewColumn[V any](encoding Values[V], vertices, partitions int) *Column[V] {
-	return &Column[V]{Values: make([]V, vertices), encoding: encoding, next: make([]int, partitions)}
-}
-
-// Write takes what comes next of a raw result.
-func (c *Column[V]) Write(p []byte) (int, error) {
-	c.rest = append(c.rest, p...)
-	at := 0
-	for len(c.rest)-at >= blockHeader {
-		b := c.rest[at:]
-		size := binary.LittleEndian.Uint64(b[16:])
-		if size > uint64(len(b)-blockHeader) {
-			break
-		}
-		if err := c.block(b[:blockHeader+int(size)]); err != nil {
-			return 0, err
-		}
-		at += blockHeader + int(size)
-	}
-	c.rest = append(c.rest[:0], c.rest[at:]...)
-	return len(p), nil
+	c := &Column[V]{Values: make([]V, vertices), encoding: encoding, next: make([]int, partitions)}
+	c.Each = c.block
+	return c
 }
 
 // block takes a whole block.
-func (c *Column[V]) block(b []byte) error {
-	partition, count := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint32(b[4:]))
+func (c *Column[V]) block(partition uint32, b []byte) error {
+	count := int(binary.LittleEndian.Uint32(b[4:]))
 	if uint64(partition) >= uint64(len(c.next)) {
 		return fmt.Errorf("found values of partition %d of %d", partition, len(c.next))
 	}

@@ -1,0 +1,127 @@
+package pack
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// raw is a raw result of so many vertices in partitions, in blocks of 3.
+func raw[V any](t testing.TB, value func(id int) V, vertices, partitions int) []byte {
+	t.Helper()
+	c, err := NewValues[V]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	for p := range partitions {
+		owned := (vertices - p + partitions - 1) / partitions
+		for first := 0; first < owned; first += 3 {
+			var values []V
+			for i := first; i < min(first+3, owned); i++ {
+				values = append(values, value(p+i*partitions))
+			}
+			if out, err = c.AppendBlock(out, p, first, values); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return out
+}
+
+// storage is that of some partitions.
+func storage[V any](vertices, partitions int, here ...int) map[int]any {
+	all := map[int]any{}
+	for _, p := range here {
+		all[p] = make([]V, (vertices-p+partitions-1)/partitions)
+	}
+	return all
+}
+
+func testBlocks[V any](t *testing.T, value func(id int) V, raws func(any) []byte) {
+	t.Helper()
+	const vertices, partitions = 31, 4
+	data := raw(t, value, vertices, partitions)
+	encoding, err := NewValues[V]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []int{1, 7, len(data)} {
+		column := NewColumn(encoding, vertices, partitions)
+		all := storage[V](vertices, partitions, 0, 1, 2, 3)
+		blocks := NewBlocks(all, raws)
+		for at := 0; at < len(data); at += piece {
+			if err := blocks.Whole(); err == nil {
+				t.Error("a result that lacks something is whole")
+			}
+			some := data[at:min(at+piece, len(data))]
+			if _, err := blocks.Write(some); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := column.Write(some); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := blocks.Whole(); err != nil {
+			t.Error(err)
+		}
+		for id := range vertices {
+			if found := all[id%partitions].([]V)[id/partitions]; !reflect.DeepEqual(found, column.Values[id]) || !reflect.DeepEqual(found, value(id)) {
+				t.Errorf("vertex %d has %v, expected %v", id, found, value(id))
+			}
+		}
+	}
+}
+
+// TestBlocks compares storage whose type is known at run time with a Column.
+func TestBlocks(t *testing.T) {
+	testBlocks(t, func(id int) float64 { return float64(id) / 3 }, func(s any) []byte { return wire.Bytes(s.([]float64)) })
+	testBlocks(t, func(id int) [2]uint8 { return [2]uint8{1, uint8(id)} }, func(s any) []byte { return wire.Bytes(s.([][2]uint8)) })
+	testBlocks(t, func(id int) string { return strings.Repeat("x", id) }, nil)
+	testBlocks(t, func(id int) []int { return make([]int, id+1) }, nil)
+	testBlocks(t, func(id int) map[string]float64 { return map[string]float64{"id": float64(id)} }, nil)
+	if Describe(reflect.TypeFor[[2]uint8](), true) != "[2]uint8" || Describe(reflect.TypeFor[[]int](), false) != "[]int64" {
+		t.Error("the types are described otherwise")
+	}
+}
+
+func TestBlocksRefuse(t *testing.T) {
+	data := raw(t, func(id int) int64 { return int64(id) }, 9, 2)
+	bytesOf := func(s any) []byte { return wire.Bytes(s.([]int64)) }
+	for want, write := range map[string]func() error{
+		"partition 1, which is not here": func() error {
+			_, err := NewBlocks(storage[int64](9, 2, 0), bytesOf).Write(data)
+			return err
+		},
+		"expected at most 2 from 0 on": func() error {
+			_, err := NewBlocks(storage[int64](4, 2, 0, 1), bytesOf).Write(data)
+			return err
+		},
+		"of partition 0 from vertex 0 on": func() error {
+			b := NewBlocks(storage[int64](9, 2, 0, 1), bytesOf)
+			_, err := b.Write(append(bytes.Clone(data), data...))
+			return err
+		},
+		"bytes for 3 values": func() error {
+			_, err := NewBlocks(storage[int32](9, 2, 0, 1), func(s any) []byte { return wire.Bytes(s.([]int32)) }).Write(data)
+			return err
+		},
+	} {
+		if err := write(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("found %v, expected %q", err, want)
+		}
+	}
+}
+
+// FuzzBlocks: any bytes are borne.
+func FuzzBlocks(f *testing.F) {
+	f.Add(raw(f, func(id int) int64 { return int64(id) }, 9, 2), raw(f, func(id int) string { return "x" }, 9, 2))
+	f.Fuzz(func(t *testing.T, numbers, texts []byte) {
+		_, _ = NewBlocks(storage[int64](9, 2, 0, 1), func(s any) []byte { return wire.Bytes(s.([]int64)) }).Write(numbers)
+		_, _ = NewBlocks(storage[string](9, 2, 0, 1), nil).Write(texts)
+		_, _ = NewBlocks(storage[[]map[string]int](9, 2, 0, 1), nil).Write(texts)
+	})
+}
