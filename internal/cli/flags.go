@@ -136,11 +136,6 @@ func (f *storeFlags) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.unit, "unit-weights", false, "make every weight 1")
 }
 
-func (f *storeFlags) options() graph.Options {
-	d, _ := graph.ParseDuplicates(f.duplicates.value)
-	return graph.Options{Duplicates: d, DropLoops: f.loops.value == "drop", UnitWeights: f.unit}
-}
-
 // runFlags say how a program is run.
 type runFlags struct {
 	threads, count, workers int // count is of partitions

@@ -56,13 +56,6 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	return r, err
 }
 
-// Check finds out before anything is generated that the kernels cannot run as they are to.
-func (c *LocalConfig) Check(ctx context.Context) error {
-	o := c.Engine
-	o.Trace, o.Team = nil, c.Team
-	return EachKernel(c.SSSP, c.BFS, func(program engine.Program) error { return engine.Rehearse(ctx, program, o, c.Grid) })
-}
-
 func (l *local) close() {
 	if l.job != nil {
 		l.job.Close()
