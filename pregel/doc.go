@@ -66,6 +66,9 @@
 //
 //	v.Send(v.Edge(v.Rand().IntN(v.OutDegree())).To, walker)
 //
+// Common and CountCommon intersect its edges with a sorted list of ids: what two vertices have in common, if one sends the other
+// its list.
+//
 // # Results
 //
 // What a run leaves, besides the vertices' values, are the program's aggregators: superstep.Result has them, so that total.Value(res) is

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,8 @@ func TestEdgeIsByIndexWhatEdgesYields(t *testing.T) {
 	w := on(t, "0>1:2 0>2:3 2>0:4 3>3:5 0>1:0.5 4")
 	p := byIndex(w)
 	w.expect(t, p, "1:0.5 1:2 2:3 2:4", "0:0.5 0:2", "0:4 0:3", "3:5 3:5", "")
+	p.direction = pregel.Either // whose edges are those of Out
+	w.expect(t, p, "1:0.5 1:2 2:3", "", "0:4", "3:5", "")
 	p.direction = pregel.In
 	w.expect(t, p, "2:4", "0:0.5 0:2", "0:3", "3:5", "")
 	for _, s := range shapes(8) {
@@ -79,12 +82,57 @@ func TestEdgeOutOfRangeFailsTheJobByVertex(t *testing.T) {
 	}
 }
 
-func TestEdgeInAGridNamesTheGridThatHasThem(t *testing.T) {
+func TestEdgesInAGridNameTheGridThatHasThem(t *testing.T) {
 	w := on(t, "0>1 1>0")
-	_, err := tryOn(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.Edge(0) }}),
-		setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 1})
-	if !errors.Is(err, pregel.ErrGrid) || !strings.Contains(err.Error(), "Edge: ") || !strings.Contains(err.Error(), "--grid 4x1") {
-		t.Errorf("the error is %v", err)
+	for name, call := range map[string]func(v talker){
+		"Edge": func(v talker) { v.Edge(0) }, "Common": func(v talker) { v.Common(nil) }, "CountCommon": func(v talker) { v.CountCommon(nil) },
+	} {
+		_, err := tryOn(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { call(v) }}),
+			setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 1})
+		if !errors.Is(err, pregel.ErrGrid) || !strings.Contains(err.Error(), ": "+name+": ") || !strings.Contains(err.Error(), "--grid 4x1") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
+// Every vertex intersects its edges with lists of every length, and compares with a look at every pair.
+func TestCommonIsWhatEveryPairSays(t *testing.T) {
+	compare := func(v talker, list []pregel.VertexID) {
+		var want, got []string
+		for e := range v.Edges() {
+			tag.Set(e, fmt.Sprint(e.Weight))
+			if i := slices.Index(list, e.To); i >= 0 {
+				want = append(want, fmt.Sprintf("%d %d %g", i, e.To, e.Weight))
+			}
+		}
+		for i, e := range v.Common(list) {
+			got = append(got, fmt.Sprintf("%d %d %s", i, e.To, tag.Of(e)))
+		}
+		if n := v.CountCommon(list); !slices.Equal(got, want) || n != len(want) {
+			say(v, "of %d: %v and %d, expected %v", len(list), got, n, want)
+		}
+	}
+	for i, s := range shapes(9) {
+		p := columned{looker{script{func(v talker, _ int64) {
+			rng := rand.New(rand.NewPCG(v.Label(), 3))
+			for _, length := range []int{0, 1, 7, 60, 900} {
+				list := make([]pregel.VertexID, length)
+				for i := range list {
+					list[i] = pregel.VertexID(rng.Uint64N(v.NumVertices()))
+				}
+				slices.Sort(list)
+				compare(v, list)
+			}
+			v.VoteToHalt()
+		}}, pregel.Direction(i % 4)}}
+		for _, parts := range []int{1, 3, 4} {
+			got, _ := run(t, s.load(t, parts, edges.Float32), pregel.Program[string, int64](p), setting{parts: parts, threads: 3})
+			for v, said := range got {
+				if said != "" {
+					t.Fatalf("%s, %d partitions, %v: vertex %d said %q", s.name, parts, p.direction, v, said)
+				}
+			}
+		}
 	}
 }
 

@@ -16,7 +16,11 @@ import (
 
 // all are the programs.
 func all() []pregel.Registered {
-	return []pregel.Registered{superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{})}
+	return []pregel.Registered{
+		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}), superstep.Register("core", Core{}),
+		superstep.Register("clustering", pregel.List(Clustering{})), superstep.Register("triangles", pregel.List(Triangles{})),
+		superstep.Register("communities", pregel.List(Communities{})),
+	}
 }
 
 // cluster returns a connection to a cluster of two workers that has the programs.

@@ -1,0 +1,144 @@
+package pregel
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
+
+// longer is how many times as long one of two lists must be for a search in it to be faster than a merge of both.
+const longer = 8
+
+// Common yields those of the vertex's edges, in the order of [Vertex.Edges], whose To is in a list of ids, such as a neighbour has
+// sent, with To's place in the list, the first if it is there more than once. Parallel edges are yielded each. The list must be in
+// rising order, as the To of edges in one direction are. It takes time in the length of both together, and where one is far longer
+// only in the length of the other and the logarithm of that. In a grid of partitions with both sides above 1 the job fails.
+func (v *Vertex[V, M]) Common(list []VertexID) iter.Seq2[int, Edge] {
+	lists, local := v.rows("Common"), v.b.base+v.i
+	return func(yield func(int, Edge) bool) {
+		for _, l := range lists {
+			if !eachCommon(l, local, list, yield) {
+				return
+			}
+		}
+	}
+}
+
+// CountCommon returns how many edges [Vertex.Common] yields, in less time.
+func (v *Vertex[V, M]) CountCommon(list []VertexID) int {
+	n := 0
+	for _, l := range v.rows("CountCommon") {
+		n += countCommon(l, v.b.base+v.i, list)
+	}
+	return n
+}
+
+// rows returns the lists that Edges runs over, for a method that fails the job where there are none.
+func (v *Vertex[V, M]) rows(method string) []*kernel.EdgeLists {
+	if why := v.b.Worker.state.NoEdges; why != nil {
+		panic(fmt.Errorf("%s: %w", method, why))
+	}
+	return v.b.Worker.state.Edges
+}
+
+func eachCommon(l *kernel.EdgeLists, local uint32, list []VertexID, yield func(int, Edge) bool) bool {
+	lo, hi := l.Row(local)
+	searchRow, searchList := unlike(int(hi-lo), len(list))
+	i := 0
+	for lo < hi && i < len(list) {
+		switch to := VertexID(l.ID(l.Adj[lo])); {
+		case to == list[i]:
+			if !yield(i, edgeAt(l, lo)) {
+				return false
+			}
+			lo++
+		case to < list[i] && searchRow:
+			lo = seekRow(l, lo, hi, list[i])
+		case to < list[i]:
+			lo++
+		case searchList:
+			i = seekList(list, i, to)
+		default:
+			i++
+		}
+	}
+	return true
+}
+
+func countCommon(l *kernel.EdgeLists, local uint32, list []VertexID) int {
+	lo, hi := l.Row(local)
+	if lo == hi || len(list) == 0 {
+		return 0
+	}
+	n, i := 0, 0
+	if searchRow, searchList := unlike(int(hi-lo), len(list)); searchRow || searchList {
+		for lo < hi && i < len(list) {
+			switch to := VertexID(l.ID(l.Adj[lo])); {
+			case to == list[i]:
+				n++
+				lo++
+			case to < list[i]:
+				lo = seekRow(l, lo, hi, list[i])
+			default:
+				i = seekList(list, i, to)
+			}
+		}
+		return n
+	}
+	// Without a jump that depends on which is less, which a processor would guess wrong half of the time.
+	row := l.Adj[lo:hi]
+	for j := 0; j < len(row) && i < len(list); {
+		to, want := VertexID(l.ID(row[j])), list[i]
+		same, less, more := 0, 0, 0
+		if to == want {
+			same = 1
+		}
+		if to <= want {
+			less = 1
+		}
+		if to > want {
+			more = 1
+		}
+		n, j, i = n+same, j+less, i+more
+	}
+	return n
+}
+
+// unlike says which of a row and a list of these lengths to search, if one is far longer.
+func unlike(row, list int) (searchRow, searchList bool) {
+	return row/longer > list, list/longer > row
+}
+
+// seekRow returns the first place in Adj[lo:hi] of a neighbour that is no less than id, or hi. It doubles its steps from lo on
+// (galloping search; Bentley, Yao 1976), so that the way to a near one is short.
+func seekRow(l *kernel.EdgeLists, lo, hi uint32, id VertexID) uint32 {
+	step := uint32(1)
+	for step < hi-lo && VertexID(l.ID(l.Adj[lo+step])) < id {
+		lo, step = lo+step, 2*step
+	}
+	for hi = min(hi, lo+step); lo < hi; {
+		if mid := lo + (hi-lo)/2; VertexID(l.ID(l.Adj[mid])) < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// seekList is seekRow for list[i:].
+func seekList(list []VertexID, i int, id VertexID) int {
+	step, end := 1, len(list)
+	for step < end-i && list[i+step] < id {
+		i, step = i+step, 2*step
+	}
+	for end = min(end, i+step); i < end; {
+		if mid := i + (end-i)/2; list[mid] < id {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	return i
+}
