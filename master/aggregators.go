@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -28,8 +29,9 @@ func (t *team) end() {
 			value = nil
 			t.log(fmt.Sprintf("aggregator %s does not travel to clients in Go: %v", a.Name, err))
 		}
-		told = append(told, &control.Aggregator{Name: a.Name, Json: texts[a.Name]})
-		all = append(all, &control.Aggregator{Name: a.Name, Json: texts[a.Name], Value: value})
+		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name]) // a message has no other text
+		told = append(told, &control.Aggregator{Name: name, Json: text})
+		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
 	t.set(func(a *control.Job) { a.Aggregators, t.aggregators = told, all })
 }
@@ -37,7 +39,7 @@ func (t *team) end() {
 // log tells those who watch the job a line of the program's Coordinate, or of the master.
 func (r *run) log(line string) {
 	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
-		Time: r.server.stamp(r.server.now()), Job: r.id, Text: control.Text(line, maxLogLine),
+		Time: r.server.stamp(r.server.now()), Job: r.id, Worker: "master", Text: control.Text(line, maxLogLine),
 	}}})
 }
 

@@ -152,7 +152,7 @@ func (a *app) logs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs JOB --master ADDR",
 		Short: "Print what a job's program has logged",
-		Long: `Print what a job's program has logged (Vertex.Logf), and how the job went: a line each, with the time and the worker. The
+		Long: `Print what a job's program has logged (Logf), and how the job went: a line each, with the time and the worker. The
 master keeps the last two thousand events of a job that runs, and two hundred of one that has ended.`,
 		Example: `  superstep logs 3f2a-7
   superstep logs 3f2a-7 --follow

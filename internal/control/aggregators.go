@@ -10,13 +10,13 @@ import (
 func (j *Job) FinalAggregates() trace.Aggregates {
 	var all trace.Aggregates
 	for _, a := range j.GetAggregators() {
-		if !json.Valid(a.Json) {
+		if !json.Valid([]byte(a.Json)) {
 			continue // left out, or of a master with other ideas
 		}
 		if all == nil {
 			all = trace.Aggregates{}
 		}
-		all[a.Name] = a.Json
+		all[a.Name] = json.RawMessage(a.Json)
 	}
 	return all
 }

@@ -5411,7 +5411,7 @@ func (x *Job) GetGraph500() *Graph500Result {
 type Aggregator struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Json          []byte                 `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`   // for people and scripts; empty: it is left out of reports
+	Json          string                 `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`   // for people and scripts; empty: it is left out of reports
 	Value         []byte                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"` // as it travels between the master and workers; GetJob alone has it, unless it is too large
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5454,11 +5454,11 @@ func (x *Aggregator) GetName() string {
 	return ""
 }
 
-func (x *Aggregator) GetJson() []byte {
+func (x *Aggregator) GetJson() string {
 	if x != nil {
 		return x.Json
 	}
-	return nil
+	return ""
 }
 
 func (x *Aggregator) GetValue() []byte {
@@ -7548,7 +7548,7 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04json\x18\x02 \x01(\fR\x04json\x12\x14\n" +
+	"\x04json\x18\x02 \x01(\tR\x04json\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\fR\x05value\"W\n" +
 	"\x10SubmitJobRequest\x121\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +

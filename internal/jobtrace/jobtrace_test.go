@@ -96,7 +96,7 @@ func TestObserver(t *testing.T) {
 				progress,
 				changed(control.JobState_JOB_STATE_DONE, &control.Job{
 					RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5,
-					Aggregators: []*control.Aggregator{{Name: "sum", Json: []byte("[1]")}, {Name: "long"}},
+					Aggregators: []*control.Aggregator{{Name: "sum", Json: "[1]"}, {Name: "long"}},
 				}),
 				record, log, // too late
 			},

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func (a Aggregates) Add(name string, value any) error {
 // no JSON of its own, such as an infinite number, is the text that fmt makes of it.
 func ValueJSON(value any) json.RawMessage {
 	if data, err := json.Marshal(value); err == nil && (says(value) || string(data) != "{}") {
-		return data
+		return bytes.ToValidUTF8(data, []byte("\ufffd")) // a method of the value wrote it
 	}
 	data, _ := json.Marshal(fmt.Sprint(value)) // of a string it does not fail
 	return data

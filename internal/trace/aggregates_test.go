@@ -17,6 +17,10 @@ type own struct{ x int }
 
 func (o own) MarshalJSON() ([]byte, error) { return json.Marshal([]int{o.x}) }
 
+type spoiled struct{}
+
+func (spoiled) MarshalJSON() ([]byte, error) { return []byte("\"\xff\""), nil }
+
 type refusing struct{ X int }
 
 func (refusing) MarshalJSON() ([]byte, error) { return nil, errors.ErrUnsupported }
@@ -41,6 +45,7 @@ func TestValueJSON(t *testing.T) {
 		{named{1, 2}, `{"A":1}`, `{"A":1}`},
 		{hiding{1, 2}, `"{1 2}"`, "{1 2}"},
 		{own{7}, "[7]", "[7]"},
+		{spoiled{}, "\"\ufffd\"", "\ufffd"},
 		{refusing{7}, `"{7}"`, "{7}"},
 		{time.Unix(0, 0).UTC(), `"1970-01-01T00:00:00Z"`, "1970-01-01T00:00:00Z"},
 		{complex(1, 2), `"(1+2i)"`, "(1+2i)"},
