@@ -57,7 +57,11 @@
 //	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
-//	Output(dst []byte, v V) []byte        appends a value as text, for result files
+//	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
+//	                                      their fields and elements are written as input ids
+//	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
+//	                                      Output for values that name vertices, whose input ids label returns; on a cluster
+//	                                      it is called twice for a value, and the first time label returns 0
 //
 // # What a vertex sees
 //

@@ -89,16 +89,39 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 		if err != nil {
 			return err
 		}
-		next := 0
-		err = j.emitLines(ctx, some, func(pregel.VertexID) uint64 {
-			next++
-			return labels[next-1]
-		}, o)
+		err = j.emitLines(ctx, some, (&labelled{ids: named, labels: labels}).of, o)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// labelled has the input ids of vertices.
+type labelled struct {
+	ids    []pregel.VertexID
+	labels []uint64
+	next   int                        // which is mostly asked for next
+	byID   map[pregel.VertexID]uint64 // made when another is
+}
+
+// of returns the input id of a vertex. The second time a program's OutputLabels may ask for vertices in another order.
+func (l *labelled) of(id pregel.VertexID) uint64 {
+	if l.next < len(l.ids) && l.ids[l.next] == id {
+		l.next++
+		return l.labels[l.next-1]
+	}
+	if l.byID == nil {
+		l.byID = make(map[pregel.VertexID]uint64, len(l.ids))
+		for i, id := range l.ids {
+			l.byID[id] = l.labels[i]
+		}
+	}
+	label, ok := l.byID[id]
+	if !ok {
+		panic(fmt.Sprintf("the label of vertex %d, for which it did not ask the first time", id))
+	}
+	return label
 }
 
 // emitRaw emits the values of the vertices here in blocks.

@@ -1,10 +1,13 @@
 package cli_test
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep"
@@ -18,7 +21,7 @@ func own() []pregel.Registered {
 		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
-		superstep.Register("marks", Marks{}),
+		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
 	}
 }
 
@@ -101,6 +104,31 @@ func (p Marks) Compute(v *vertex, _ int64) {
 		v.Logf("%q", p.Names)
 	}
 	v.VoteToHalt()
+}
+
+// Ends has the neighbours of a vertex, which it writes in the order of their input ids.
+type Ends struct {
+	Wrong bool `param:"wrong" help:"asks for the label of no vertex"`
+}
+
+func (p Ends) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
+	for e := range v.Edges() {
+		v.Set(append(v.Value(), e.To))
+	}
+	if p.Wrong {
+		v.Set([]pregel.VertexID{pregel.None})
+	}
+	v.VoteToHalt()
+}
+
+func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+	ends = slices.Clone(ends)
+	slices.SortFunc(ends, func(a, b pregel.VertexID) int { return cmp.Compare(label(a), label(b)) })
+	dst = append(dst, "to"...)
+	for _, id := range ends {
+		dst = fmt.Appendf(dst, " %d", label(id))
+	}
+	return dst
 }
 
 // Forever never halts, and says so.

@@ -172,7 +172,9 @@ func (j *Job[V, M]) Aggregates() bsp.Aggregates {
 }
 
 // Refers reports whether lines of values may name vertices.
-func (j *Job[V, M]) Refers() bool { return j.methods.output == nil && Refers(reflect.TypeFor[V]()) }
+func (j *Job[V, M]) Refers() bool {
+	return j.methods.naming != nil || j.methods.output == nil && Refers(reflect.TypeFor[V]())
+}
 
 // Refers reports whether values of a type may hold vertices.
 func Refers(t reflect.Type) bool { return refers(t, 8) }

@@ -36,6 +36,9 @@ type (
 	After                    interface{ AfterSuperstep(w *pregel.Worker) }
 	BlockComputing[V, M any] interface{ ComputeBlock(b *pregel.Block[V, M]) }
 	Writing[V any]           interface{ Output(dst []byte, v V) []byte }
+	Naming[V any]            interface {
+		OutputLabels(dst []byte, v V, label func(pregel.VertexID) uint64) []byte
+	}
 )
 
 // methods are a program's optional methods, found once per job.
@@ -51,6 +54,7 @@ type methods[V, M any] struct {
 	before      Before
 	after       After
 	output      Writing[V]
+	naming      Naming[V]
 	validating  Validating
 	monotone    bool
 	nonNegative bool
@@ -88,6 +92,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "BeforeSuperstep", &m.before, &errs)
 	find(value, "AfterSuperstep", &m.after, &errs)
 	find(value, "Output", &m.output, &errs)
+	find(value, "OutputLabels", &m.naming, &errs)
 	var combining Combining[M]
 	var directed Directed
 	var aggregating Aggregating
@@ -112,6 +117,8 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		return nil, fmt.Errorf("%s: a list program has no ComputeBlock", name)
 	case m.list == nil && combining == nil:
 		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, reflect.TypeFor[M]())
+	case m.output != nil && m.naming != nil:
+		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
 	case (m.initial == nil) != (m.sources == nil):
 		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
 	}

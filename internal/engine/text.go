@@ -13,7 +13,7 @@ import (
 )
 
 func (e *erased[V, M]) Printable() error {
-	if e.methods.output != nil {
+	if e.methods.output != nil || e.methods.naming != nil {
 		return nil
 	}
 	if err := printable(reflect.TypeFor[V](), 16); err != nil {
@@ -90,6 +90,15 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 	if j.methods.output != nil {
 		method = "Output"
 		return j.methods.output.Output(dst, v)
+	}
+	if j.methods.naming != nil {
+		method = "OutputLabels"
+		return j.methods.naming.OutputLabels(dst, v, func(id pregel.VertexID) uint64 {
+			if uint64(id) >= uint64(j.graph.N) {
+				panic(fmt.Sprintf("the label of vertex %d: the graph has vertices 0..%d", id, j.graph.N-1))
+			}
+			return label(id)
+		})
 	}
 	return appender{uint64(j.graph.N), label}.value(dst, v)
 }

@@ -1,0 +1,62 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// names keeps a vertex's neighbours, and writes their input ids.
+type names struct{}
+
+func (names) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
+	for e := range v.Edges() {
+		v.Set(append(v.Value(), e.To))
+	}
+	v.VoteToHalt()
+}
+
+func (names) OutputLabels(dst []byte, v []pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+	for _, id := range v {
+		dst = fmt.Appendf(dst, "<%d>", label(id))
+	}
+	return dst
+}
+
+type both struct{ names }
+
+func (both) Output(dst []byte, _ []pregel.VertexID) []byte { return dst }
+
+type misnamed struct{ names }
+
+func (misnamed) OutputLabels(dst []byte, _ []pregel.VertexID) []byte { return dst }
+
+func TestOutputLabelsWritesInputIDs(t *testing.T) {
+	w := on(t, "0>3 3>1 3>2 3>3 2>0")
+	for _, parts := range []int{1, 3} {
+		j, err := engine.NewJob(w.load(t, parts, 0), pregel.List(names{}), engine.Options{})
+		check(t, err)
+		defer j.Close()
+		_, err = j.Run(t.Context())
+		check(t, err)
+		if !j.Refers() {
+			t.Error("lines do not name vertices")
+		}
+		for label, want := range []string{"<3>", "", "<0>", "<3><2><1>"} {
+			if got := string(j.Append(nil, w.id(uint64(label)))); got != want {
+				t.Errorf("%d partitions: vertex %d is written %q, expected %q", parts, label, got, want)
+			}
+		}
+	}
+	for want, p := range map[string]pregel.ListProgram[[]pregel.VertexID, bool]{
+		"both: Output and OutputLabels do the same: a program has one of them": both{},
+		"misnamed: method OutputLabels is func([]uint8, []pregel.VertexID) []uint8, " +
+			"want func([]uint8, []pregel.VertexID, func(pregel.VertexID) uint64) []uint8": misnamed{},
+	} {
+		if _, err := engine.Erase(pregel.List(p)); err == nil || err.Error() != want {
+			t.Errorf("the error is %v, expected %s", err, want)
+		}
+	}
+}
