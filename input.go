@@ -67,10 +67,13 @@ func sameVertices(a, b *Graph) bool {
 	return true
 }
 
-// prefillAll sets what columns of a job in this process begin with.
-func prefillAll(g *Graph, job interface {
+// prefilling is any *engine.Job.
+type prefilling interface {
 	Prefill(name string) (*engine.Prefilled, error)
-}, inputs []Input) error {
+}
+
+// prefillAll sets what columns of a job in this process begin with.
+func prefillAll(g *Graph, job prefilling, inputs []Input) error {
 	for _, in := range inputs {
 		if err := in.valid(); err != nil {
 			return err
