@@ -5,9 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -179,6 +182,7 @@ func TestInputRefuses(t *testing.T) {
 	other, err := conn.Load(t.Context(), "path:vertices=9")
 	other = open(t, other, err)
 	given := func(inputs ...superstep.Input) superstep.Options { return superstep.Options{Columns: inputs} }
+	var before *superstep.Result[int64]
 	namesake := pregel.NewVertexColumn[int64]("sum")
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
@@ -190,6 +194,25 @@ func TestInputRefuses(t *testing.T) {
 	}
 	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore, must(t, here, summing{})))), "the result is not of a run on this connection's cluster")
 	refusedWith(t, run(t, other, summing{}, given(superstep.From(sumBefore, must(t, there, summing{})))), "or of another load of it")
+	var loads []*superstep.Graph
+	for range 2 { // the same name for another graph
+		for _, old := range loads {
+			if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "again"})); err != nil {
+				t.Fatal(old.NumVertices(), err)
+			}
+		}
+		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "again", Source: &control.GraphSource{Input: "path:vertices=9"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := conn.Graph(t.Context(), "again")
+		loads = append(loads, open(t, g, err))
+		if len(loads) == 1 {
+			before = must(t, g, summing{})
+			must(t, g, summing{}, superstep.From(sumBefore, before))
+		}
+	}
+	refusedWith(t, run(t, loads[1], summing{}, given(superstep.From(sumBefore, before))), "or of another load of it")
 	_, elsewhere := connected(t)
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")
 	far = open(t, far, err)
@@ -201,7 +224,7 @@ func TestInputRefuses(t *testing.T) {
 	res := must(t, closed, summing{})
 	closed.Close()
 	refusedWith(t, run(t, here, summing{}, given(superstep.From(sumBefore, res))), "column sum: superstep: the graph is closed")
-	if states := strings.Join(jobs(t, c), " "); strings.Count(states, "failed") != 1 {
-		t.Errorf("the jobs are %s: one was refused by the master alone", states)
+	if states := strings.Join(jobs(t, c), " "); strings.Count(states, "failed") != 2 {
+		t.Errorf("the jobs are %s: two were refused by the master alone", states)
 	}
 }
