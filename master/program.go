@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
@@ -34,22 +37,7 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	answers, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: &control.Prepare{
-		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
-		Vertices: vertices,
-	}}}, func(report *control.Report) bool { return report.GetPrepare() != nil })
-	if err != nil {
-		return err
-	}
-	facts := make([][]byte, len(answers))
-	for i, a := range answers {
-		facts[i] = a.GetPrepare().Facts
-	}
-	if err := r.fill(ctx, p); err != nil {
-		return err
-	}
-	r.advance(control.JobState_JOB_STATE_RUNNING)
-	if err := r.supersteps(ctx, p, vertices, facts); err != nil {
+	if err := r.phases(ctx, p, vertices); err != nil {
 		return err
 	}
 	if !r.spec.KeepResult {
@@ -115,20 +103,88 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 	return vertices, nil
 }
 
-func (r *run) supersteps(ctx context.Context, p engine.Registered, vertices []*control.Vertex, facts [][]byte) error {
-	began := time.Now()
-	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
+// phases runs the phases of the program's plan, if it has one, and then the program itself.
+func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*control.Vertex) error {
 	program, err := p.New(r.spec.Parameters, jobspec.Finder(vertices))
 	if err != nil {
 		return err
 	}
-	t, err := r.newTeam(ctx, program, facts)
+	prepare := &control.Prepare{
+		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
+		Vertices: vertices,
+	}
+	before := bsp.Outcome{Converged: true}
+	if plan := program.Plan(); plan != nil {
+		phases, err := plan.Phases()
+		if err == nil && len(r.spec.Inputs) > 0 { // the columns of the program itself, which its phases take over
+			if _, err = r.prepare(ctx, prepare); err == nil {
+				err = r.fill(ctx, p)
+			}
+			prepare.Sequence++
+		}
+		if err != nil {
+			return err
+		}
+		err = bsp.Contain(program.Name(), &bsp.NoSuperstep, func() (err error) { // the plan's conditions
+			before, err = plan.Walk(func(i int, before bsp.Outcome) (*engine.Ran, error) {
+				prepare.Phase = uint32(i) + 1
+				facts, err := r.prepare(ctx, prepare)
+				if err != nil {
+					return nil, err
+				}
+				prepare.Sequence++
+				t, err := r.supersteps(ctx, phases[i], facts, before)
+				if err != nil {
+					return nil, err
+				}
+				return &engine.Ran{Outcome: t.driver.Own(), Totals: t.driver.Totals()}, nil
+			})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	prepare.Phase = 0
+	if !before.Converged { // at the limit of supersteps: the values are those at the beginning
+		_, err := r.prepare(ctx, prepare)
+		return err
+	}
+	facts, err := r.prepare(ctx, prepare)
+	if err == nil && program.Plan() == nil {
+		err = r.fill(ctx, p)
+	}
 	if err != nil {
 		return err
 	}
-	if err := t.drive(ctx, ""); err != nil {
+	t, err := r.supersteps(ctx, program, facts, before)
+	if err != nil {
 		return err
 	}
 	t.end()
 	return nil
+}
+
+// prepare has the workers prepare a program, and returns the facts of each.
+func (r *run) prepare(ctx context.Context, p *control.Prepare) (facts [][]byte, err error) {
+	p = proto.CloneOf(p) // the lanes may still have the one before
+	answers, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: p}},
+		func(report *control.Report) bool { return report.GetPrepare() != nil })
+	for _, a := range answers {
+		facts = append(facts, a.GetPrepare().GetFacts())
+	}
+	return facts, err
+}
+
+// supersteps runs a program that was prepared, before which so much has run in the same job, to its end.
+func (r *run) supersteps(ctx context.Context, program engine.Program, facts [][]byte, before bsp.Outcome) (*team, error) {
+	r.advance(control.JobState_JOB_STATE_RUNNING)
+	began := time.Now()
+	defer func() { r.set(func(a *control.Job) { a.RunSeconds += time.Since(began).Seconds() }) }()
+	t, err := r.newTeam(ctx, program, facts)
+	if err != nil {
+		return nil, err
+	}
+	t.driver.Follow(before)
+	return t, t.drive(ctx, "")
 }

@@ -57,6 +57,7 @@
 //	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
+//	Plan() Plan                           programs that run first, in the same run (package plan)
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
 //	                                      their fields and elements are written as input ids
 //	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/pregel"
@@ -238,13 +239,14 @@ func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 // prepare makes a job ready for superstep 0.
 func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
 	began := time.Now()
-	x.drop(t, "") // of an attempt before
+	shared := x.shared(t, p)
+	x.drop(t, "") // of an attempt or a phase before
 	g, err := x.use(p.Graph)
 	if err != nil {
 		return nil, err
 	}
 	defer g.Release()
-	j, err := x.newJob(ctx, t, p, g)
+	j, err := x.newJob(ctx, t, p, g, shared)
 	if err != nil {
 		return nil, err
 	}
@@ -257,6 +259,16 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 		return nil, err
 	}
 	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
+}
+
+// shared returns the columns of the phase that was prepared before this one in the same attempt, if there was one.
+func (x *executor) shared(t task, p *control.Prepare) *engine.Shared {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if j := x.jobs[t.job]; j != nil && j.epoch == t.epoch && p.Sequence > 0 {
+		return j.program.Shared()
+	}
+	return nil
 }
 
 // job finds what was prepared for an attempt. The command that asks must release it in the end.

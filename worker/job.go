@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -33,7 +34,8 @@ type job struct {
 	fills   map[string]*pack.Blocks
 }
 
-func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph) (*job, error) {
+// newJob makes the job of a program, or of a phase of its plan. shared is the columns of the phase before.
+func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph, shared *engine.Shared) (*job, error) {
 	known, err := x.options.Registry.Find(p.Program)
 	if err != nil {
 		return nil, err
@@ -42,11 +44,31 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	if err != nil {
 		return nil, err
 	}
-	return x.begin(ctx, t, t.job, program, p.Options, p.Placements, g)
+	name := t.job
+	if plan := program.Plan(); plan != nil {
+		if shared == nil {
+			shared = engine.NewShared()
+		}
+		phases, err := plan.Phases()
+		if err != nil {
+			return nil, err
+		}
+		if p.Phase > uint32(len(phases)) {
+			return nil, fmt.Errorf("phase %d of a plan of %d: the master has another version of %s", p.Phase, len(phases), p.Program)
+		}
+		if p.Phase > 0 {
+			program = phases[p.Phase-1]
+		}
+		name = fmt.Sprintf("%s phase %d", t.job, p.Sequence)
+	}
+	return x.begin(ctx, t, name, program, p.Options, p.Placements, g, shared)
 }
 
 // begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
-func (x *executor) begin(ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph) (_ *job, err error) {
+func (x *executor) begin(
+	ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph,
+	shared *engine.Shared,
+) (_ *job, err error) {
 	o, err := jobspec.Options(run)
 	if err != nil {
 		return nil, err
@@ -65,7 +87,7 @@ func (x *executor) begin(ctx context.Context, t task, name string, program engin
 			j.Close()
 		}
 	}()
-	o.Team, o.Job, o.Log = j.threads, t.job, t.log
+	o.Team, o.Job, o.Log, o.Shared = j.threads, t.job, t.log, shared
 	o.Alpha, o.Beta = collective.Unmeasured.Alpha, collective.Unmeasured.Gap
 	if run.GetTrace() {
 		o.Trace = measuring{}

@@ -50,6 +50,15 @@ func (p *Report) Begin() {
 	}}
 }
 
+// Then adds the outcome of what followed.
+func (o Outcome) Then(next Outcome) Outcome {
+	next.Supersteps += o.Supersteps
+	next.Messages += o.Messages
+	next.Sent += o.Sent
+	next.Bytes += o.Bytes
+	return next
+}
+
 // Outcome says why a run ended.
 type Outcome struct {
 	Done bool

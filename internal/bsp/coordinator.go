@@ -18,6 +18,7 @@ type coordinator struct {
 	totals     []kernel.Cell
 	policy     delivery.Policy
 	limit      int
+	first      int // supersteps of the run before superstep 0
 	vertices   uint64
 	edges      uint64
 
@@ -45,6 +46,8 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.vertices == 0 {
 		c.outcome = Outcome{Done: true, Converged: true}
+	} else if c.limit > 0 && c.first >= c.limit {
+		c.outcome.Done = true
 	} else {
 		c.callCoordinate()
 	}
@@ -72,7 +75,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 		o.Done, o.Converged = true, true
 		return &c.command, o
 	}
-	if c.limit > 0 && o.Supersteps >= c.limit {
+	if c.limit > 0 && c.first+o.Supersteps >= c.limit {
 		o.Done = true
 		return &c.command, o
 	}
@@ -115,7 +118,7 @@ type pendingRecord struct {
 // pending returns the record of the superstep that has just ended, without its partitions.
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
-		superstep: c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(c.load), seconds: seconds, ended: ended,
+		superstep: c.first + c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(c.load), seconds: seconds, ended: ended,
 	}
 	if m.decision.Chosen != delivery.None {
 		m.actual = c.delivery(reports, seconds)

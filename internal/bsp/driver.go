@@ -62,6 +62,9 @@ type Options struct {
 	Label func(id pregel.VertexID) (uint64, bool)
 	// Trusted says that the program never calls runtime.Goexit.
 	Trusted bool
+	// Before, if not nil, runs what comes before the program in the same run, and returns how that ended and its supersteps' seconds. If it did
+	// not converge, the program does not run.
+	Before func(ctx context.Context) (Outcome, []float64, error)
 }
 
 // Progress is how far a run is.
@@ -80,6 +83,7 @@ type Driver struct {
 	recorder *recorder        // nil if nothing is recorded
 	final    trace.Aggregates // of the last run, once asked for
 
+	before           Outcome // of what came before the program in the same run
 	sums             transport.Balance
 	accounts         []*transport.Account
 	times            []float64
@@ -127,8 +131,12 @@ func (d *Driver) Restart(p *Program) { d.c.program = p.Coordinate }
 // Aggregates are the program's; they encode cells for other processes.
 func (d *Driver) Aggregates() Aggregates { return d.c.aggregates }
 
-// Outcome is that of the last run, or the progress of the current one.
-func (d *Driver) Outcome() Outcome { return d.c.outcome }
+// Outcome is that of the last run, or the progress of the current one. Own is the program's part, without what came before.
+func (d *Driver) Outcome() Outcome { return d.before.Then(d.c.outcome) }
+func (d *Driver) Own() Outcome     { return d.c.outcome }
+
+// Follow says what has come before the program in the same run: its supersteps are counted from there.
+func (d *Driver) Follow(before Outcome) { d.before, d.c.first = before, before.Supersteps }
 
 // Superstep is the number of the last superstep that began.
 func (d *Driver) Superstep() int { return d.c.command.Superstep }
@@ -150,7 +158,7 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 	if err != nil {
 		return nil, err
 	}
-	o := d.c.outcome
+	o := d.Outcome()
 	return &o, nil
 }
 
@@ -159,7 +167,17 @@ func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	if d.options.Trusted {
 		return d.steps(ctx, p)
 	}
-	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.steps(ctx, p) })
+	err := Contain(d.name, &d.c.command.Superstep, func() error {
+		if d.options.Before == nil {
+			return d.steps(ctx, p)
+		}
+		before, times, err := d.options.Before(ctx)
+		d.Follow(before)
+		if d.times = times; err != nil || !before.Converged {
+			return err
+		}
+		return d.steps(ctx, p)
+	})
 	if errors.Is(err, parallel.ErrExited) {
 		if failed := p.Failed(); failed != nil {
 			return failed
@@ -194,7 +212,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 		d.times = append(d.times, seconds)
 		if d.options.Progress != nil {
-			d.options.Progress(Progress{superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
+			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
 	}
 	return nil
@@ -274,7 +292,7 @@ func (d *Driver) ending(err error, took time.Duration) *trace.End {
 		e.Outcome = trace.Cancelled
 	case err != nil:
 		e.Outcome, e.Error = trace.Failed, err.Error()
-	case !d.c.outcome.Converged:
+	case !d.Outcome().Converged:
 		e.Outcome = trace.Limit
 	}
 	if err == nil {

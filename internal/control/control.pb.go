@@ -2849,13 +2849,17 @@ func (x *Vertex) GetId() uint64 {
 }
 
 type Prepare struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Program       string                 `protobuf:"bytes,2,opt,name=program,proto3" json:"program,omitempty"`
-	Parameters    map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Options       *RunOptions            `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
-	Placements    []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
-	Vertices      []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Graph      string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Program    string                 `protobuf:"bytes,2,opt,name=program,proto3" json:"program,omitempty"`
+	Parameters map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Options    *RunOptions            `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
+	Placements []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	Vertices   []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
+	// phase is one more than the place, among the phases of the program's plan, of the one to prepare; 0 is the program itself.
+	// sequence counts what is prepared of an attempt, from 0: what is not the first takes over the columns of the one before.
+	Phase         uint32 `protobuf:"varint,9,opt,name=phase,proto3" json:"phase,omitempty"`
+	Sequence      uint32 `protobuf:"varint,10,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2930,6 +2934,20 @@ func (x *Prepare) GetVertices() []*Vertex {
 		return x.Vertices
 	}
 	return nil
+}
+
+func (x *Prepare) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *Prepare) GetSequence() uint32 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
 }
 
 // Fill gives a vertex column of a job's program what a raw result has of the worker's vertices: blocks, in pieces.
@@ -7302,7 +7320,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\x06R\x06labels\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\xfe\x02\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xb0\x03\n" +
 	"\aPrepare\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
@@ -7313,7 +7331,10 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x128\n" +
-	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x1a=\n" +
+	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x14\n" +
+	"\x05phase\x18\t \x01(\rR\x05phase\x12\x1a\n" +
+	"\bsequence\x18\n" +
+	" \x01(\rR\bsequence\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"F\n" +

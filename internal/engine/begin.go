@@ -56,7 +56,7 @@ func (r *runner[V, M]) reset() {
 	}
 }
 
-// clearProperties makes every property what it is when a run begins: zero, or what it was given.
+// clearProperties makes every property what it is when a run begins: zero, or what it was given. What phases of a plan share stays.
 func (r *runner[V, M]) clearProperties() {
 	for _, c := range r.job.methods.properties {
 		n := r.part.Owned
@@ -65,6 +65,10 @@ func (r *runner[V, M]) clearProperties() {
 				n += r.back.outEdges
 			}
 		}
-		r.properties[c.Number] = r.beginProperty(c, n)
+		if shared := r.job.options.Shared; shared != nil {
+			r.properties[c.Number] = shared.column(r.part.Index, c, r.job.direction, n)
+		} else {
+			r.properties[c.Number] = r.beginProperty(c, n)
+		}
 	}
 }

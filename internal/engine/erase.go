@@ -21,7 +21,10 @@ import (
 type Program interface {
 	// Name is the program's type.
 	Name() string
-	// Weights is the type of weights its combiner wants, or Unweighted.
+	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or nil.
+	Type() reflect.Type
+	Plan() *Plan
+	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or Unweighted.
 	Weights() edges.Weights
 	// Ready makes the lists that the program needs and that loading the graph did not make.
 	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
@@ -55,6 +58,7 @@ type Bound interface {
 	Aggregates() bsp.Aggregates
 
 	Own() []int
+	Shared() *Shared
 	Refers() bool
 	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
 	Append(dst []byte, id pregel.VertexID) []byte
@@ -79,7 +83,23 @@ type erased[V, M any] struct {
 
 func (e *erased[V, M]) Name() string { return programName(e.program) }
 
+func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
+func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
+
 func (e *erased[V, M]) Weights() edges.Weights {
+	if own := e.weights(); own != edges.Unweighted || e.methods.plan == nil {
+		return own
+	}
+	phases, _ := e.methods.plan.Phases()
+	for _, p := range phases {
+		if w := p.Weights(); w != edges.Unweighted {
+			return w
+		}
+	}
+	return edges.Unweighted
+}
+
+func (e *erased[V, M]) weights() edges.Weights {
 	w, ok := e.methods.combiner.(kernel.Weighing)
 	if !ok {
 		return edges.Unweighted
@@ -95,6 +115,14 @@ func (e *erased[V, M]) Weights() edges.Weights {
 }
 
 func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
+	if e.methods.plan != nil {
+		phases, _ := e.methods.plan.Phases()
+		for _, p := range phases {
+			if err := p.Ready(ctx, g, team); err != nil {
+				return err
+			}
+		}
+	}
 	if e.methods.direction == pregel.Out {
 		return nil
 	}

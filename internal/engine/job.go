@@ -38,6 +38,7 @@ type Job[V, M any] struct {
 	fresh   bool // no superstep has run since Prepare
 
 	driver  *bsp.Driver // nil if other processes have partitions
+	phases  phases      // of the program's plan, which the driver runs before it
 	process processStats
 	seconds float64 // of the last run
 
@@ -75,6 +76,14 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if j.options.Job == "" {
 		j.options.Job = j.name
 	}
+	if m.plan != nil {
+		if j.phases.programs, err = m.plan.Phases(); err != nil {
+			return nil, fmt.Errorf("%s: %w", j.name, err)
+		}
+		if j.options.Shared == nil {
+			j.options.Shared = NewShared()
+		}
+	}
 	if g.Directed {
 		j.direction = m.direction
 	}
@@ -92,7 +101,11 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	}
 	runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, j.arena)
 	if len(j.runners) == len(j.owners) {
-		if j.driver, err = bsp.New(m.describe(), j.options.driver(g), []*bsp.Facts{j.Facts()}); err != nil {
+		o := j.options.driver(g)
+		if m.plan != nil {
+			o.Before = j.before
+		}
+		if j.driver, err = bsp.New(m.describe(), o, []*bsp.Facts{j.Facts()}); err != nil {
 			j.Close()
 			return nil, err
 		}
@@ -147,7 +160,7 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	if err := m.validate(); err != nil {
 		return fmt.Errorf("%s: %w", j.name, err)
 	}
-	if programName(p) != j.name || m.direction != j.methods.direction {
+	if programName(p) != j.name || m.direction != j.methods.direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
 	}
 	if j.options.Deterministic {
@@ -344,6 +357,7 @@ func (j *Job[V, M]) Value(id pregel.VertexID) V {
 // Close ends the run and frees the job's columns. It is idempotent.
 func (j *Job[V, M]) Close() {
 	j.End()
+	j.phases.close()
 	for _, t := range j.teams {
 		t.Close()
 	}

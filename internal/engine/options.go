@@ -49,6 +49,8 @@ type Options struct {
 	// Connect, if not nil, is called when a Job begins a run. It returns the partitions' endpoints, and a function that ends all
 	// waiting at them. By default endpoints pass frames by reference.
 	Connect func() (endpoint func(partition int) transport.Endpoint, broken func())
+	// Shared has the property columns that the phases of a plan share; nil gives a run columns of its own.
+	Shared *Shared
 	// Trusted says that the program never calls runtime.Goexit: a run needs no goroutine to survive that, which costs 10 µs, a search
 	// of Graph500 in a tiny component a fifth.
 	Trusted bool

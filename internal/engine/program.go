@@ -35,6 +35,7 @@ type (
 	Before                   interface{ BeforeSuperstep(w *pregel.Worker) }
 	After                    interface{ AfterSuperstep(w *pregel.Worker) }
 	BlockComputing[V, M any] interface{ ComputeBlock(b *pregel.Block[V, M]) }
+	Planned                  interface{ Plan() pregel.Plan }
 	Writing[V any]           interface{ Output(dst []byte, v V) []byte }
 	Naming[V any]            interface {
 		OutputLabels(dst []byte, v V, label func(pregel.VertexID) uint64) []byte
@@ -61,6 +62,7 @@ type methods[V, M any] struct {
 	direction   pregel.Direction
 	aggregates  []kernel.Aggregate
 	properties  []kernel.Property
+	plan        *Plan // that runs first, or nil
 }
 
 // inspect finds a program's optional methods. One with a known name and another signature is an error.
@@ -93,6 +95,8 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "AfterSuperstep", &m.after, &errs)
 	find(value, "Output", &m.output, &errs)
 	find(value, "OutputLabels", &m.naming, &errs)
+	var planned Planned
+	find(value, "Plan", &planned, &errs)
 	var combining Combining[M]
 	var directed Directed
 	var aggregating Aggregating
@@ -135,6 +139,10 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	if m.direction == pregel.Either && m.block != nil {
 		return nil, fmt.Errorf("%s: a program of direction either has no ComputeBlock, whose messages go one way", name)
 	}
+	if planned != nil {
+		p := PlanOf(planned.Plan())
+		m.plan = &p
+	}
 	if aggregating != nil {
 		for _, given := range aggregating.Aggregators() {
 			a := engine.Aggregate(given)
@@ -166,6 +174,16 @@ func Inner[V, M any](p pregel.Program[V, M]) any {
 }
 
 // validate refuses parameters that make no sense.
+// alike reports whether columns and kernels that were made for one of two programs of a type serve the other.
+func (m *methods[V, M]) alike(other *methods[V, M]) bool {
+	if (m.combiner == nil) != (other.combiner == nil) || m.combiner != nil && m.combiner.String() != other.combiner.String() {
+		return false
+	}
+	number := func(a, b kernel.Aggregate) bool { return a.Number == b.Number }
+	column := func(a, b kernel.Property) bool { return a.Number == b.Number }
+	return slices.EqualFunc(m.aggregates, other.aggregates, number) && slices.EqualFunc(m.properties, other.properties, column)
+}
+
 func (m *methods[V, M]) validate() error {
 	if m.validating == nil {
 		return nil

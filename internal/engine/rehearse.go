@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -9,9 +10,20 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 )
 
-// Rehearse checks that a program can run on a cluster with the options, by binding it to a graph of one vertex. If grid has
+// Rehearse checks that a program, and each phase of its plan, can run on a cluster with the options, by binding it to a graph of one vertex. If grid has
 // partitions, it checks that the options fit it, without building a graph on it: one of 4,096 partitions takes seconds.
 func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) error {
+	if plan := program.Plan(); plan != nil {
+		phases, err := plan.Phases()
+		if err != nil {
+			return fmt.Errorf("%s: %w", program.Name(), err)
+		}
+		for _, phase := range phases {
+			if err := Rehearse(ctx, phase, o, grid); err != nil {
+				return fmt.Errorf("%s: %w", program.Name(), err)
+			}
+		}
+	}
 	if _, err := program.Codec(); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ var layers = [...][]string{
 		"internal/control", "internal/membership",
 	},
 	{
-		"internal/delivery", "internal/bsp", "internal/engine", "algorithms/reference", "algorithms/verify", "algorithms",
+		"internal/delivery", "internal/bsp", "internal/engine", "plan", "algorithms/reference", "algorithms/verify", "algorithms",
 		"internal/netbench", "internal/netbench/ranks",
 	},
 	{

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Plan is what a pregel.Plan holds: a phase, or a composition of plans.
+type Plan struct {
+	kind  planKind
+	phase Program // of a phase; nil if err says what is wrong with it
+	err   error
+	test  func(r *Round) bool
+	plans []Plan
+}
+
+type planKind uint8
+
+const (
+	planSequence planKind = iota
+	planPhase
+	planRepeat
+	planChoose
+)
+
+// Round is plan.Round.
+type Round struct {
+	Number     int
+	Supersteps int
+	pregel.Totals
+}
+
+// PlanOf returns the steps of a plan.
+func PlanOf(p pregel.Plan) Plan {
+	steps, _ := new(pregel.Engine[struct{}, struct{}]).Steps(p).(Plan)
+	return steps
+}
+
+// Phase is plan.Phase.
+func Phase[V, M any](p pregel.Program[V, M]) Plan {
+	program, err := Erase(p)
+	if err == nil && program.Plan() != nil {
+		err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", programName(p))
+	}
+	return Plan{kind: planPhase, phase: program, err: err}
+}
+
+// Sequence is plan.Sequence.
+func Sequence(plans ...Plan) Plan { return Plan{plans: plans} }
+
+// Repeat is plan.Repeat.
+func Repeat(until func(r *Round) bool, plans ...Plan) Plan {
+	p := Plan{kind: planRepeat, test: until, plans: plans}
+	if until == nil {
+		p.err = errors.New("plan.Repeat: the condition is nil")
+	}
+	return p
+}
+
+// Choose is plan.Choose.
+func Choose(condition func(r *Round) bool, then, otherwise Plan) Plan {
+	p := Plan{kind: planChoose, test: condition, plans: []Plan{then, otherwise}}
+	if condition == nil {
+		p.err = errors.New("plan.Choose: the condition is nil")
+	}
+	return p
+}
+
+// Phases returns the phases in the order in which the plan names them, and what is wrong with any.
+func (p *Plan) Phases() (all []Program, err error) {
+	errs := []error{p.err}
+	if p.kind == planPhase && p.err == nil {
+		all = append(all, p.phase)
+	}
+	for i := range p.plans {
+		inner, err := p.plans[i].Phases()
+		all, errs = append(all, inner...), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+// Ran is how a phase ended.
+type Ran struct {
+	Outcome bsp.Outcome
+	Totals  []kernel.Cell
+}
+
+// Walk runs the phases as the plan has it, by their places in Phases, until a phase ends at the limit of supersteps. It returns the sum of
+// their outcomes.
+func (p *Plan) Walk(run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
+	w := walk{run: run, sum: bsp.Outcome{Converged: true}}
+	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(nil)
+	err := w.plan(p, 0)
+	return w.sum, err
+}
+
+// walk is how far a plan is.
+type walk struct {
+	run  func(phase int, before bsp.Outcome) (*Ran, error)
+	sum  bsp.Outcome
+	last Round
+}
+
+// plan runs a plan whose first phase has the number first.
+func (w *walk) plan(p *Plan, first int) error {
+	switch p.kind {
+	case planPhase:
+		return w.phase(first)
+	case planRepeat:
+		for number := 0; w.sum.Converged; number++ {
+			if err := w.sequence(p.plans, first); err != nil {
+				return err
+			}
+			if w.last.Number = number; !w.sum.Converged || p.test(&w.last) {
+				return nil
+			}
+		}
+		return nil
+	case planChoose:
+		if p.test(&w.last) {
+			return w.plan(&p.plans[0], first)
+		}
+		return w.plan(&p.plans[1], first+p.plans[0].count())
+	default:
+		return w.sequence(p.plans, first)
+	}
+}
+
+func (w *walk) sequence(plans []Plan, first int) error {
+	for i := range plans {
+		if !w.sum.Converged {
+			return nil
+		}
+		if err := w.plan(&plans[i], first); err != nil {
+			return err
+		}
+		first += plans[i].count()
+	}
+	return nil
+}
+
+func (w *walk) phase(i int) error {
+	ran, err := w.run(i, w.sum)
+	if err != nil {
+		return err
+	}
+	w.sum = w.sum.Then(ran.Outcome)
+	w.last.Supersteps = ran.Outcome.Supersteps
+	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(ran.Totals)
+	return nil
+}
+
+// count returns the number of phases.
+func (p *Plan) count() int {
+	n := 0
+	if p.kind == planPhase {
+		n = 1
+	}
+	for i := range p.plans {
+		n += p.plans[i].count()
+	}
+	return n
+}
+
+// Shared is the property columns of the partitions of a process that the phases of a plan share.
+type Shared struct{ columns map[sharedColumn]any }
+
+type sharedColumn struct {
+	partition, number int
+	direction         pregel.Direction // of a column of edges, which phases of one direction share
+}
+
+// NewShared makes columns that are zero.
+func NewShared() *Shared { return &Shared{map[sharedColumn]any{}} }
+
+// clear forgets all columns.
+func (s *Shared) clear() { clear(s.columns) }
+
+// set replaces a column of vertices.
+func (s *Shared) set(partition int, c kernel.Property, column any) {
+	s.columns[sharedColumn{partition: partition, number: c.Number}] = column
+}
+
+// column returns a column of n elements, made at first use. Not for concurrent use.
+func (s *Shared) column(partition int, c kernel.Property, d pregel.Direction, n int) any {
+	key := sharedColumn{partition: partition, number: c.Number}
+	if c.OfEdges {
+		key.direction = d
+	}
+	if s.columns[key] == nil {
+		s.columns[key] = c.New(n)
+	}
+	return s.columns[key]
+}

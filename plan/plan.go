@@ -1,0 +1,73 @@
+// Package plan composes programs: a plan says which programs run on a graph, one after the other, until the last has the answer.
+//
+// A program has a plan when it has the method
+//
+//	Plan() pregel.Plan
+//
+// Its phases run first, and then the program itself, whose values are the result. Each phase is a program of its own, with its own
+// values, messages, combiner, direction and aggregators, and begins with superstep 0. What they share is property columns: one
+// that several list in Columns keeps what a phase has set in it; it is zero when the run begins.
+//
+//	func (p Betweenness) Plan() pregel.Plan {
+//		var all []pregel.Plan
+//		for _, s := range p.Sources {
+//			all = append(all, plan.Phase(forward{s}), plan.Phase(backward{}))
+//		}
+//		return plan.Sequence(all...)
+//	}
+//
+//	func (Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) { v.Set(centrality.Of(v)); v.VoteToHalt() }
+//
+// On a cluster the master and every worker ask the program for its plan, and must get the same. The supersteps of a run are
+// counted through all its phases in reports, records and limits; a phase counts its own, from 0.
+package plan
+
+import (
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Round is what a condition sees of the phase that ran last.
+type Round struct {
+	// Number is the number of the round of the innermost Repeat, from 0.
+	Number int
+	// Supersteps is how many the phase took.
+	Supersteps int
+	// Totals are the phase's aggregators: total.Value(r).
+	pregel.Totals
+}
+
+// Phase is a plan that runs a program to its end.
+func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan { return made(engine.Phase(p)) }
+
+// Sequence runs plans one after the other.
+func Sequence(plans ...pregel.Plan) pregel.Plan { return made(engine.Sequence(steps(plans)...)) }
+
+// Repeat runs plans one after the other, again and again, until the condition holds at the end of a round. It is asked where the
+// run is driven, on a cluster by the master.
+func Repeat(until func(r *Round) bool, plans ...pregel.Plan) pregel.Plan {
+	return made(engine.Repeat(condition(until), steps(plans)...))
+}
+
+// Choose runs one of two plans, by a condition on the phase that ran last.
+func Choose(holds func(r *Round) bool, then, otherwise pregel.Plan) pregel.Plan {
+	both := steps([]pregel.Plan{then, otherwise})
+	return made(engine.Choose(condition(holds), both[0], both[1]))
+}
+
+func condition(f func(r *Round) bool) func(*engine.Round) bool {
+	if f == nil {
+		return nil
+	}
+	return func(r *engine.Round) bool { return f(&Round{r.Number, r.Supersteps, r.Totals}) }
+}
+
+func made(p engine.Plan) pregel.Plan { return new(pregel.Engine[struct{}, struct{}]).NewPlan(p) }
+
+func steps(plans []pregel.Plan) []engine.Plan {
+	all := make([]engine.Plan, len(plans))
+	for i, p := range plans {
+		all[i] = engine.PlanOf(p)
+	}
+	return all
+}
