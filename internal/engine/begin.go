@@ -24,7 +24,7 @@ func (r *runner[V, M]) fill() {
 func (r *runner[V, M]) reset() {
 	clear(r.active)
 	clear(r.finished)
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		c.read.All, c.write.All = true, true
 		c.read.Clear()
 		c.write.Clear()

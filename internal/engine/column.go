@@ -31,14 +31,6 @@ type pull[M any] struct {
 	from *column[M]
 }
 
-// columns are those of messages to all neighbours.
-func (r *runner[V, M]) columns() []*column[M] {
-	if r.back != nil {
-		return []*column[M]{&r.column, r.back}
-	}
-	return []*column[M]{&r.column}
-}
-
 // columnOf returns the column that is delivered through block i of the layout.
 func (r *runner[V, M]) columnOf(i int) *column[M] {
 	if i > 0 && r.back != nil {

@@ -168,7 +168,7 @@ func (r *runner[V, M]) startSources() error {
 		defer r.recover(t)
 		for _, w := range slices.Sorted(maps.Keys(words)) {
 			r.startWord(t, w, words[w])
-			for _, c := range r.columns() {
+			for _, c := range r.columns {
 				c.write.Mark(w)
 			}
 		}

@@ -17,7 +17,7 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) er
 	if c.Superstep == 0 {
 		return r.start()
 	}
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		c.kernel.Swap()
 		c.read, c.write = c.write, c.read
 	}
@@ -78,14 +78,14 @@ func (r *runner[V, M]) makeInbox() {
 
 // writeAll says that every word of the frontiers being written will be.
 func (r *runner[V, M]) writeAll() {
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		c.write.All = true
 	}
 }
 
 // clearWritten empties the frontiers being written.
 func (r *runner[V, M]) clearWritten() {
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		c.write.Clear()
 	}
 }

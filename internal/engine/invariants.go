@@ -15,7 +15,7 @@ func (r *runner[V, M]) check() {
 	p, part := &r.report, r.part
 	words := len(r.active)
 	senders, edges, open := 0, 0, 0
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		for w, word := range c.write.Words[:words] {
 			senders += bits.OnesCount64(word)
 			edges += sumAt(c.outDegrees, w, word)

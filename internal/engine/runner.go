@@ -28,7 +28,8 @@ type runner[V, M any] struct {
 	traits   kernel.Traits // of both columns
 	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program of direction Either.
 	column[M]
-	back *column[M]
+	back    *column[M]
+	columns []*column[M] // the one, or both
 
 	values   []V
 	active   []uint64
@@ -124,6 +125,10 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	default:
 		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
 	}
+	r.columns = []*column[M]{&r.column}
+	if r.back != nil {
+		r.columns = append(r.columns, r.back)
+	}
 	if err := r.bind(); err != nil {
 		return nil, err
 	}
@@ -140,7 +145,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // most of which are dropped
 	}
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		c.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 		c.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
 		c.outEqual, c.outEdges = equalDegrees(c.outDegrees)
@@ -172,7 +177,7 @@ func (r *runner[V, M]) bind() error {
 		r.pulls = append(r.pulls, pull[M]{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
-	for _, c := range r.columns() {
+	for _, c := range r.columns {
 		if r.job.methods.list != nil {
 			c.gather = newListKernel[M](b)
 			c.kernel = c.gather
