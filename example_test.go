@@ -1,11 +1,13 @@
 package superstep_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -63,4 +65,43 @@ func ExampleFromEdges() {
 	defer g.Close()
 	fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, the vertex of most edges is", g.Label(0))
 	// Output: 3 vertices, 4 arcs, the vertex of most edges is 9
+}
+
+// Vertices are numbers: who has names keeps them in a slice, and uses their places.
+func ExampleFromEdges_names() {
+	imports := [][2]string{
+		{"http", "net"}, {"http", "io"}, {"http", "fmt"}, {"net", "io"}, {"net", "errors"}, {"fmt", "io"}, {"fmt", "errors"}, {"io", "errors"},
+	}
+	var names []string
+	ids := map[string]uint64{}
+	id := func(name string) uint64 {
+		if _, known := ids[name]; !known {
+			ids[name] = uint64(len(names))
+			names = append(names, name)
+		}
+		return ids[name]
+	}
+	var list []superstep.Edge
+	for _, pair := range imports {
+		list = append(list, superstep.Edge{From: id(pair[0]), To: id(pair[1])})
+	}
+	ctx := context.Background()
+	g, err := superstep.FromEdges(ctx, list)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	res, err := superstep.Run(ctx, g, algorithms.PageRank{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for id, rank := range res.Top(3, cmp.Compare) {
+		fmt.Printf("%.3f %s\n", rank, names[id])
+	}
+	// Output:
+	// 0.409 errors
+	// 0.236 io
+	// 0.128 net
 }

@@ -20,6 +20,7 @@ func all() []pregel.Registered {
 		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}), superstep.Register("core", Core{}),
 		superstep.Register("clustering", pregel.List(Clustering{})), superstep.Register("triangles", pregel.List(Triangles{})),
 		superstep.Register("communities", pregel.List(Communities{})),
+		superstep.Register("hits", HITS{}), superstep.Register("hyperball", HyperBall{}),
 	}
 }
 
