@@ -8,7 +8,8 @@
 //	}
 //
 // A [Result] has the value of a vertex (At), all of them (All), the greatest (Top), a field of them ([Column]), and what the program's
-// aggregators ended with: total.Value(res).
+// aggregators ended with: total.Value(res). A program's vertex columns begin with what [From] and [FromFile] give them: an earlier result,
+// a function of input ids, the values in a file.
 //
 // [Main] gives a program of one's own the whole command line of superstep.
 package superstep

@@ -1,6 +1,7 @@
 package superstep
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,24 +10,68 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Input is an earlier result that a run begins with, in a vertex column of its program. Make it with [From].
+// Input is what a run begins with in a vertex column of its program. Make it with [From] or [FromFile].
 type Input struct {
 	column kernel.Property
-	// job is the result's on the cluster of conn; both are empty of a run in this process.
-	job  string
-	conn *Connection
-	fill func(g *Graph, p *engine.Prefilled) error
+	// result reports that the values are an earlier result's, of a job on the cluster of conn; both are empty of a run in this process.
+	result bool
+	job    string
+	conn   *Connection
+	fill   func(ctx context.Context, g *Graph, p *engine.Prefilled) error
 }
 
-// From gives a vertex column of a program the values of an earlier result, for [Options]: Init and Compute read them from superstep 0
-// on. In one process the two graphs may differ: vertices are the same by their input ids, and those that the result does not have
-// begin with zero; but values that are vertices need the same vertices. On a cluster it is the same graph there, and the values do
-// not pass through the client.
-func From[T any](column pregel.VertexColumn[T], result *Result[T]) Input {
-	return Input{
-		column: new(pregel.Engine[T, struct{}]).Property(column), job: result.job, conn: result.graph.conn,
-		fill: func(g *Graph, p *engine.Prefilled) error { return prefill(g, p, result) },
+// From gives a vertex column of a program values, for [Options]: Init and Compute read them from superstep 0 on. They are those of an
+// earlier result,
+//
+//	superstep.From(rank, ranks)
+//
+// or what a function returns for each vertex by its input id, which one goroutine calls when the run begins:
+//
+//	superstep.From(population, func(id uint64) int64 { return inhabitants[id] })
+//
+// In one process the graph of the result may be another: vertices are the same by their input ids, and those that the result does not
+// have begin with zero; but values that are vertices need the same vertices. On a cluster it is the same graph there, and the values do
+// not pass through the client; there is no function on a cluster.
+func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T], source S) Input {
+	in := Input{column: new(pregel.Engine[T, struct{}]).Property(column)}
+	switch source := any(source).(type) {
+	case *Result[T]:
+		in.result, in.job, in.conn = true, source.job, source.graph.conn
+		in.fill = func(_ context.Context, g *Graph, p *engine.Prefilled) error { return prefill(g, p, source) }
+	case func(id uint64) T:
+		in.fill = func(ctx context.Context, g *Graph, p *engine.Prefilled) error { return prefillBy(ctx, g, p, source) }
 	}
+	return in
+}
+
+// FromFile gives a vertex column of a program the values in a file, for [Options]: lines "id value" as superstep run --output writes
+// them, plain or compressed by gzip or zstd. The column's type is a string, boolean, number, time.Duration or pregel.VertexID. A vertex that the
+// file does not have begins with zero; one that is not in the graph or is there twice, and a value that is none, are errors with file and line.
+// The file is read in this process: there is none on a cluster.
+func FromFile[T any](column pregel.VertexColumn[T], path string) Input {
+	return Input{
+		column: new(pregel.Engine[T, struct{}]).Property(column),
+		fill: func(ctx context.Context, g *Graph, p *engine.Prefilled) error {
+			if err := p.ReadFile(ctx, g.g, path, 0); err != nil {
+				return fmt.Errorf("superstep: column %s: %w", p.Name, err)
+			}
+			return nil
+		},
+	}
+}
+
+// prefillBy sets what a column begins with to what a function returns.
+func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T) error {
+	for partition, storage := range p.Storage {
+		values := storage.([]T)
+		for i := range values {
+			if i%1024 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			values[i] = value(g.g.Label(pregel.VertexID(partition + i*len(g.g.Parts))))
+		}
+	}
+	return nil
 }
 
 // prefill sets what a column begins with in a run in this process.
@@ -73,7 +118,7 @@ type prefilling interface {
 }
 
 // prefillAll sets what columns of a job in this process begin with.
-func prefillAll(g *Graph, job prefilling, inputs []Input) error {
+func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) error {
 	for _, in := range inputs {
 		if err := in.valid(); err != nil {
 			return err
@@ -85,7 +130,7 @@ func prefillAll(g *Graph, job prefilling, inputs []Input) error {
 		if p.Number != in.column.Number {
 			return in.another()
 		}
-		if err := in.fill(g, p); err != nil {
+		if err := in.fill(ctx, g, p); err != nil {
 			return err
 		}
 	}
@@ -94,7 +139,7 @@ func prefillAll(g *Graph, job prefilling, inputs []Input) error {
 
 func (in *Input) valid() error {
 	if in.fill == nil {
-		return errors.New("superstep: Options.Columns: found an Input that superstep.From did not make")
+		return errors.New("superstep: Options.Columns: found an Input that neither superstep.From nor superstep.FromFile has made")
 	}
 	return nil
 }
@@ -115,6 +160,8 @@ func (c *Connection) inputs(program engine.Program, all []Input) (map[string]str
 			return nil, err
 		case column.Number != in.column.Number:
 			return nil, in.another()
+		case !in.result:
+			return nil, fmt.Errorf("superstep: column %s: functions and files are for runs in this process: on a cluster a column begins with an earlier result", in.column.Name)
 		case in.job == "" || in.conn != c:
 			return nil, fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
 		}

@@ -186,7 +186,7 @@ func TestInputRefuses(t *testing.T) {
 	namesake := pregel.NewVertexColumn[int64]("sum")
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
-		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})), "an Input that superstep.From did not make")
+		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})), "an Input that neither superstep.From nor superstep.FromFile has made")
 		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its method Columns lists no vertex column "sum"`)
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))), "column sum: the program lists another of that name")
 		edges := pregel.NewVertexColumn[int64]("edge sums")

@@ -51,7 +51,8 @@ type Options struct {
 	// that ends it (docs/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
 	KeepTrace bool
-	// Columns are vertex columns of the program that begin with the values of earlier results: superstep.From(column, result).
+	// Columns are vertex columns of the program that begin with the values of earlier results, functions or files:
+	// superstep.From(column, result), superstep.FromFile(column, path).
 	Columns []Input
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
@@ -140,7 +141,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		return nil, err
 	}
 	defer job.Close()
-	if err := prefillAll(g, job, o.Columns); err != nil {
+	if err := prefillAll(ctx, g, job, o.Columns); err != nil {
 		return nil, err
 	}
 	outcome, err := job.Run(ctx)

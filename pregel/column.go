@@ -15,7 +15,7 @@ type Column interface{ column() kernel.Property }
 var columns atomic.Int32
 
 // VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns gives it an earlier result.
+// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
 type VertexColumn[T any] struct {
 	name   string
 	number int

@@ -78,7 +78,8 @@
 //
 // What a run leaves, besides the vertices' values, are the program's aggregators: superstep.Result has them, so that total.Value(res) is
 // what an aggregator total ended with, and the reports of the command line, traces and the page show them by name. A result is the
-// input of another run where superstep.From gives its values to a [VertexColumn], which Init and Compute read from superstep 0 on.
+// input of another run where superstep.From gives its values to a [VertexColumn], which Init and Compute read from superstep 0 on; so is a
+// function of the vertices' input ids, and with superstep.FromFile a file of lines "id value".
 //
 // # Semantics
 //

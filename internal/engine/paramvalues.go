@@ -62,7 +62,7 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 	case f.Type() == durationType:
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("found %q, expected a time, such as 1m30s", text)
+			return unlike(text, "a time, such as 1m30s")
 		}
 		f.SetInt(int64(d))
 	case f.Kind() == reflect.String:
@@ -70,25 +70,25 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 	case f.Kind() == reflect.Bool:
 		b, err := strconv.ParseBool(text)
 		if err != nil {
-			return fmt.Errorf("found %q, expected true or false", text)
+			return unlike(text, "true or false")
 		}
 		f.SetBool(b)
 	case f.CanInt():
 		i, err := strconv.ParseInt(text, 10, f.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("found %q, expected a whole number", text)
+			return unlike(text, "a whole number")
 		}
 		f.SetInt(i)
 	case f.CanUint():
 		u, err := strconv.ParseUint(text, 10, f.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("found %q, expected a whole number, not negative", text)
+			return unlike(text, "a whole number, not negative")
 		}
 		f.SetUint(u)
 	case f.CanFloat():
 		x, err := strconv.ParseFloat(text, f.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("found %q, expected a number", text)
+			return unlike(text, "a number")
 		}
 		f.SetFloat(x)
 	default:
@@ -97,11 +97,18 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 	return nil
 }
 
+// misfit is a text that is no value of a type.
+type misfit struct{ found, expected string }
+
+func (m *misfit) Error() string { return fmt.Sprintf("found %s, expected %s", m.found, m.expected) }
+
+func unlike(text, expected string) error { return &misfit{fmt.Sprintf("%.150q", text), expected} }
+
 // vertex translates an input id.
 func vertex(text string, find func(uint64) (pregel.VertexID, bool)) (pregel.VertexID, error) {
 	label, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return pregel.None, fmt.Errorf("found %q, expected the id of a vertex", text)
+		return pregel.None, unlike(text, "the id of a vertex")
 	}
 	if find == nil {
 		return pregel.None, nil

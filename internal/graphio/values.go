@@ -68,28 +68,88 @@ func AppendFloat(dst []byte, x float64, bits int) []byte {
 // lines are left out.
 func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReaderSize(r, headSize)}
+	err = eachValue(lines, func(id uint64, rest []byte) *fault {
+		value := bytes.Trim(rest, " \t")
+		if len(value) == 0 {
+			return noValue(id)
+		}
+		ids, values = append(ids, id), append(values, string(value))
+		return nil
+	})
+	if err != nil {
+		return nil, nil, inFile(err, name)
+	}
+	return ids, values, nil
+}
+
+// ReadColumn reads a file of lines "id value", plain or compressed, and calls each with the values in a column of it, from 2: the id is
+// column 1. Column 0 is what WriteValues has written: all that follows the id and a blank, be it nothing. What each returns as found, if
+// that is anything, is an error of the line, with what it expected.
+func ReadColumn(ctx context.Context, path string, column int, each func(id uint64, value []byte) (found, expected string)) error {
+	f, err := newReader(ReadOptions{}, pieceSize).open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.foreign(f.head()); err != nil {
+		return err
+	}
+	err = eachValue(&lineReader{r: f.content}, func(id uint64, rest []byte) *fault {
+		if ctx.Err() != nil {
+			return &fault{} // which is not told
+		}
+		if len(rest) == 0 {
+			return noValue(id)
+		}
+		value, n := rest[1:], 2
+		if column > 0 {
+			for value, rest = cutField(bytes.Trim(rest, " \t")); n < column && len(rest) > 0; n++ {
+				value, rest = cutField(rest)
+			}
+			if n < column || len(value) == 0 {
+				return &fault{found: "no column " + strconv.Itoa(column) + " for vertex " + strconv.FormatUint(id, 10), expected: "one of every vertex"}
+			}
+		}
+		if found, expected := each(id, value); found != "" {
+			return &fault{found: found, expected: expected}
+		}
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return inFile(err, path)
+	}
+	return f.unchanged()
+}
+
+func noValue(id uint64) *fault {
+	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: `"id value"`}
+}
+
+// eachValue calls each with the id that a line begins with and the rest of it, with the blank before.
+func eachValue(lines *lineReader, each func(id uint64, rest []byte) *fault) error {
 	g := grammar{high: maxID}
 	for {
 		line, err := lines.next()
 		if err == io.EOF {
-			return ids, values, nil
+			return nil
 		}
 		if err != nil {
-			return nil, nil, inFile(err, name)
+			return err
 		}
-		text := trimLine(line)
+		text := bytes.TrimLeft(bytes.TrimSuffix(line, []byte{'\r'}), " \t")
 		if len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
 			continue
 		}
-		field, value := cutField(text)
+		field, _ := cutField(text)
 		id, f := g.id(field)
-		if f == nil && len(value) == 0 {
-			f = &fault{found: "no value in " + quote(text), expected: `"id value"`}
+		if f == nil {
+			f = each(id, text[len(field):])
 		}
 		if f != nil {
-			return nil, nil, inFile(lines.at(f), name)
+			return lines.at(f)
 		}
-		ids = append(ids, id)
-		values = append(values, string(value))
 	}
 }
