@@ -146,6 +146,7 @@ type runFlags struct {
 	seed                    uint64
 	superstepTimeout        time.Duration
 	json                    string
+	columns                 []columnFile
 	seeFlags
 	flags *pflag.FlagSet
 

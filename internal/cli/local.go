@@ -118,6 +118,9 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	if r.bound, err = program.Bind(r.graph, o); err != nil {
 		return nil, err
 	}
+	if err := fillColumns(ctx, r.bound, r.graph, l.flags.columns); err != nil {
+		return nil, err
+	}
 	l.seen.stage("running "+spec.Program, 0, 0)
 	began = time.Now()
 	r.outcome, err = r.bound.Run(ctx)
@@ -203,6 +206,9 @@ func (f *runFlags) load(ctx context.Context, p *sight, spec *control.JobSpec, so
 	}
 	program, err := l.entry.New(spec.Parameters, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkColumns(program, f.columns); err != nil {
 		return nil, err
 	}
 	if source, err = jobspec.Weighted(source, l.entry, spec.Parameters); err != nil {

@@ -22,6 +22,7 @@ func own() []pregel.Registered {
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
+		superstep.Register("adds", Adds{}),
 	}
 }
 
@@ -81,6 +82,22 @@ func (Dice) Compute(v *vertex, _ int64) {
 	if v.Superstep() == 9 {
 		v.VoteToHalt()
 	}
+}
+
+// Adds adds up what its columns begin with.
+type Adds struct{}
+
+var (
+	addsA = pregel.NewVertexColumn[int64]("a")
+	addsB = pregel.NewVertexColumn[int64]("b")
+)
+
+func (Adds) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (Adds) Columns() []pregel.Column         { return []pregel.Column{addsA, addsB} }
+
+func (Adds) Compute(v *vertex, _ int64) {
+	v.Set(int64(v.Label()) + addsA.Of(v) + addsB.Of(v))
+	v.VoteToHalt()
 }
 
 // Marks has parameters that are lists. A vertex's value is how many of them are its own.

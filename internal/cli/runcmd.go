@@ -23,6 +23,7 @@ type runCommand struct {
 	run    runFlags
 	graph  string
 	params []string
+	column []string
 	output string
 	verify bool
 	sorted bool
@@ -50,7 +51,8 @@ cancels it; --detach prints the job's name and leaves.`,
   superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
   superstep run wcc --graph social.el --partitions 4 --trace wcc.jsonl
   superstep run bfs --graph /data/web.el -p source=7 --master 10.0.0.1:7700 --token-file token -o parents.txt
-  superstep run pagerank --graph catalog:web --detach`,
+  superstep run pagerank --graph catalog:web --detach
+  mine run groups --graph web.txt.gz --column rank=ranks.txt`,
 		Args: exactly(1, "the name of an algorithm"),
 		ValidArgsFunction: firstOf(func(string) []string {
 			var names []string
@@ -64,6 +66,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")
 	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `KEY=VALUE`; may be given again")
+	cmd.Flags().StringArrayVar(&r.column, "column", nil, "a vertex column of the algorithm begins with the values in a file of lines \"id value\", as --output writes it: `NAME=FILE`, or NAME=FILE:N for column N of it; may be given again")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
@@ -89,6 +92,17 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	spec, err := r.spec(name)
 	if err != nil {
 		return err
+	}
+	if onCluster && len(r.column) > 0 {
+		return usagef("--column is of a run in this process: on a cluster a column begins with the result of a job, which a program in Go names")
+	}
+	if r.run.columns, err = splitColumns(r.column); err != nil {
+		return err
+	}
+	for _, c := range r.run.columns {
+		if c.path == r.output {
+			return usagef("--column %s and --output are both %s", c.name, c.path)
+		}
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 )
@@ -18,12 +19,20 @@ type Prefilled struct {
 func (e *erased[V, M]) Column(name string) (kernel.Property, error) { return e.methods.column(name) }
 
 func (m *methods[V, M]) column(name string) (kernel.Property, error) {
+	var names []string
 	for _, c := range m.properties {
 		if c.Name == name && !c.OfEdges {
 			return c, nil
 		}
+		if !c.OfEdges {
+			names = append(names, c.Name)
+		}
 	}
-	return kernel.Property{}, fmt.Errorf("%s: its method Columns lists no vertex column %.150q", programName(m.program), name)
+	err := fmt.Errorf("%s: its method Columns lists no vertex column %.150q", programName(m.program), name)
+	if len(names) > 0 {
+		err = fmt.Errorf("%w, only %s", err, strings.Join(names, ", "))
+	}
+	return kernel.Property{}, err
 }
 
 // Prefill returns the storage of what a vertex property of the program has when a run begins, zero at first.

@@ -37,7 +37,7 @@ func TestInputs(t *testing.T) {
 	programs := engine.Registry{engine.Register("inputs", inputs{})}
 	for want, spec := range map[string]*control.JobSpec{
 		"": {Graph: "g", Inputs: map[string]string{"before": "j-1"}},
-		`inputs: its method Columns lists no vertex column "after"`:                                     {Graph: "g", Inputs: map[string]string{"after": "j-1"}},
+		`inputs: its method Columns lists no vertex column "after", only before`:                        {Graph: "g", Inputs: map[string]string{"after": "j-1"}},
 		`column "before": results are of vertices of a graph of the catalog, and the job loads its own`: {Source: &control.GraphSource{Input: "star:vertices=3"}, Inputs: map[string]string{"before": "j-1"}},
 	} {
 		spec.Program = "inputs"
