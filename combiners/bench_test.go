@@ -127,6 +127,7 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 
 func BenchmarkKernels(b *testing.B) {
 	benchKernel(b, combiners.Sum[float64](), false, func(id pregel.VertexID) float64 { return float64(id) })
+	benchKernel(b, combiners.NarrowSum(), false, func(id pregel.VertexID) float64 { return float64(id) })
 	benchKernel(b, combiners.Min[uint32](), false, func(id pregel.VertexID) uint32 { return uint32(id) + 1 })
 	benchKernel(b, combiners.Max[int64](), false, func(id pregel.VertexID) int64 { return int64(id) })
 	benchKernel(b, combiners.Or(), false, func(pregel.VertexID) bool { return false })

@@ -1,7 +1,7 @@
 // Package combiners has the combiners that messages are reduced with, each with the bulk loops that deliver its
 // messages: pull, push and fold from one definition, no call per edge.
 //
-//	Sum Min Max            numbers
+//	Sum Min Max            numbers;  NarrowSum  Sum of float64 that travel as float32
 //	And Or                 truth values;  AndBits OrBits  sets
 //	Count                  how many messages came: what they say is not sent
 //	First                  any one message is enough

@@ -126,6 +126,145 @@ func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
+// Pull folds the messages of in-neighbours, by "acc += x".
+func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
+	if p.All {
+		return k.pullAll(p, w, need, found, in)
+	}
+	rows, base := p.Bits[w], p.Rank[w]
+	need &= rows
+	read, present, walked := k.Read, p.Present, 0
+	for ; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := p.Starts[r], p.Starts[r+1]
+		list := p.Adj[lo:hi]
+		walked += len(list)
+		acc, any := k.identity, found>>i&1
+		if any != 0 {
+			acc = in[i]
+		}
+		for j, s := range list {
+			if present[s>>6]>>(s&63)&1 == 0 {
+				continue
+			}
+			any = 1
+			x := float64(read[s])
+			_ = j
+			acc += x
+		}
+		in[i] = acc
+		found |= any << i
+	}
+	return found, walked
+}
+
+// pullAll is Pull when every in-neighbour sent.
+func (k *narrowSumKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
+	rows, base := p.Bits[w], p.Rank[w]
+	need &= rows
+	read, walked := k.Read, 0
+	for rest := need; rest != 0; rest &= rest - 1 {
+		i := uint(bits.TrailingZeros64(rest)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := p.Starts[r], p.Starts[r+1]
+		list := p.Adj[lo:hi]
+		walked += len(list)
+		acc := k.identity
+		if found>>i&1 != 0 {
+			acc = in[i]
+		}
+		if !k.ordered {
+			var acc1, acc2, acc3 float64
+			for len(list) >= 4 {
+				acc += float64(read[list[0]])
+				acc1 += float64(read[list[1]])
+				acc2 += float64(read[list[2]])
+				acc3 += float64(read[list[3]])
+				list = list[4:]
+			}
+			acc += acc1 + (acc2 + acc3)
+		}
+		for j, s := range list {
+			x := float64(read[s])
+			_ = j
+			acc += x
+		}
+		in[i] = acc
+	}
+	return found | need, walked
+}
+
+// Emit appends the messages of the senders of word w, edge by edge.
+func (k *narrowSumKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[float64]) int {
+	rows, base, edges := p.Bits[w], p.Rank[w], 0
+	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
+		i := uint(bits.TrailingZeros64(senders)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := p.Starts[r], p.Starts[r+1]
+		sent := float64(k.Read[w<<6+int(i)])
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			if p.Skip[d>>6]>>(d&63)&1 != 0 {
+				continue
+			}
+			b := d >> bins.Shift
+			bins.To[b] = append(bins.To[b], d)
+			bins.Msg[b] = append(bins.Msg[b], x)
+		}
+	}
+	return edges
+}
+
+// Push folds the messages of the senders of word w into the inbox.
+func (k *narrowSumKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[float64]) int {
+	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
+	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
+		s := uint32(w<<6 + bits.TrailingZeros64(senders))
+		lo, hi := p.Sender(s)
+		sent := float64(k.Read[s])
+		edges += int(hi - lo)
+		for j, d := range p.Adj[lo:hi] {
+			x := sent
+			_ = j
+			v, bit := d>>6, uint64(1)<<(d&63)
+			if skip[v]&bit != 0 {
+				continue
+			}
+			if has[v]&bit == 0 {
+				has[v] |= bit
+				into.Has.MarkShared(int(v))
+				in[d] = x
+				continue
+			}
+			acc := in[d]
+			acc += x
+			in[d] = acc
+		}
+	}
+	return edges
+}
+
+// Fold folds pairs of receiver and message, by "acc += x".
+func (k *narrowSumKernel) Fold(to []uint32, msg []float64, into *kernel.Inbox[float64]) {
+	has, in := into.Has.Words, into.Msg
+	msg = msg[:len(to)]
+	for j, d := range to {
+		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
+		if has[w]&bit == 0 {
+			has[w] |= bit
+			into.Has.Mark(int(w))
+			in[d] = x
+			continue
+		}
+		acc := in[d]
+		acc += x
+		in[d] = acc
+	}
+}
+
 // Pull folds the messages of in-neighbours, by "if x < acc { acc = x; STOP }".
 func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
 	if p.All {
@@ -1175,7 +1314,7 @@ func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in
 	return found | need, walked
 }
 
-// Emit appends the messages of the senders of word w, each changed by the weight of its edge.
+// Emit appends the messages of the senders of word w, edge by edge.
 func (k *minPlusKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
@@ -1355,7 +1494,7 @@ func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	return found | need, walked
 }
 
-// Emit appends the messages of the senders of word w, each changed by the weight of its edge.
+// Emit appends the messages of the senders of word w, edge by edge.
 func (k *maxMinKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)
@@ -1512,7 +1651,7 @@ func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, i
 	return found | need, walked
 }
 
-// Emit appends the messages of the senders of word w, each changed by the weight of its edge.
+// Emit appends the messages of the senders of word w, edge by edge.
 func (k *sumTimesKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int {
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	all := weightsOf[W](p.Lists)

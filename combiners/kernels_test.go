@@ -270,6 +270,11 @@ func TestKernelsAgainstCombine(t *testing.T) {
 	numbers(t, func(h uint64) float32 { return float32(int64(h)>>50) / 8 })
 	truth := func(h uint64, _ pregel.VertexID) bool { return h%5 == 0 }
 	trial[bool]{c: combiners.Or(), make: truth}.run(t)
+	trial[float64]{ // each message is rounded, to a small integer
+		c: combiners.NarrowSum(), cross: func(m, _ float64) float64 { return float64(float32(m)) },
+		make: func(h uint64, _ pregel.VertexID) float64 { return float64(1+h%100) + 1e-9 },
+		part: func(h uint64, _ pregel.VertexID) float64 { return float64(h % 1000) },
+	}.run(t)
 	trial[bool]{c: combiners.And(), make: func(h uint64, _ pregel.VertexID) bool { return h%5 != 0 }}.run(t)
 	set := func(h uint64, _ pregel.VertexID) uint16 { return uint16(h & (h >> 16) & (h >> 32)) }
 	trial[uint16]{c: combiners.OrBits[uint16](), make: set}.run(t)

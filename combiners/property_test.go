@@ -68,6 +68,7 @@ func TestLawsOfNumbers(t *testing.T) {
 	laws[uintptr](t, 0, math.MaxUint64, 1, 2, 77)
 	laws(t, float32(math.Inf(-1)), float32(math.Inf(1)), 0, 1, -0.5, 64)
 	laws(t, math.Inf(-1), math.Inf(1), 0, 1, -0.5, 64)
+	pregeltest.CheckCombiner(t, combiners.NarrowSum(), 0, 1, -0.5, 64)
 	type grade int16 // a user's own
 	laws[grade](t, math.MinInt16, math.MaxInt16, 0, 1, -1)
 	laws[pregel.VertexID](t, 0, pregel.None, 1, 2, 77)

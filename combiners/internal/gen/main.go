@@ -23,11 +23,13 @@ type operator struct {
 	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
 	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
 	Any        bool   // one message is enough: later ones are left
+	Load       string // what a value of the column becomes as a message; "" if it is one
 	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions
 }
 
 var operators = []operator{
 	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", Unroll: true},
+	{Name: "narrowSumKernel", Message: "float64", Load: "float64(%s)", Step: "acc += x", Unroll: true},
 	{Name: "minKernel", Better: "x < best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "maxKernel", Better: "x > best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
@@ -61,6 +63,12 @@ func main() {
 		}
 		return fmt.Sprintf("%s\nif %s { %s }", op.Step, op.Stop, stop)
 	}}
+	funcs["load"] = func(op operator, value string) string {
+		if op.Load == "" {
+			return value
+		}
+		return fmt.Sprintf(op.Load, value)
+	}
 	var out bytes.Buffer
 	tmpl := template.Must(template.New("kernels").Funcs(funcs).Parse(text))
 	if err := tmpl.Execute(&out, operators); err != nil {
