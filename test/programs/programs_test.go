@@ -3,8 +3,10 @@
 package programs_test
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep"
@@ -21,6 +23,7 @@ func all() []pregel.Registered {
 		superstep.Register("clustering", pregel.List(Clustering{})), superstep.Register("triangles", pregel.List(Triangles{})),
 		superstep.Register("communities", pregel.List(Communities{})),
 		superstep.Register("hits", HITS{}), superstep.Register("hyperball", HyperBall{}),
+		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}),
 	}
 }
 
@@ -41,12 +44,14 @@ func cluster(t *testing.T) *superstep.Connection {
 }
 
 // load loads a graph here, of one partition, and on a cluster, of three.
-func load(t *testing.T, conn *superstep.Connection, name string) (here, there *superstep.Graph) {
+func load(t *testing.T, conn *superstep.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
 	t.Helper()
-	here, err := superstep.Load(t.Context(), name)
+	here, err := superstep.Load(t.Context(), name, options...)
 	if err == nil {
 		t.Cleanup(here.Close)
-		there, err = conn.Load(t.Context(), name, superstep.LoadOptions{Partitions: 3})
+		o := append(options, superstep.LoadOptions{})[0]
+		o.Partitions = 3
+		there, err = conn.Load(t.Context(), name, o)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -77,4 +82,49 @@ func twins[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Progra
 		}
 	}
 	return want
+}
+
+// edges is a program whose values are the vertices' out-edges.
+type edges struct{}
+
+type edge struct {
+	To     id
+	Weight float64
+}
+
+func (e edge) compare(other edge) int { return cmp.Compare(e.To, other.To) }
+
+func (edges) Compute(v *pregel.Vertex[[]edge, bool], _ []bool) {
+	for e := range v.OutEdges() {
+		*v.Ref() = append(*v.Ref(), edge{e.To, e.Weight})
+	}
+	v.VoteToHalt()
+}
+
+// edgesOf returns the out-edges of each vertex of a graph, parallel ones each.
+func edgesOf(t *testing.T, g *superstep.Graph) [][]edge {
+	t.Helper()
+	res, err := superstep.Run(t.Context(), g, pregel.List(edges{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([][]edge, g.NumVertices())
+	for u := range all {
+		all[u] = res.Value(id(u))
+	}
+	return all
+}
+
+// arcsOf returns the out-neighbours of each vertex of a graph of the vertices 0, 1, 2 and so on, by their input ids, parallel edges each.
+func arcsOf(t *testing.T, g *superstep.Graph) [][]int {
+	t.Helper()
+	arcs := make([][]int, g.NumVertices())
+	for u, list := range edgesOf(t, g) {
+		label := g.Label(id(u))
+		for _, e := range list {
+			arcs[label] = append(arcs[label], int(g.Label(e.To)))
+		}
+		slices.Sort(arcs[label])
+	}
+	return arcs
 }

@@ -109,30 +109,3 @@ func TestRank(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
-
-// neighbours is a program whose values are the neighbours' input ids, by out-edges.
-type neighbours struct{}
-
-func (neighbours) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
-	for e := range v.Edges() {
-		*v.Ref() = append(*v.Ref(), e.To)
-	}
-	v.VoteToHalt()
-}
-
-// arcsOf returns the out-neighbours of each vertex of a graph of the vertices 0, 1, 2 and so on, parallel edges each.
-func arcsOf(t *testing.T, g *superstep.Graph) [][]int {
-	t.Helper()
-	res, err := superstep.Run(t.Context(), g, pregel.List(neighbours{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	arcs := make([][]int, g.NumVertices())
-	for label, list := range res.All() {
-		for _, id := range list {
-			arcs[label] = append(arcs[label], int(g.Label(id)))
-		}
-		slices.Sort(arcs[label])
-	}
-	return arcs
-}
