@@ -260,6 +260,11 @@ func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Prog
 		t.Errorf("%T: %d supersteps, converged %t, %d messages: expected %d, %t, %d", p, found.Supersteps, found.Converged, found.Messages,
 			want.Supersteps, want.Converged, want.Messages)
 	}
+	for _, r := range []*superstep.Result[V]{want, found} {
+		if len(r.Seconds) != r.Supersteps || slices.ContainsFunc(r.Seconds, func(s float64) bool { return !(s > 0) }) {
+			t.Errorf("%T: %d supersteps took %v seconds", p, r.Supersteps, r.Seconds)
+		}
+	}
 	for label, w := range want.All() {
 		f, _ := found.At(label)
 		if a, ok := any(f).(float64); ok {
