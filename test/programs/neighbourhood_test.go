@@ -1,7 +1,12 @@
 package programs_test
 
 import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep"
@@ -12,37 +17,44 @@ import (
 
 type id = pregel.VertexID
 
-// Clustering is the local clustering coefficient of an undirected graph: how many of the pairs of a vertex's neighbours are joined.
-// Loops and parallel edges do not count. Each neighbour sends the list of its own.
+// Clustering is the local clustering coefficient (LCC of Graphalytics): of the ordered pairs of a vertex's neighbours, in either direction,
+// how many are joined by an edge from the one to the other. Loops and parallel edges do not count. Each vertex sends its neighbours
+// the list of those its edges lead to.
 type Clustering struct{}
 
 func (Clustering) Compute(v *pregel.Vertex[float64, []id], lists [][]id) {
-	var own []id // rising, each once
-	for e := range v.Edges() {
-		if e.To != v.ID() && (len(own) == 0 || e.To != own[len(own)-1]) {
-			own = append(own, e.To)
-		}
-	}
+	out, all := others(v.OutEdges(), v.ID()), others(v.InEdges(), v.ID())
+	all = append(all, out...)
+	slices.Sort(all)
+	all = slices.Compact(all)
 	if v.Superstep() == 0 {
-		for _, to := range own {
-			v.Send(to, own)
+		for _, to := range all {
+			v.Send(to, out)
 		}
 		return
 	}
 	joined := 0
 	for _, list := range lists {
-		last := -1
-		for i, e := range v.Common(list) {
-			if i != last && e.To != v.ID() { // an edge parallel to the last, and a loop
+		for _, to := range list {
+			if _, found := slices.BinarySearch(all, to); found {
 				joined++
 			}
-			last = i
 		}
 	}
-	if d := len(own); d > 1 {
+	if d := len(all); d > 1 {
 		v.Set(float64(joined) / float64(d*(d-1)))
 	}
 	v.VoteToHalt()
+}
+
+// others returns the vertices that edges lead to, but for one, rising, each once.
+func others(edges iter.Seq[pregel.Edge], one id) (list []id) {
+	for e := range edges {
+		if e.To != one {
+			list = append(list, e.To)
+		}
+	}
+	return slices.Compact(list)
 }
 
 // Triangles counts those that a vertex is in, of an undirected graph without loops and parallel edges: of each edge's two ends the one of
@@ -95,11 +107,13 @@ func (p Core) Compute(v *pregel.Vertex[int64, int64], gone int64) {
 	}
 }
 
-// Communities is community detection by label propagation (CDLP of Graphalytics), undirected: in each iteration a vertex takes the label
-// that most of its edges lead to, of equals the least. Labels are input ids.
+// Communities is community detection by label propagation (CDLP of Graphalytics): in each iteration a vertex takes the label that most
+// of its edges lead to, of either direction, of equals the least. Labels are input ids.
 type Communities struct {
 	Iterations int `param:"iterations" default:"10"`
 }
+
+func (Communities) Direction() pregel.Direction { return pregel.Both }
 
 func (p Communities) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 	if v.Superstep() == 0 {
@@ -124,28 +138,41 @@ func (p Communities) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) 
 	v.SendToAllNeighbors(v.Value())
 }
 
-// plain is a graph as the twins see it: arcs, each once and no loops among them in sets.
+// plain is a graph as the twins see it: arcs, those of either direction, and of both each once and no loops among them in sets.
 type plain struct {
-	arcs [][]int
-	sets []map[int]bool
+	arcs, both       [][]int
+	sets, neighbours []map[int]bool
 }
 
 func plainOf(t *testing.T, g *superstep.Graph) plain {
 	p := plain{arcs: arcsOf(t, g)}
+	p.both = slices.Clone(p.arcs)
 	for u, list := range p.arcs {
+		for _, v := range list {
+			if g.IsDirected() {
+				p.both[v] = append(slices.Clip(p.both[v]), u)
+			}
+		}
+	}
+	p.sets, p.neighbours = setsOf(p.arcs), setsOf(p.both)
+	return p
+}
+
+func setsOf(lists [][]int) (sets []map[int]bool) {
+	for u, list := range lists {
 		set := map[int]bool{}
 		for _, v := range list {
-			set[v] = v != u
+			set[v] = true
 		}
 		delete(set, u)
-		p.sets = append(p.sets, set)
+		sets = append(sets, set)
 	}
-	return p
+	return sets
 }
 
 func (p plain) clustering() []float64 {
 	values := make([]float64, len(p.sets))
-	for v, set := range p.sets {
+	for v, set := range p.neighbours {
 		joined, d := 0, len(set)
 		for a := range set {
 			for b := range set {
@@ -200,7 +227,7 @@ func (p plain) communities(iterations int) []uint64 {
 	}
 	for range iterations {
 		next := slices.Clone(labels)
-		for u, list := range p.arcs {
+		for u, list := range p.both {
 			counts := map[uint64]int{}
 			for _, v := range list {
 				counts[labels[v]]++
@@ -219,12 +246,15 @@ func (p plain) communities(iterations int) []uint64 {
 
 func TestNeighbourhoods(t *testing.T) {
 	for name, g := range pregeltest.Graphs(t, 6) {
-		if g.IsDirected() {
-			continue
-		}
 		want := plainOf(t, g)
 		if got := pregeltest.Values(pregeltest.Matrix(t, g, pregel.List(Clustering{}))); !slices.Equal(got, want.clustering()) {
 			t.Errorf("%s: coefficients %v, expected %v", name, got, want.clustering())
+		}
+		if got := pregeltest.Values(pregeltest.Matrix(t, g, pregel.List(Communities{Iterations: 5}))); !slices.Equal(got, want.communities(5)) {
+			t.Errorf("%s: communities %v, expected %v", name, got, want.communities(5))
+		}
+		if g.IsDirected() {
+			continue
 		}
 		for k := range int64(6) {
 			in := want.core(k)
@@ -234,10 +264,53 @@ func TestNeighbourhoods(t *testing.T) {
 				}
 			}
 		}
-		if got := pregeltest.Values(pregeltest.Matrix(t, g, pregel.List(Communities{Iterations: 5}))); !slices.Equal(got, want.communities(5)) {
-			t.Errorf("%s: communities %v, expected %v", name, got, want.communities(5))
+	}
+}
+
+// TestGraphalytics compares with the outputs that LDBC Graphalytics expects of its examples.
+func TestGraphalytics(t *testing.T) {
+	for name, kind := range map[string]superstep.Kind{"example-directed": superstep.Directed, "example-undirected": superstep.Undirected} {
+		name = filepath.Join("..", "..", "algorithms", "reference", "testdata", name)
+		g, err := superstep.Load(t.Context(), name+".e", superstep.LoadOptions{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(g.Close)
+		coefficients := pregeltest.Matrix(t, g, pregel.List(Clustering{}))
+		communities := pregeltest.Matrix(t, g, pregel.List(Communities{Iterations: 2}))
+		for label, want := range outputs(t, name+"-LCC") {
+			if got, ok := coefficients.At(label); !ok || !pregeltest.Within[float64](1e-15)(got, want) {
+				t.Errorf("%s: vertex %d has coefficient %g, expected %g", name, label, got, want)
+			}
+		}
+		for label, want := range outputs(t, name+"-CDLP") {
+			if got, ok := communities.At(label); !ok || float64(got) != want {
+				t.Errorf("%s: vertex %d is in community %d, expected %g", name, label, got, want)
+			}
 		}
 	}
+}
+
+// outputs reads a file of vertices and their values.
+func outputs(t *testing.T, name string) map[uint64]float64 {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[uint64]float64{}
+	for line := range strings.Lines(string(text)) {
+		var label uint64
+		var value float64
+		if _, err := fmt.Sscan(line, &label, &value); err != nil {
+			t.Fatalf("%s: %q: %v", name, line, err)
+		}
+		all[label] = value
+	}
+	if len(all) < 9 {
+		t.Fatalf("%s: %d vertices", name, len(all))
+	}
+	return all
 }
 
 func TestTriangles(t *testing.T) {
