@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // stamp makes a time of day of a time since the start.
@@ -48,6 +49,9 @@ func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found 
 	if err := kindOf(r.Spec).check(s.options.Registry, r.Spec, s.grid(r.Spec)); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
+	if err := s.suits(r.Spec); err != nil {
+		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
+	}
 	answer, err := s.job(func() (j *job, err error) {
 		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key)
 		return j, err
@@ -67,6 +71,30 @@ func (s *Server) grid(spec *control.JobSpec) layout.Grid {
 		rows, columns = g.rows, g.columns
 	}
 	return layout.Grid{Rows: int(rows), Columns: int(columns)}
+}
+
+// suits refuses a program that does not want its graph, if that is of the catalog; one that is loaded for the job its workers know.
+func (s *Server) suits(spec *control.JobSpec) error {
+	s.mu.Lock()
+	g := s.cluster.graphs[spec.Graph]
+	if g == nil || g.report.Vertices == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	about := pregel.GraphInfo{
+		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed, Weighted: g.report.Weighted,
+		Partitions: len(g.placements),
+	}
+	s.mu.Unlock()
+	p, err := s.options.Registry.Find(spec.Program)
+	if err != nil {
+		return err
+	}
+	program, err := p.New(spec.Parameters, nil)
+	if err != nil {
+		return err
+	}
+	return program.ValidateGraph(spec.Graph, about)
 }
 
 // job answers with a job that something was done to.

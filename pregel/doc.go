@@ -49,6 +49,8 @@
 //	                                      for a program that says so with each (SendAlong)
 //	Monotone()                            a message that is no better, by the combiner, than one the
 //	                                      vertex has had before has no effect, and is not delivered
+//	ValidateGraph(g GraphInfo) error      refuses a graph before superstep 0, such as one that is not directed;
+//	                                      as in Validate, VertexIDs in fields may be None
 //	NonNegative()                         a graph with an edge of negative weight is refused
 //	Aggregators() []Aggregate             the aggregators the program uses
 //	Columns() []Column                    the property columns the program uses

@@ -38,6 +38,8 @@ type Program interface {
 	Printable() error
 	ValueType() (string, error)
 	Column(name string) (kernel.Property, error)
+	// ValidateGraph refuses a graph, known by name, that the program does not want.
+	ValidateGraph(name string, about pregel.GraphInfo) error
 	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
 	Aggregates(deterministic bool) bsp.Aggregates
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
@@ -79,6 +81,13 @@ func Erase[V, M any](p pregel.Program[V, M]) (Program, error) {
 type erased[V, M any] struct {
 	program pregel.Program[V, M]
 	methods *methods[V, M]
+}
+
+func (e *erased[V, M]) ValidateGraph(name string, about pregel.GraphInfo) error {
+	if err := e.methods.validateGraph(name, about); err != nil {
+		return fmt.Errorf("%s: %w", e.Name(), err)
+	}
+	return nil
 }
 
 func (e *erased[V, M]) Name() string { return programName(e.program) }

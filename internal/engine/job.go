@@ -66,7 +66,11 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(m.validate(), m.fits(g)); err != nil {
+	err = m.validate()
+	if err == nil && !o.AnyGraph {
+		err = m.fits(g)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", programName(p), err)
 	}
 	if o.Deterministic {
@@ -159,6 +163,11 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	}
 	if err := m.validate(); err != nil {
 		return fmt.Errorf("%s: %w", j.name, err)
+	}
+	if !j.options.AnyGraph {
+		if err := m.fits(j.graph); err != nil {
+			return fmt.Errorf("%s: %w", j.name, err)
+		}
 	}
 	if programName(p) != j.name || m.direction != j.methods.direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)

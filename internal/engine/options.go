@@ -51,6 +51,8 @@ type Options struct {
 	Connect func() (endpoint func(partition int) transport.Endpoint, broken func())
 	// Shared has the property columns that the phases of a plan share; nil gives a run columns of its own.
 	Shared *Shared
+	// AnyGraph says that the graph only stands for another: whether the program can run on it does not matter.
+	AnyGraph bool
 	// Trusted says that the program never calls runtime.Goexit: a run needs no goroutine to survive that, which costs 10 µs, a search
 	// of Graph500 in a tiny component a fifth.
 	Trusted bool

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
@@ -21,7 +22,10 @@ import (
 
 // The optional methods of a program, which the package comment of pregel lists.
 type (
-	Validating               interface{ Validate() error }
+	Validating interface{ Validate() error }
+	Judging    interface {
+		ValidateGraph(g pregel.GraphInfo) error
+	}
 	Monotonic                interface{ Monotone() }
 	NonNegative              interface{ NonNegative() }
 	Combining[M any]         interface{ Combiner() pregel.Combiner[M] }
@@ -57,6 +61,7 @@ type methods[V, M any] struct {
 	output      Writing[V]
 	naming      Naming[V]
 	validating  Validating
+	judging     Judging
 	monotone    bool
 	nonNegative bool
 	direction   pregel.Direction
@@ -86,6 +91,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	}
 	var errs []error
 	find(value, "Validate", &m.validating, &errs)
+	find(value, "ValidateGraph", &m.judging, &errs)
 	find(value, "Init", &m.init, &errs)
 	find(value, "ComputeBlock", &m.block, &errs)
 	find(value, "Initial", &m.initial, &errs)
@@ -193,13 +199,37 @@ func (m *methods[V, M]) validate() error {
 
 // fits refuses a graph that the program cannot run on.
 func (m *methods[V, M]) fits(g *graph.Graph) error {
-	if !m.nonNegative || g.LeastWeight >= 0 {
-		return nil
+	err := m.validateGraph(g.Name, pregel.GraphInfo{
+		NumVertices: uint64(g.N), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
+	})
+	if err != nil || !m.nonNegative || g.LeastWeight >= 0 {
+		return err
 	}
 	if from, to, weight, ok := g.LightestEdge(); ok {
 		return fmt.Errorf("%s: the edge from %d to %d has weight %g: no weight may be negative", g.Name, from, to, weight)
 	}
 	return fmt.Errorf("%s: an edge has weight %g: no weight may be negative", g.Name, g.LeastWeight) // the edge is another process's
+}
+
+// validateGraph asks the program, and the phases of its plan, whether they can run on a graph.
+func (m *methods[V, M]) validateGraph(name string, about pregel.GraphInfo) error {
+	if m.plan != nil {
+		phases, err := m.plan.Phases()
+		for _, p := range phases {
+			err = errors.Join(err, p.ValidateGraph(name, about))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if m.judging == nil {
+		return nil
+	}
+	err := bsp.Contain(programName(m.program), &bsp.NoSuperstep, func() error { return m.judging.ValidateGraph(about) })
+	if err != nil && !errors.As(err, new(*bsp.ProgramError)) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
 }
 
 // find sets into to value if value implements the interface. A method of that name with another signature is an error, since

@@ -34,7 +34,9 @@ func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) 
 		return err
 	}
 	defer g.Close()
-	bound, err := program.Bind(g, o)
+	alike := o
+	alike.AnyGraph = true
+	bound, err := program.Bind(g, alike)
 	if err != nil {
 		return err
 	}
