@@ -99,6 +99,7 @@ func (f *runFlags) perform(
 func gridOf(of interface {
 	GetRows() uint32
 	GetColumns() uint32
-}) graph.Grid {
+},
+) graph.Grid {
 	return graph.Grid{Rows: int(of.GetRows()), Columns: int(of.GetColumns())}
 }
