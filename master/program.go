@@ -126,7 +126,7 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 			return err
 		}
 		err = bsp.Contain(program.Name(), &bsp.NoSuperstep, func() (err error) { // the plan's conditions
-			before, err = plan.Walk(func(i int, before bsp.Outcome) (*engine.Ran, error) {
+			before, err = plan.Walk(ctx, program.Name(), func(i int, before bsp.Outcome) (*engine.Ran, error) {
 				prepare.Phase = uint32(i) + 1
 				facts, err := r.prepare(ctx, prepare)
 				if err != nil {

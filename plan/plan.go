@@ -19,7 +19,11 @@
 //	func (Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) { v.Set(centrality.Of(v)); v.VoteToHalt() }
 //
 // On a cluster the master and every worker ask the program for its plan, and must get the same. The supersteps of a run are
-// counted through all its phases in reports, records and limits; a phase counts its own, from 0.
+// counted through all its phases in reports, records and limits; a phase counts its own, from 0, and so do errors, which say what
+// had run before. When the limit ends a run in a phase, the values are those at the beginning. A phase's aggregators are to be had
+// in the condition that follows it, and the program's own after the run.
+//
+// A column of edges lies as the lists of one direction do: phases of another direction cannot share it.
 package plan
 
 import (
@@ -29,11 +33,11 @@ import (
 
 // Round is what a condition sees of the phase that ran last.
 type Round struct {
-	// Number is the number of the round of the innermost Repeat, from 0.
+	// Number is the number of the round of the Repeat that asks, from 0.
 	Number int
 	// Supersteps is how many the phase took.
 	Supersteps int
-	// Totals are the phase's aggregators: total.Value(r).
+	// Totals are the aggregators of the phase that ran last: total.Value(r) of any other, or before the first phase, panics.
 	pregel.Totals
 }
 
@@ -44,7 +48,7 @@ func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan { return made(engine.Ph
 func Sequence(plans ...pregel.Plan) pregel.Plan { return made(engine.Sequence(steps(plans)...)) }
 
 // Repeat runs plans one after the other, again and again, until the condition holds at the end of a round. It is asked where the
-// run is driven, on a cluster by the master.
+// run is driven, on a cluster by the master, and the run waits for it: it should not block.
 func Repeat(until func(r *Round) bool, plans ...pregel.Plan) pregel.Plan {
 	return made(engine.Repeat(condition(until), steps(plans)...))
 }

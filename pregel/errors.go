@@ -27,6 +27,8 @@ func (e *ProgramError) Error() string {
 	switch {
 	case e.Method != "" && e.Known:
 		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
+	case e.Method != "":
+		return fmt.Sprintf("program %s, %s: %v", e.Program, e.Method, e.Value)
 	case e.Known:
 		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
 	case e.Superstep < 0:

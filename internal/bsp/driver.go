@@ -138,8 +138,8 @@ func (d *Driver) Own() Outcome     { return d.c.outcome }
 // Follow says what has come before the program in the same run: its supersteps are counted from there.
 func (d *Driver) Follow(before Outcome) { d.before, d.c.first = before, before.Supersteps }
 
-// Superstep is the number of the last superstep that began.
-func (d *Driver) Superstep() int { return d.c.command.Superstep }
+// Superstep is the number in the run of the last superstep that began.
+func (d *Driver) Superstep() int { return d.c.first + d.c.command.Superstep }
 
 // Times returns the seconds of each superstep of the last run.
 func (d *Driver) Times() []float64 { return d.times }

@@ -38,7 +38,7 @@ func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) 
 	if o.Trace != nil {
 		o.Trace = recordsOnly{o.Trace}
 	}
-	sum, err := j.methods.plan.Walk(func(i int, before bsp.Outcome) (*Ran, error) {
+	sum, err := j.methods.plan.Walk(ctx, j.name, func(i int, before bsp.Outcome) (*Ran, error) {
 		phase, err := j.phase(i, o)
 		if err != nil {
 			return nil, err

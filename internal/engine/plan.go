@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -42,10 +43,10 @@ func PlanOf(p pregel.Plan) Plan {
 
 // Phase is plan.Phase.
 func Phase[V, M any](p pregel.Program[V, M]) Plan {
-	program, err := Erase(p)
-	if err == nil && program.Plan() != nil {
-		err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", programName(p))
+	if _, ok := Inner(p).(Planned); ok { // whose Plan is not called: it may be that which makes this phase
+		return Plan{kind: planPhase, err: fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", programName(p))}
 	}
+	program, err := Erase(p)
 	return Plan{kind: planPhase, phase: program, err: err}
 }
 
@@ -57,6 +58,8 @@ func Repeat(until func(r *Round) bool, plans ...Plan) Plan {
 	p := Plan{kind: planRepeat, test: until, plans: plans}
 	if until == nil {
 		p.err = errors.New("plan.Repeat: the condition is nil")
+	} else if p.count() == 0 {
+		p.err = errors.New("plan.Repeat: there is no phase to repeat")
 	}
 	return p
 }
@@ -89,10 +92,10 @@ type Ran struct {
 	Totals  []kernel.Cell
 }
 
-// Walk runs the phases as the plan has it, by their places in Phases, until a phase ends at the limit of supersteps. It returns the sum of
+// Walk runs the phases of a program's plan as the plan has it, by their places in Phases, until a phase ends at the limit of supersteps. It returns the sum of
 // their outcomes.
-func (p *Plan) Walk(run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
-	w := walk{run: run, sum: bsp.Outcome{Converged: true}}
+func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
+	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Converged: true}}
 	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(nil)
 	err := w.plan(p, 0)
 	return w.sum, err
@@ -100,9 +103,12 @@ func (p *Plan) Walk(run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.
 
 // walk is how far a plan is.
 type walk struct {
-	run  func(phase int, before bsp.Outcome) (*Ran, error)
-	sum  bsp.Outcome
-	last Round
+	ctx     context.Context
+	program string
+	run     func(phase int, before bsp.Outcome) (*Ran, error)
+	sum     bsp.Outcome
+	phases  int // that ran
+	last    Round
 }
 
 // plan runs a plan whose first phase has the number first.
@@ -111,23 +117,49 @@ func (w *walk) plan(p *Plan, first int) error {
 	case planPhase:
 		return w.phase(first)
 	case planRepeat:
-		for number := 0; w.sum.Converged; number++ {
-			if err := w.sequence(p.plans, first); err != nil {
-				return err
-			}
-			if w.last.Number = number; !w.sum.Converged || p.test(&w.last) {
-				return nil
-			}
-		}
-		return nil
+		return w.repeat(p, first)
 	case planChoose:
-		if p.test(&w.last) {
+		then, err := w.holds(p, "plan.Choose")
+		switch {
+		case err != nil:
+			return err
+		case then:
 			return w.plan(&p.plans[0], first)
 		}
 		return w.plan(&p.plans[1], first+p.plans[0].count())
 	default:
 		return w.sequence(p.plans, first)
 	}
+}
+
+func (w *walk) repeat(p *Plan, first int) error {
+	for number := 0; ; number++ {
+		before := w.phases
+		if err := w.sequence(p.plans, first); err != nil || !w.sum.Converged {
+			return err
+		}
+		w.last.Number = number
+		if done, err := w.holds(p, "plan.Repeat"); done || err != nil {
+			return err
+		}
+		if w.phases == before {
+			return fmt.Errorf("%s: round %d of plan.Repeat ran no phase: it would go on for ever", w.program, number)
+		}
+	}
+}
+
+// holds asks a plan's condition.
+func (w *walk) holds(p *Plan, of string) (holds bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e := bsp.NewProgramError(w.program, v, bsp.NoSuperstep)
+			if e.Method = "condition of " + of; w.phases == 0 {
+				e.Method += ", before any phase"
+			}
+			err = e
+		}
+	}()
+	return p.test(&w.last), context.Cause(w.ctx)
 }
 
 func (w *walk) sequence(plans []Plan, first int) error {
@@ -146,8 +178,9 @@ func (w *walk) sequence(plans []Plan, first int) error {
 func (w *walk) phase(i int) error {
 	ran, err := w.run(i, w.sum)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: phase %d, after %d supersteps: %w", w.program, w.phases+1, w.sum.Supersteps, err)
 	}
+	w.phases++
 	w.sum = w.sum.Then(ran.Outcome)
 	w.last.Supersteps = ran.Outcome.Supersteps
 	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(ran.Totals)
@@ -167,7 +200,10 @@ func (p *Plan) count() int {
 }
 
 // Shared is the property columns of the partitions of a process that the phases of a plan share.
-type Shared struct{ columns map[sharedColumn]any }
+type Shared struct {
+	columns map[sharedColumn]any
+	numbers map[string]int // by name, the handles'
+}
 
 type sharedColumn struct {
 	partition, number int
@@ -175,7 +211,7 @@ type sharedColumn struct {
 }
 
 // NewShared makes columns that are zero.
-func NewShared() *Shared { return &Shared{map[sharedColumn]any{}} }
+func NewShared() *Shared { return &Shared{map[sharedColumn]any{}, map[string]int{}} }
 
 // clear forgets all columns.
 func (s *Shared) clear() { clear(s.columns) }
@@ -190,7 +226,16 @@ func (s *Shared) column(partition int, c kernel.Property, d pregel.Direction, n 
 	key := sharedColumn{partition: partition, number: c.Number}
 	if c.OfEdges {
 		key.direction = d
+		for other := pregel.Out; other <= pregel.Either; other++ {
+			if before := (sharedColumn{partition, c.Number, other}); other != d && s.columns[before] != nil {
+				panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, and this one is of direction %v: they do not share it", c.Name, other, d))
+			}
+		}
 	}
+	if n, ok := s.numbers[c.Name]; ok && n != c.Number {
+		panic(fmt.Sprintf("two columns are named %s: phases share a column by its handle, of which there is one", c.Name))
+	}
+	s.numbers[c.Name] = c.Number
 	if s.columns[key] == nil {
 		s.columns[key] = c.New(n)
 	}
