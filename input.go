@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
@@ -17,6 +18,7 @@ type Input struct {
 	result bool
 	job    string
 	conn   *Connection
+	wrong  error // with the source
 	fill   func(ctx context.Context, g *Graph, p *engine.Prefilled) error
 }
 
@@ -25,7 +27,8 @@ type Input struct {
 //
 //	superstep.From(rank, ranks)
 //
-// or what a function returns for each vertex by its input id, which one goroutine calls when the run begins:
+// or what a function returns for each vertex by its input id, which one goroutine calls when the run begins; if it panics, Run returns
+// a *pregel.ProgramError:
 //
 //	superstep.From(population, func(id uint64) int64 { return inhabitants[id] })
 //
@@ -36,9 +39,16 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 	in := Input{column: new(pregel.Engine[T, struct{}]).Property(column)}
 	switch source := any(source).(type) {
 	case *Result[T]:
+		if source == nil || source.graph == nil {
+			in.wrong = fmt.Errorf("superstep: column %s: found a Result that is nil or empty, expected one that superstep.Run has returned", in.column.Name)
+			break
+		}
 		in.result, in.job, in.conn = true, source.job, source.graph.conn
 		in.fill = func(_ context.Context, g *Graph, p *engine.Prefilled) error { return prefill(g, p, source) }
 	case func(id uint64) T:
+		if source == nil {
+			in.wrong = fmt.Errorf("superstep: column %s: the function is nil", in.column.Name)
+		}
 		in.fill = func(ctx context.Context, g *Graph, p *engine.Prefilled) error { return prefillBy(ctx, g, p, source) }
 	}
 	return in
@@ -62,16 +72,24 @@ func FromFile[T any](column pregel.VertexColumn[T], path string) Input {
 
 // prefillBy sets what a column begins with to what a function returns.
 func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T) error {
-	for partition, storage := range p.Storage {
-		values := storage.([]T)
-		for i := range values {
-			if i%1024 == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
+	var label uint64 // that the function is called for
+	err := bsp.Contain(p.Program, &bsp.NoSuperstep, func() error {
+		for partition, storage := range p.Storage {
+			values := storage.([]T)
+			for i := range values {
+				if i%1024 == 0 && ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				label = g.g.Label(pregel.VertexID(partition + i*len(g.g.Parts)))
+				values[i] = value(label)
 			}
-			values[i] = value(g.g.Label(pregel.VertexID(partition + i*len(g.g.Parts))))
 		}
+		return nil
+	})
+	if failed := new(pregel.ProgramError); errors.As(err, &failed) {
+		failed.Method, failed.Vertex, failed.Known = "the function of column "+p.Name, label, true
 	}
-	return nil
+	return err
 }
 
 // prefill sets what a column begins with in a run in this process.
@@ -119,8 +137,9 @@ type prefilling interface {
 
 // prefillAll sets what columns of a job in this process begin with.
 func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) error {
+	given := map[string]bool{}
 	for _, in := range inputs {
-		if err := in.valid(); err != nil {
+		if err := in.valid(given); err != nil {
 			return err
 		}
 		p, err := job.Prefill(in.column.Name)
@@ -137,10 +156,17 @@ func prefillAll(ctx context.Context, g *Graph, job prefilling, inputs []Input) e
 	return nil
 }
 
-func (in *Input) valid() error {
-	if in.fill == nil {
+// valid reports what is wrong with an input by itself, or that its column is among those given, to which it is added.
+func (in *Input) valid(given map[string]bool) error {
+	switch {
+	case in.wrong != nil:
+		return in.wrong
+	case in.fill == nil:
 		return errors.New("superstep: Options.Columns: found an Input that neither superstep.From nor superstep.FromFile has made")
+	case given[in.column.Name]:
+		return fmt.Errorf("superstep: Options.Columns: column %s is given twice", in.column.Name)
 	}
+	given[in.column.Name] = true
 	return nil
 }
 
@@ -150,9 +176,9 @@ func (in *Input) another() error {
 
 // inputs are the earlier jobs whose results a job begins with, by the names of columns.
 func (c *Connection) inputs(program engine.Program, all []Input) (map[string]string, error) {
-	jobs := map[string]string{}
+	jobs, given := map[string]string{}, map[string]bool{}
 	for _, in := range all {
-		if err := in.valid(); err != nil {
+		if err := in.valid(given); err != nil {
 			return nil, err
 		}
 		switch column, err := program.Column(in.column.Name); {

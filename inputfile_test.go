@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,26 @@ func TestInputFromFile(t *testing.T) {
 	})
 }
 
+// TestInputFromFunctionThatPanics fails the run with the column and the vertex; so does one that ends its goroutine.
+func TestInputFromFunctionThatPanics(t *testing.T) {
+	inProcess(t, "path:vertices=9", func(g *superstep.Graph) {
+		for want, fail := range map[string]func(){"boom": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+			failing := superstep.From(sumBefore, func(id uint64) int64 {
+				if id == 5 {
+					fail()
+				}
+				return 0
+			})
+			err := run(t, g, summing{}, superstep.Options{Columns: []superstep.Input{failing}})
+			refusedWith(t, err, "program summing, the function of column sum of vertex 5: ")
+			refusedWith(t, err, want)
+			if failed := new(pregel.ProgramError); !errors.As(err, &failed) || failed.Method != "the function of column sum" || failed.Vertex != 5 {
+				t.Errorf("the error is %#v", err)
+			}
+		}
+	})
+}
+
 func inf32() float32 {
 	zero := float32(0)
 	return 1 / zero
@@ -120,23 +141,23 @@ func TestInputFromFileRefuses(t *testing.T) {
 	path := func(text string) string { return file(t, "values.txt", text) }
 	g := grid(t)
 	for want, input := range map[string]superstep.Input{
-		"values.txt:2: found vertex 900, expected one of ":                                   superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
-		"values.txt:3: found vertex 1 again, expected every vertex once":                     superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
-		`values.txt:1: found "x", expected a number`:                                         superstep.FromFile(typedFloat, path("1 x")),
-		`values.txt:1: found "1 2", expected a number`:                                       superstep.FromFile(typedFloat, path("1 1 2")),
-		`values.txt:1: found "", expected a number`:                                          superstep.FromFile(typedFloat, path("1 ")),
-		`values.txt:1: found no value in "1", expected "id value"`:                           superstep.FromFile(typedText, path("1")),
-		`values.txt:1: found "128", expected a whole number`:                                 superstep.FromFile(typedWhole, path("1 128")),
-		`values.txt:1: found "-1", expected a whole number, not negative`:                    superstep.FromFile(typedCount, path("1 -1")),
-		`values.txt:1: found "yes", expected true or false`:                                  superstep.FromFile(typedFlag, path("1 yes")),
-		`values.txt:1: found "90", expected a time, such as 1m30s`:                           superstep.FromFile(typedWait, path("1 90")),
-		`values.txt:2: found vertex 900 as a value, expected one of the graph, or -1`:        superstep.FromFile(typedVertex, path("\n1 900")),
-		`values.txt:1: found "x", expected the id of a vertex`:                               superstep.FromFile(typedVertex, path("1 x")),
-		`values.txt:1: found "\"a", expected text quoted as Go does`:                         superstep.FromFile(typedText, path(`1 "a`)),
-		"column pair: values of type [2]int are not read from files, only strings":           superstep.FromFile(typedPair, path("1 2 3")),
-		"column float: open nowhere: no such file":                                           superstep.FromFile(typedFloat, "nowhere"),
-		`values.txt:1: found "` + strings.Repeat("7", 150) + `", expected a number`:          superstep.FromFile(typedFloat, path("1 "+strings.Repeat("7", 400))),
-		"superstep: Options.Columns: found an Input that neither superstep.From nor superst": {},
+		"values.txt:2: found vertex 900, expected one of ":                                     superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
+		"values.txt:3: found vertex 1 again, expected every vertex once":                       superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
+		`values.txt:1: found "x", expected a number`:                                           superstep.FromFile(typedFloat, path("1 x")),
+		`values.txt:1: found "1 2", expected a number`:                                         superstep.FromFile(typedFloat, path("1 1 2")),
+		`values.txt:1: found "", expected a number`:                                            superstep.FromFile(typedFloat, path("1 ")),
+		`values.txt:1: found no value in "1", expected "id value"`:                             superstep.FromFile(typedText, path("1")),
+		`values.txt:1: found 128, expected -128 to 127`:                                        superstep.FromFile(typedWhole, path("1 128")),
+		`values.txt:1: found "-1", expected a whole number, not negative`:                      superstep.FromFile(typedCount, path("1 -1")),
+		`values.txt:1: found "yes", expected true or false`:                                    superstep.FromFile(typedFlag, path("1 yes")),
+		`values.txt:1: found "90", expected a time, such as 1m30s`:                             superstep.FromFile(typedWait, path("1 90")),
+		`values.txt:2: found vertex 900 as a value, expected one of the graph, or -1`:          superstep.FromFile(typedVertex, path("\n1 900")),
+		`values.txt:1: found "x", expected the id of a vertex`:                                 superstep.FromFile(typedVertex, path("1 x")),
+		`values.txt:1: found "\"a", expected text quoted as Go does`:                           superstep.FromFile(typedText, path(`1 "a`)),
+		"column pair: values of type [2]int are not read from files, only strings":             superstep.FromFile(typedPair, path("1 2 3")),
+		"column float: open nowhere: no such file":                                             superstep.FromFile(typedFloat, "nowhere"),
+		`values.txt:1: found ` + strings.Repeat("7", 150) + `, expected a number that fits 32`: superstep.FromFile(typedFloat, path("1 "+strings.Repeat("7", 400))),
+		"superstep: Options.Columns: found an Input that neither superstep.From nor superst":   {},
 	} {
 		refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}), want)
 	}

@@ -14,6 +14,9 @@ import (
 // Top yields the input ids and the values of the n vertices of greatest value, greatest first and of equal ones the least id first;
 // all if there are fewer. Values are compared as by slices.SortFunc: res.Top(10, cmp.Compare) does for numbers.
 func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
+	if compare == nil {
+		panic("superstep: Result.Top: the function that compares is nil: cmp.Compare does for numbers")
+	}
 	return func(yield func(uint64, V) bool) {
 		release := r.open()
 		defer release()

@@ -199,3 +199,14 @@ func TestResultsOfAClosedGraph(t *testing.T) {
 		}()
 	}
 }
+
+// TestTopWithoutCompare panics where Top is called, and says why.
+func TestTopWithoutCompare(t *testing.T) {
+	res := must(t, grid(t), summing{})
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, "superstep: Result.Top: the function that compares is nil") {
+			t.Errorf("found %s", text)
+		}
+	}()
+	res.Top(3, nil)
+}

@@ -6,9 +6,10 @@
 // A program is a struct. Its exported fields with a param tag are its parameters on the command line: strings, booleans,
 // integers, floats, types made of these, time.Duration (1m30s), [VertexID], given as input id, and slices of all these, but no
 // maps or other structs. A slice is given with commas, sources=1,5,9, or as nothing, which is the empty one; in a slice of strings
-// a backslash stands before a comma or backslash that belongs to a string. A field with the tag default has that value when none
-// is given; without one a VertexID or a slice of them must be given. Its methods are its behaviour. V is the type of a vertex's
-// value and M the type of a message, both inferred from the methods.
+// a backslash stands before a comma or backslash that belongs to a string, and anywhere else is itself; alone it is the slice of an
+// empty string. A field with the tag default has that value when none is given; without one a VertexID or a slice of them must be
+// given, and default:"" is the empty slice. Its methods are its behaviour. V is the type of a vertex's value and M the type of a
+// message, both inferred from the methods.
 //
 //	type Hops struct {
 //		Source pregel.VertexID `param:"source" help:"vertex to count from"`

@@ -22,7 +22,11 @@ func (v *Vertex[V, M]) Edge(i int) Edge {
 	if why := v.b.Worker.state.NoEdges; why != nil {
 		panic(fmt.Errorf("Edge: %w", why))
 	}
-	panic(fmt.Sprintf("Edge(%d): the vertex has %d edges, counted from 0", i, v.OutDegree()))
+	n := v.OutDegree()
+	if n == 0 {
+		panic(fmt.Sprintf("Edge(%d): the vertex has no edges", i))
+	}
+	panic(fmt.Sprintf("Edge(%d): the vertex has %d edges: i is from 0 to %d", i, n, n-1))
 }
 
 // edgeAt returns the edge at a place of the lists' Adj.

@@ -35,6 +35,8 @@ func splitColumns(flags []string) ([]columnFile, error) {
 		switch {
 		case !ok || name == "" || c.path == "":
 			return nil, usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it", f)
+		case c.path == "-":
+			return nil, usagef("--column %s: it reads files; for standard input use %s=/dev/stdin", f, name)
 		case seen[name]:
 			return nil, usagef("--column %s: the column is given twice", f)
 		}

@@ -24,7 +24,7 @@ func splitParameters(flags []string) (map[string]string, error) {
 			return nil, usagef("-p %s: expected key=value", f)
 		}
 		if _, twice := values[name]; twice {
-			return nil, usagef("-p %s: given twice", name)
+			return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
 		}
 		values[name] = text
 	}

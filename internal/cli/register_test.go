@@ -94,7 +94,7 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 			`program "y": field Inner: the parameters of an embedded struct are not found: name its fields here`,
 		}},
 		{"defaults", []pregel.Registered{engine.Register("x", defaults{})}, []string{
-			`program "x": field Limit: parameter "limit": the default: found "128", expected a whole number`,
+			`program "x": field Limit: parameter "limit": the default: found 128, expected -128 to 127`,
 			`program "x": field Rate: parameter "rate": the default: found "fast", expected a number`,
 			`program "x": field From: parameter "from": the default: found "-1", expected the id of a vertex`,
 		}},

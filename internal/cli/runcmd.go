@@ -94,7 +94,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		return err
 	}
 	if onCluster && len(r.column) > 0 {
-		return usagef("--column is of a run in this process: on a cluster a column begins with the result of a job, which a program in Go names")
+		return usagef("--column is not for a run on a cluster, where no file fills a column: run without --master, or in a Go program give Options.Columns the result of an earlier job there")
 	}
 	if r.run.columns, err = splitColumns(r.column); err != nil {
 		return err

@@ -96,6 +96,17 @@ func FuzzStringLists(f *testing.F) {
 	})
 }
 
+// TestBackslashes: one is left out only before a comma or another, and where it is the whole text.
+func TestBackslashes(t *testing.T) {
+	for text, want := range map[string][]string{
+		`a\b`: {`a\b`}, `x\`: {`x\`}, `a,\`: {"a", `\`}, `a\,b`: {"a,b"}, `a\\,b`: {`a\`, "b"}, `\`: {""}, `\\`: {`\`}, "": nil, ",": {"", ""},
+	} {
+		if got := splitList(text, true); !slices.Equal(got, want) {
+			t.Errorf("%s is read as %q, expected %q", text, got, want)
+		}
+	}
+}
+
 // TestListsAreNotShared: a list that is filled in is not the registered program's.
 func TestListsAreNotShared(t *testing.T) {
 	sample := told{Sizes: []int8{1, 2}}
@@ -115,7 +126,7 @@ func TestListsThatAreRefused(t *testing.T) {
 		"parameter sources: element 3 of 3: the graph has no vertex 9":               {"sources": "1,2,9"},
 		`parameter sources: element 2 of 3: found "", expected the id of a vertex`:   {"sources": "1,,2"},
 		`parameter sources: element 2 of 2: found " 2", expected the id of a vertex`: {"sources": "1, 2"},
-		`parameter sizes: element 1 of 2: found "128", expected a whole number`:      {"sizes": "128,x"},
+		`parameter sizes: element 1 of 2: found 128, expected -128 to 127`:           {"sizes": "128,x"},
 		`parameter times: element 2 of 2: found "3", expected a time, such as 1m30s`: {"times": "3s,3"},
 		`parameter every: found "", expected a time, such as 1m30s`:                  {"every": ""},
 		`parameter flags: element 1 of 1: found "yes", expected true or false`:       {"flags": "yes"},

@@ -18,7 +18,7 @@ type Parameter struct {
 	Kind                reflect.Kind // of the field, or of what its list has; Invalid for a parameter that is no field
 	List                bool         // the field is a slice
 	Words               []string     // that the value is one of, if not nil
-	Required            bool         // a vertex has no default
+	Required            bool         // a vertex has no default, or a list of vertices has no tag for one
 	NotZero             bool         // 0 cannot be given: in Go it stands for the default
 	field               int
 }
@@ -53,7 +53,8 @@ func parameter(f reflect.StructField, i int) Parameter {
 	}
 	switch p.Kind = t.Kind(); t {
 	case vertexType:
-		p.Type, p.Required = strings.Replace(p.Type, vertexType.String(), "vertex", 1), p.Default == ""
+		_, hasDefault := f.Tag.Lookup("default")
+		p.Type, p.Required = strings.Replace(p.Type, vertexType.String(), "vertex", 1), p.Default == "" && !(p.List && hasDefault)
 	case durationType:
 		p.Type = strings.Replace(p.Type, durationType.String(), "duration", 1)
 	}

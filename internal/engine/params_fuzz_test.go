@@ -51,7 +51,7 @@ func TestFillSetsParametersAndDefaults(t *testing.T) {
 		"parameter source: the graph has no vertex 10":                        {"source": "10"},
 		"parameter near: found \"-1\", expected the id of a vertex":           {"near": "-1"},
 		"parameter on: found \"maybe\", expected true or false":               {"on": "maybe"},
-		"parameter count: found \"200\", expected a whole number":             {"count": "200"},
+		"parameter count: found 200, expected -128 to 127":                    {"count": "200"},
 		"parameter size: found \"-2\", expected a whole number, not negative": {"size": "-2"},
 		"parameter share: found \"half\", expected a number":                  {"share": "half"},
 	} {

@@ -86,8 +86,10 @@ func TestFreshRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"source", "x", `parameter source: found "x", expected the id of a vertex`},
 		{"source", "10", "parameter source: the graph has no vertex 10"},
-		{"far", "128", `parameter far: found "128", expected a whole number`},
+		{"far", "128", `parameter far: found 128, expected -128 to 127`},
 		{"far", "101", "too far"},
+		{"many", "65536", "parameter many: found 65536, expected 0 to 65535"},
+		{"rate", "1e39", "parameter rate: found 1e39, expected a number that fits 32 bits"},
 		{"many", "-1", `parameter many: found "-1", expected a whole number, not negative`},
 		{"rate", "fast", `parameter rate: found "fast", expected a number`},
 		{"loud", "very", `parameter loud: found "very", expected true or false`},
@@ -135,5 +137,29 @@ func TestValidateIsFound(t *testing.T) {
 	}
 	if _, err := engine.Erase(pregel.Program[int64, int64](tuned{Far: math.MaxInt8})); err != nil {
 		t.Errorf("a program is validated before its parameters are known: %v", err)
+	}
+}
+
+// TestEmptyDefaultOfVertices: a list of vertices whose default is empty need not be given, a vertex must be.
+func TestEmptyDefaultOfVertices(t *testing.T) {
+	type seeds struct {
+		None []pregel.VertexID `param:"none" default:""`
+		Some []pregel.VertexID `param:"some"`
+		One  pregel.VertexID   `param:"one" default:""`
+	}
+	required := []bool{}
+	for _, p := range engine.Parameters(seeds{}) {
+		required = append(required, p.Required)
+	}
+	if !slices.Equal(required, []bool{false, true, true}) {
+		t.Errorf("required are %v", required)
+	}
+	values := map[string]string{"some": "1,2", "one": "3"}
+	if err := engine.Check(engine.Parameters(seeds{}), values); err != nil {
+		t.Error(err)
+	}
+	var s seeds
+	if err := engine.Fill(&s, values, times10); err != nil || len(s.None) != 0 || len(s.Some) != 2 {
+		t.Errorf("found %v, %v", s, err)
 	}
 }

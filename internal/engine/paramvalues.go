@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 // The text of a parameter: a number, word or time; of a slice, those of its elements with commas between, and nothing for an empty
-// one. In a slice of strings a backslash stands before a comma or a backslash that belongs to a string; one at the end is nothing, so
-// that it alone is the list of an empty string.
+// one. In a slice of strings a backslash stands before a comma or a backslash that belongs to a string, and before anything else it is
+// itself; one that is the whole text is the list of an empty string.
 
 var (
 	vertexType   = reflect.TypeFor[pregel.VertexID]()
@@ -76,19 +77,20 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 	case f.CanInt():
 		i, err := strconv.ParseInt(text, 10, f.Type().Bits())
 		if err != nil {
-			return unlike(text, "a whole number")
+			least := int64(-1) << (f.Type().Bits() - 1)
+			return outside(err, text, fmt.Sprintf("%d to %d", least, -(least+1)), "a whole number")
 		}
 		f.SetInt(i)
 	case f.CanUint():
 		u, err := strconv.ParseUint(text, 10, f.Type().Bits())
 		if err != nil {
-			return unlike(text, "a whole number, not negative")
+			return outside(err, text, fmt.Sprintf("0 to %d", uint64(math.MaxUint64)>>(64-f.Type().Bits())), "a whole number, not negative")
 		}
 		f.SetUint(u)
 	case f.CanFloat():
 		x, err := strconv.ParseFloat(text, f.Type().Bits())
 		if err != nil {
-			return unlike(text, "a number")
+			return outside(err, text, fmt.Sprintf("a number that fits %d bits", f.Type().Bits()), "a number")
 		}
 		f.SetFloat(x)
 	default:
@@ -103,6 +105,14 @@ type misfit struct{ found, expected string }
 func (m *misfit) Error() string { return fmt.Sprintf("found %s, expected %s", m.found, m.expected) }
 
 func unlike(text, expected string) error { return &misfit{fmt.Sprintf("%.150q", text), expected} }
+
+// outside is the misfit of a number that strconv refuses: one outside its type's range, or none at all.
+func outside(err error, text, within, number string) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return &misfit{fmt.Sprintf("%.150s", text), within}
+	}
+	return unlike(text, number)
+}
 
 // vertex translates an input id.
 func vertex(text string, find func(uint64) (pregel.VertexID, bool)) (pregel.VertexID, error) {
@@ -127,6 +137,8 @@ func splitList(text string, escapes bool) []string {
 		return nil
 	case !escapes:
 		return strings.Split(text, ",")
+	case text == `\`:
+		return []string{""}
 	}
 	var all []string
 	var part []byte
@@ -134,11 +146,11 @@ func splitList(text string, escapes bool) []string {
 		switch c := text[i]; {
 		case c == ',':
 			all, part = append(all, string(part)), part[:0]
-		case c != '\\':
-			part = append(part, c)
-		case i+1 < len(text):
+		case c == '\\' && i+1 < len(text) && (text[i+1] == ',' || text[i+1] == '\\'):
 			i++
 			part = append(part, text[i])
+		default:
+			part = append(part, c)
 		}
 	}
 	return append(all, string(part))

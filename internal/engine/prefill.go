@@ -12,6 +12,7 @@ import (
 // run.
 type Prefilled struct {
 	kernel.Property
+	Program string
 	Storage map[int]any
 }
 
@@ -41,7 +42,7 @@ func (j *Job[V, M]) Prefill(name string) (*Prefilled, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prefilled{c, map[int]any{}}
+	p := &Prefilled{c, j.name, map[int]any{}}
 	for _, r := range j.runners {
 		storage := c.New(r.part.Owned)
 		p.Storage[r.part.Index] = storage

@@ -66,9 +66,9 @@ func TestEdgeOutOfRangeFailsTheJobByVertex(t *testing.T) {
 		i     int
 		text  string
 	}{
-		{0, 2, "vertex 0, superstep 0: Edge(2): the vertex has 2 edges, counted from 0"},
-		{0, -1, "vertex 0, superstep 0: Edge(-1): the vertex has 2 edges, counted from 0"},
-		{3, 0, "vertex 3, superstep 0: Edge(0): the vertex has 0 edges, counted from 0"},
+		{0, 2, "vertex 0, superstep 0: Edge(2): the vertex has 2 edges: i is from 0 to 1"},
+		{0, -1, "vertex 0, superstep 0: Edge(-1): the vertex has 2 edges: i is from 0 to 1"},
+		{3, 0, "vertex 3, superstep 0: Edge(0): the vertex has no edges"},
 		{0, 1 << 32, "Edge(4294967296): the vertex has 2 edges"},
 	} {
 		err := wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) {
