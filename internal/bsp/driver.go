@@ -165,25 +165,27 @@ func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) 
 // drive runs all supersteps, on a goroutine of its own if the program may end it by runtime.Goexit.
 func (d *Driver) drive(ctx context.Context, p Partitions) error {
 	if d.options.Trusted {
-		return d.steps(ctx, p)
+		return d.whole(ctx, p)
 	}
-	err := Contain(d.name, &d.c.command.Superstep, func() error {
-		if d.options.Before == nil {
-			return d.steps(ctx, p)
-		}
-		before, times, err := d.options.Before(ctx)
-		d.Follow(before)
-		if d.times = times; err != nil || !before.Converged {
-			return err
-		}
-		return d.steps(ctx, p)
-	})
+	err := Contain(d.name, &d.c.command.Superstep, func() error { return d.whole(ctx, p) })
 	if errors.Is(err, parallel.ErrExited) {
 		if failed := p.Failed(); failed != nil {
 			return failed
 		}
 	}
 	return err
+}
+
+// whole runs what comes before the program, and then the program.
+func (d *Driver) whole(ctx context.Context, p Partitions) error {
+	if d.options.Before != nil {
+		before, times, err := d.options.Before(ctx)
+		d.Follow(before)
+		if d.times = times; err != nil || !before.Converged {
+			return err
+		}
+	}
+	return d.steps(ctx, p)
 }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {

@@ -26,7 +26,7 @@ func (p *phases) close() {
 type following interface {
 	Bound
 	follow(before bsp.Outcome)
-	ran(o *bsp.Outcome) *Ran
+	ran() *Ran
 }
 
 // before runs the phases of the job's plan.
@@ -44,12 +44,11 @@ func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) 
 			return nil, err
 		}
 		phase.follow(before)
-		outcome, err := phase.Run(ctx)
-		if err != nil {
+		if _, err := phase.Run(ctx); err != nil {
 			return nil, err
 		}
 		times = append(times, phase.Times()...)
-		return phase.ran(outcome), nil
+		return phase.ran(), nil
 	})
 	return sum, times, err
 }
@@ -95,8 +94,8 @@ func (j *Job[V, M]) phase(i int, o Options) (following, error) {
 // follow says what has run before this run, of which it is a part.
 func (j *Job[V, M]) follow(before bsp.Outcome) { j.driver.Follow(before) }
 
-// ran is what conditions of a plan see of the last run, whose outcome includes what ran before.
-func (j *Job[V, M]) ran(o *bsp.Outcome) *Ran { return &Ran{j.driver.Own(), j.driver.Totals()} }
+// ran is what conditions of a plan see of the last run.
+func (j *Job[V, M]) ran() *Ran { return &Ran{j.driver.Own(), j.driver.Totals()} }
 
 // recordsOnly hides that a sink is a journal: the run that a phase is a part of begins and ends it.
 type recordsOnly struct{ trace.Sink }

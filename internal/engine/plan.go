@@ -92,8 +92,8 @@ type Ran struct {
 	Totals  []kernel.Cell
 }
 
-// Walk runs the phases of a program's plan as the plan has it, by their places in Phases, until a phase ends at the limit of supersteps. It returns the sum of
-// their outcomes.
+// Walk runs the phases of a program's plan in the plan's order, by their places in Phases, until one ends at the limit of supersteps. It
+// returns the sum of their outcomes.
 func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
 	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Converged: true}}
 	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(nil)
@@ -202,7 +202,13 @@ func (p *Plan) count() int {
 // Shared is the property columns of the partitions of a process that the phases of a plan share.
 type Shared struct {
 	columns map[sharedColumn]any
-	numbers map[string]int // by name, the handles'
+	numbers map[columnName]int // the handles'
+}
+
+// columnName is unique in a program.
+type columnName struct {
+	name    string
+	ofEdges bool
 }
 
 type sharedColumn struct {
@@ -211,7 +217,7 @@ type sharedColumn struct {
 }
 
 // NewShared makes columns that are zero.
-func NewShared() *Shared { return &Shared{map[sharedColumn]any{}, map[string]int{}} }
+func NewShared() *Shared { return &Shared{map[sharedColumn]any{}, map[columnName]int{}} }
 
 // clear forgets all columns.
 func (s *Shared) clear() { clear(s.columns) }
@@ -232,10 +238,11 @@ func (s *Shared) column(partition int, c kernel.Property, d pregel.Direction, n 
 			}
 		}
 	}
-	if n, ok := s.numbers[c.Name]; ok && n != c.Number {
+	name := columnName{c.Name, c.OfEdges}
+	if n, ok := s.numbers[name]; ok && n != c.Number {
 		panic(fmt.Sprintf("two columns are named %s: phases share a column by its handle, of which there is one", c.Name))
 	}
-	s.numbers[c.Name] = c.Number
+	s.numbers[name] = c.Number
 	if s.columns[key] == nil {
 		s.columns[key] = c.New(n)
 	}
