@@ -97,15 +97,20 @@ type Graph struct {
 
 	Parts []*Partition
 
+	added       *added // vertices that came after loading, where the maps do not have them
 	whole       *Graph // that this has some partitions of
 	reversing   sync.Mutex
 	hasReversed bool
 	arena       *mem.Arena
+	held        *held // of a graph of changed partitions
 	close       sync.Once
 }
 
 // Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong to a partition of this process.
 func (g *Graph) Label(id pregel.VertexID) uint64 {
+	if a := g.added; a != nil && id >= a.first {
+		return a.label + uint64(id-a.first)
+	}
 	if g.Order != nil {
 		return g.Labels.Of(uint64(g.Order[id]))
 	}
@@ -143,6 +148,7 @@ func (g *Graph) Close() {
 		g.N, g.Order, g.IDs, g.TupleDegrees, g.Parts = 0, nil, nil, nil, nil
 		g.Labels = edges.Labels{}
 		g.arena.Close()
+		g.held.free()
 	})
 }
 
@@ -175,6 +181,7 @@ type Partition struct {
 	along, reversed Blocks
 	reversedPart    *Partition
 	transposing     sync.Mutex
+	pieces          pieces // of a changed partition
 }
 
 // WithPartitions returns the graph with some of its partitions only, such as those of one process. It is valid while g is.

@@ -1,0 +1,76 @@
+package graph
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Assemble returns the graph of partitions after changes, all of those that base has here; base is the graph that they come from. It
+// takes the partitions over, which must not be in use: closing the graph frees them. What they share with base is base's.
+func Assemble(base *Graph, parts ...*Changed) *Graph {
+	first := parts[0].Partition.graph
+	g := &Graph{
+		Name: base.Name, N: first.N, Directed: base.Directed, Weights: base.Weights, Options: first.Options, Connected: first.N,
+		Tuples: base.Tuples, Loops: base.Loops, Dropped: base.Dropped, LeastWeight: first.LeastWeight,
+		Order: base.Order, IDs: base.IDs, Labels: base.Labels, added: first.added,
+		Parts: make([]*Partition, len(base.Parts)), arena: &mem.Arena{Meter: base.arena.Meter},
+	}
+	g.held = &held{arena: g.arena}
+	for _, c := range parts {
+		p := c.Partition
+		p.graph, g.Parts[p.Index] = g, p
+		g.Arcs += uint64(c.Arcs)
+		g.held.uses, c.uses = append(g.held.uses, c.uses...), nil
+	}
+	g.extendMaps()
+	runtime.AddCleanup(g, func(h *held) { h.free() }, g.held)
+	return g
+}
+
+// extendMaps gives the maps the vertices that came after loading: their input ids are the largest.
+func (g *Graph) extendMaps() {
+	if g.Order == nil || g.added == nil {
+		return
+	}
+	loaded := len(g.Order)
+	order, ids := mem.Make[uint32](g.arena, g.N), mem.Make[uint32](g.arena, g.N)
+	copy(order, g.Order)
+	copy(ids, g.IDs)
+	for id := loaded; id < g.N; id++ {
+		order[id], ids[id] = uint32(id), uint32(id)
+	}
+	if _, consecutive := g.Labels.First(); !consecutive || loaded == 0 {
+		labels := make([]uint64, g.N)
+		for i := range labels {
+			labels[i] = g.Label(pregel.VertexID(i))
+			if i < loaded {
+				labels[i] = g.Labels.Of(uint64(i))
+			}
+		}
+		g.Labels = edges.NewLabels(labels)
+	}
+	g.Order, g.IDs, g.added = order, ids, nil
+}
+
+// held is what a graph of changed partitions frees, once.
+type held struct {
+	arena *mem.Arena
+	uses  []*storage
+	once  sync.Once
+}
+
+func (h *held) free() {
+	if h == nil {
+		return
+	}
+	h.once.Do(func() {
+		h.arena.Close()
+		for _, s := range h.uses {
+			s.release()
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// flat changes the lists of out-edges and in-edges of a flat grid.
+func (a *changer) flat(ctx context.Context) (*Changed, error) {
+	p, next := a.p, a.next
+	own := a.own()
+	all, err := a.sendArcs(ctx, own, func(_, to uint32) int { return int(to % uint32(p.Of)) })
+	if err != nil {
+		return nil, err
+	}
+	outEdits, inEdits := a.flatEdits(own, all)
+	from := a.side(p.along.Pull.Senders)
+	sides, to := []*sideChange{from}, from
+	if p.graph.Directed {
+		to = a.side(p.along.Push.Receivers)
+		if p.Of > 1 {
+			sides = append(sides, to)
+		}
+	}
+	// Whom a partition has as ghosts in its lists of in-edges follows from the lists of out-edges of those, and the other way.
+	var agreedFrom, agreedTo func(int, uint32) bool
+	if p.Of > 1 {
+		agreedFrom, agreedTo = from.agreed, to.agreed
+	}
+	out, err := a.splice(ctx, &p.Out.Lists, &p.slots, outEdits, agreedFrom)
+	if err != nil {
+		return nil, err
+	}
+	from.take(out.toggles)
+	in := out
+	if p.graph.Directed {
+		if in, err = a.splice(ctx, &p.In.Lists, &p.slots, inEdits, agreedTo); err != nil {
+			return nil, err
+		}
+		to.take(in.toggles)
+	}
+	if err := a.sendSides(ctx, a.least(&p.In.Lists, in), sides...); err != nil {
+		return nil, err
+	}
+	moved, shared := a.reside(sides...)
+	if p.Of == 1 {
+		to.new, to.ghosts = from.new, from.ghosts
+	}
+	c := &Changed{Partition: next, Arcs: int64(len(p.In.Adj)) + in.shift}
+	if next.In, next.InDegrees, c.InFrom, err = a.lists(ctx, p.In, p.InDegrees, in, from, moved, &next.pieces.in, p.pieces.in); err != nil {
+		return nil, err
+	}
+	if p.graph.Directed {
+		next.Out, next.OutDegrees, c.OutFrom, err = a.lists(ctx, p.Out, p.OutDegrees, out, to, moved, &next.pieces.out, p.pieces.out)
+		if err != nil {
+			return nil, err
+		}
+	} else {
+		next.Out, next.OutDegrees, c.OutFrom, c.InFrom = next.In, next.InDegrees, c.InFrom, nil
+	}
+	next.graph.Arcs = uint64(c.Arcs)
+	a.blocks(from.new, to.new, shared || moved == nil)
+	c.uses = a.uses
+	return c, nil
+}
+
+// flatEdits returns the edits of the lists of out-edges and of in-edges, which are the same in an undirected graph.
+func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits) {
+	outward, inward := a.editor(), a.editor()
+	directed := a.p.graph.Directed
+	if !directed {
+		inward = outward
+	}
+	for _, removals := range []bool{true, false} {
+		outward.put(own, removals, false, true)
+		for _, some := range all {
+			inward.put(some, removals, true, directed)
+		}
+	}
+	out = outward.sorted()
+	if in = out; directed {
+		in = inward.sorted()
+	}
+	return out, in
+}
+
+// lists returns the new lists of one direction, with the degrees and where arcs were: the old ones, if nothing changes.
+func (a *changer) lists(
+	ctx context.Context, old *Adjacency, degrees []uint32, s *splices, side *sideChange, moved []uint32, piece **storage, shared *storage,
+) (*Adjacency, []uint32, []uint32, error) {
+	padded := int(a.next.slots.Ghost)
+	if len(s.list) == 0 && moved == nil && padded == len(degrees) {
+		*piece = a.share(shared)
+		return old, degrees, nil, nil
+	}
+	*piece = a.arena()
+	arena := &(*piece).Arena
+	changed := mem.Make[uint32](arena, padded)
+	copy(changed, degrees)
+	for _, r := range s.rows {
+		changed[r.row] = uint32(int64(changed[r.row]) + r.more)
+	}
+	r := &relister{old: &old.Lists, s: s, slots: moved, limit: uint32(a.next.Slots), slot: a.slot(side)}
+	l, places, err := a.relist(ctx, arena, changed[:a.next.Owned], r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	l.Rising = a.p.Of == 1
+	l.chunk(a.next.Words(), a.next.Words())
+	return l, changed, places, nil
+}
+
+// blocks makes the blocks of a flat grid. Views by sender are kept where neither the lists nor the slots changed.
+func (a *changer) blocks(from, to *Side, still bool) {
+	p, next := a.p, a.next
+	owned := &Side{Groups: make([]Group, p.Of)}
+	if p.Of == 1 {
+		b := &Block{Senders: owned, Receivers: owned, ByReceiver: next.In, BySender: next.Out}
+		next.along, next.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
+		return
+	}
+	next.along = Blocks{
+		Push: &Block{Senders: owned, Receivers: to, BySender: next.Out},
+		Pull: &Block{Senders: from, Receivers: owned, ByReceiver: next.In},
+	}
+	next.reversed = Blocks{Push: next.along.Pull.reversed(), Pull: next.along.Push.reversed()}
+	if !still {
+		return
+	}
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	for _, b := range []struct {
+		old, new *Block
+	}{{p.along.Pull, next.along.Pull}, {p.reversed.Pull, next.reversed.Pull}} {
+		if b.old.ByReceiver == b.new.ByReceiver && b.old.BySender != nil {
+			b.new.BySender = b.old.BySender
+			a.share(p.pieces.views)
+		}
+	}
+}
+
+// least returns the least weight of the partition's lists, or 0 if that is less.
+func (a *changer) least(l *kernel.Lists, s *splices) float64 {
+	least := 0.0
+	for _, w := range s.weights {
+		least = min(least, w)
+	}
+	if a.p.graph.LeastWeight >= 0 || !a.weighted() {
+		return least
+	}
+	at, k := uint32(0), 0
+	for at < uint32(len(l.Adj)) {
+		if k < len(s.list) && s.list[k].at == at {
+			at += s.list[k].drop
+			k++
+			continue
+		}
+		if l.Weights32 != nil {
+			least = min(least, float64(l.Weights32[at]))
+		} else {
+			least = min(least, l.Weights64[at])
+		}
+		at++
+	}
+	return least
+}

@@ -1,0 +1,276 @@
+package graph
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// edit is a change of one row's list. In the order of keys edits of a row are together, by neighbour; those with the same key stay
+// as they came: removals first.
+//
+//	key:  | row | neighbour's id |
+type edit struct {
+	key uint64
+	// what is the number of an added arc's weight, times 4, and 1 if the arc is mirrored: an edge's that was given from
+	// the neighbour. It is 2 if the arcs go.
+	what uint64
+}
+
+const (
+	mirroredEdit = 1
+	removalEdit  = 2
+)
+
+// edits are those of the lists of one direction.
+type edits struct {
+	list    []edit
+	weights []float64 // of added arcs, by number
+	idBits  uint
+}
+
+func (e *edits) row(i int) uint32      { return uint32(e.list[i].key >> e.idBits) }
+func (e *edits) neighbor(i int) uint32 { return uint32(e.list[i].key & (1<<e.idBits - 1)) }
+func (e *edits) weight(what uint64) float64 {
+	if len(e.weights) == 0 {
+		return 1
+	}
+	return e.weights[what>>2]
+}
+
+// arcs are those that go and those that come, as partitions send them to each other.
+type arcs struct {
+	ends     []uint32 // pairs from, to: removals, then added ones
+	removals int      // how many pairs are removals
+	weights  []float64
+}
+
+// editor gathers edits.
+type editor struct {
+	a     *changer
+	parts uint32
+	e     edits
+}
+
+func (a *changer) editor() *editor {
+	return &editor{a: a, parts: uint32(a.p.Of), e: edits{idBits: uint(bits.Len(uint(a.N)))}}
+}
+
+// put adds the edits of arcs to the rows of their sources, or of their receivers, that are owned here. A loop has one row, which
+// without is that of the source.
+func (t *editor) put(from *arcs, removals, receivers, loops bool) {
+	lo, hi, kind := 0, from.removals, uint64(removalEdit)
+	if !removals {
+		lo, hi, kind = from.removals, len(from.ends)/2, 0
+	}
+	if receivers && !t.a.p.graph.Directed {
+		kind |= mirroredEdit
+	}
+	for i := lo; i < hi; i++ {
+		row, neighbor := from.ends[2*i], from.ends[2*i+1]
+		if receivers {
+			row, neighbor = neighbor, row
+		}
+		if row%t.parts != uint32(t.a.p.Index) || row == neighbor && !loops {
+			continue
+		}
+		what := kind
+		if !removals && from.weights != nil {
+			what |= uint64(len(t.e.weights)) << 2
+			t.e.weights = append(t.e.weights, from.weights[i-lo])
+		}
+		t.e.list = append(t.e.list, edit{uint64(row/t.parts)<<t.e.idBits | uint64(neighbor), what})
+	}
+}
+
+// sorted returns the edits by row and neighbour.
+func (t *editor) sorted() *edits {
+	e := &t.e
+	const digit = 12
+	from, to := e.list, make([]edit, len(e.list))
+	keyBits := e.idBits + uint(bits.Len(uint(t.a.next.Owned)))
+	for shift := uint(0); shift < keyBits && len(from) > 0; shift += digit {
+		var next [1 << digit]uint32
+		for i := range from {
+			next[from[i].key>>shift&(1<<digit-1)]++
+		}
+		at := uint32(0)
+		for i, c := range next {
+			next[i] = at
+			at += c
+		}
+		for _, x := range from {
+			d := x.key >> shift & (1<<digit - 1)
+			to[next[d]] = x
+			next[d]++
+		}
+		from, to = to, from
+	}
+	e.list = from
+	return e
+}
+
+// own returns the change's arcs, without those that are not stored.
+func (a *changer) own() *arcs {
+	own := new(arcs)
+	put := func(arc Arc, added bool) {
+		if added && arc.From == arc.To && a.p.graph.Options.DropLoops {
+			return
+		}
+		own.ends = append(own.ends, uint32(arc.From), uint32(arc.To))
+		if added && a.weighted() {
+			own.weights = append(own.weights, a.weight(arc.Weight))
+		}
+	}
+	own.ends = make([]uint32, 0, 2*(len(a.Remove)+len(a.Add)))
+	for _, arc := range a.Remove {
+		put(arc, false)
+	}
+	own.removals = len(own.ends) / 2
+	for _, arc := range a.Add {
+		put(arc, true)
+	}
+	return own
+}
+
+// sendArcs sends each partition the arcs that to says are for it, and returns those of all partitions, its own at its place, and
+// the largest input id if it asks for that.
+//
+//	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) | from (4) | to (4) | ... | weight (8) ... |
+func (a *changer) sendArcs(ctx context.Context, own *arcs, to func(from, to uint32) (q int)) (all []*arcs, err error) {
+	all = make([]*arcs, a.p.Of)
+	all[a.p.Index] = own
+	grows := a.N > a.p.graph.N && a.p.graph.added == nil
+	some, largest := false, uint64(0)
+	if grows {
+		some, largest = a.p.largestLabel()
+	}
+	if a.p.Of > 1 {
+		came, err := a.allToAll(ctx, a.encode(own, to, some, largest))
+		if err != nil {
+			return nil, err
+		}
+		for q, data := range came {
+			if q == a.p.Index {
+				continue
+			}
+			got, theirs, least, err := a.decode(data, q, to)
+			if err != nil {
+				return nil, fmt.Errorf("arcs from partition %d: %w", q, err)
+			}
+			all[q] = got
+			if theirs && grows {
+				some, largest = true, max(largest, least)
+			}
+		}
+	}
+	if !grows {
+		return all, nil
+	}
+	next := uint64(0)
+	if some {
+		next = largest + 1
+	}
+	if count := uint64(a.N - a.p.graph.N); some && largest == math.MaxUint64 || next > math.MaxUint64-count {
+		return nil, fmt.Errorf("%d new vertices after the input id %d: there are no ids left", count, largest)
+	}
+	a.next.graph.added = &added{pregel.VertexID(a.p.graph.N), next}
+	return all, nil
+}
+
+// allToAll exchanges messages, of which there must be one from each other partition.
+func (a *changer) allToAll(ctx context.Context, data [][]byte) ([][]byte, error) {
+	came, err := a.exchange(ctx, data)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil && len(came) != a.p.Of {
+		err = fmt.Errorf("messages of %d partitions, of %d: %w", len(came), a.p.Of, errMessage)
+	}
+	return came, err
+}
+
+// headerBytes are those of a message before its arcs.
+const headerBytes = 8 + 1 + 8 + 4
+
+// encode makes the messages of arcs to the other partitions.
+func (a *changer) encode(own *arcs, to func(from, to uint32) int, some bool, largest uint64) [][]byte {
+	data := make([][]byte, a.p.Of)
+	head := binary.LittleEndian.AppendUint64(nil, uint64(a.N))
+	head = append(head, 0)
+	if some {
+		head[8] = 1
+	}
+	head = binary.LittleEndian.AppendUint64(head, largest)
+	removals := make([]uint32, a.p.Of)
+	weights := make([][]byte, a.p.Of)
+	for q := range data {
+		if q != a.p.Index {
+			data[q] = append(append(data[q], head...), 0, 0, 0, 0)
+		}
+	}
+	for i := 0; i < len(own.ends); i += 2 {
+		u, v := own.ends[i], own.ends[i+1]
+		q := to(u, v)
+		if q == a.p.Index {
+			continue
+		}
+		data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u), v)
+		if i/2 < own.removals {
+			removals[q]++
+		} else if own.weights != nil {
+			weights[q] = binary.LittleEndian.AppendUint64(weights[q], math.Float64bits(own.weights[i/2-own.removals]))
+		}
+	}
+	for q := range data {
+		if q != a.p.Index {
+			binary.LittleEndian.PutUint32(data[q][headerBytes-4:], removals[q])
+			data[q] = append(data[q], weights[q]...)
+		}
+	}
+	return data
+}
+
+// decode reads a message of arcs from partition q, and whether q has vertices and their largest input id.
+func (a *changer) decode(data []byte, q int, to func(from, to uint32) int) (got *arcs, some bool, largest uint64, err error) {
+	if len(data) < headerBytes || data[8] > 1 {
+		return nil, false, 0, errMessage
+	}
+	if n := binary.LittleEndian.Uint64(data); n != uint64(a.N) {
+		return nil, false, 0, fmt.Errorf("a change to %d vertices, here to %d: %w", n, a.N, errMessage)
+	}
+	some, largest = data[8] == 1, binary.LittleEndian.Uint64(data[9:])
+	removals := uint64(binary.LittleEndian.Uint32(data[headerBytes-4:]))
+	data = data[headerBytes:]
+	size := uint64(8)
+	if a.weighted() {
+		size = 16
+	}
+	rest := uint64(len(data))
+	if 8*removals > rest || (rest-8*removals)%size != 0 {
+		return nil, false, 0, errMessage
+	}
+	added := (rest - 8*removals) / size
+	got = &arcs{removals: int(removals), ends: make([]uint32, 2*(removals+added))}
+	for i := range got.ends {
+		got.ends[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	for i := 0; i < len(got.ends); i += 2 {
+		u, v := got.ends[i], got.ends[i+1]
+		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q || to(u, v) != a.p.Index {
+			return nil, false, 0, fmt.Errorf("an arc from %d to %d: %w", u, v, errMessage)
+		}
+	}
+	if a.weighted() {
+		data = data[4*len(got.ends):]
+		got.weights = make([]float64, added)
+		for i := range got.weights {
+			got.weights[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+		}
+	}
+	return got, some, largest, nil
+}

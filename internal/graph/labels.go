@@ -1,0 +1,28 @@
+package graph
+
+import "github.com/superstep-go/superstep/pregel"
+
+// added are the vertices that came after loading: from first on, their input ids follow one another, from label on.
+type added struct {
+	first pregel.VertexID
+	label uint64
+}
+
+// largestLabel returns the largest input id of the vertices that were loaded: of all, or if the graph has no maps of the
+// partition's, of which there may be none.
+func (p *Partition) largestLabel() (some bool, largest uint64) {
+	g := p.graph
+	if g.Order != nil {
+		if g.N == 0 {
+			return false, 0
+		}
+		return true, g.Labels.Of(uint64(g.N - 1))
+	}
+	for _, label := range p.labels {
+		largest = max(largest, label)
+	}
+	for _, input := range p.Inputs {
+		largest = max(largest, g.Labels.Of(uint64(input)))
+	}
+	return p.Owned > 0, largest
+}

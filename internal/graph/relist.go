@@ -1,0 +1,127 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// relister writes the lists that splices make of others.
+type relister struct {
+	old, new *kernel.Lists
+	s        *splices
+	// slots maps old slots to new ones, and is nil where none has moved. limit is the number of new slots.
+	slots []uint32
+	limit uint32
+	// slot returns the slot of an inserted neighbour, or the limit if there is none.
+	slot func(id uint32) uint32
+	// places, if not nil, tells where arcs were.
+	places []uint32
+}
+
+// relistGrain is how many old arcs a worker takes at a time.
+const relistGrain = 1 << 16
+
+// relist makes the lists of rows of the lengths given.
+func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32, r *relister) (*Adjacency, []uint32, error) {
+	total := len(r.old.Adj) + int(r.s.shift)
+	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
+	weightsOf(arena, &l.Lists, r.old)
+	r.new = &l.Lists
+	if a.Places {
+		r.places = make([]uint32, total)
+	}
+	grains := max(1, (len(r.old.Adj)+relistGrain-1)/relistGrain)
+	wrong := make([]bool, grains)
+	a.Team.For(grains, 1, func(_, i, _ int) {
+		if ctx.Err() == nil {
+			wrong[i] = !r.grain(i, i == grains-1)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for _, w := range wrong {
+		if w {
+			return nil, nil, fmt.Errorf("a neighbour that its owner does not know to be a ghost here: %w", errMessage)
+		}
+	}
+	l.heads(arena)
+	return l, r.places, nil
+}
+
+// grain writes what becomes of a run of the old arcs, and the arcs inserted there. It reports whether all neighbours have slots.
+func (r *relister) grain(i int, last bool) bool {
+	begin, end := uint32(i*relistGrain), uint32(min((i+1)*relistGrain, len(r.old.Adj)))
+	list := r.s.list
+	k := sort.Search(len(list), func(k int) bool { return list[k].at >= begin })
+	at := begin
+	if k > 0 {
+		at = max(at, list[k-1].at+list[k-1].drop)
+	}
+	ok := true
+	for ; k < len(list) && (list[k].at < end || last); k++ {
+		x := &list[k]
+		ok = r.copy(at, x.at, x.shift) && ok
+		to := uint32(int64(x.at) + x.shift)
+		for j := x.first; j < x.first+x.count; j++ {
+			s := r.slot(r.s.ids[j])
+			ok = ok && s < r.limit
+			r.new.Adj[to] = s
+			switch {
+			case r.new.Weights32 != nil:
+				r.new.Weights32[to] = float32(r.s.weights[j])
+			case r.new.Weights64 != nil:
+				r.new.Weights64[to] = r.s.weights[j]
+			}
+			if r.places != nil {
+				r.places[to] = r.s.places[j]
+			}
+			to++
+		}
+		at = x.at + x.drop
+	}
+	shift := r.s.shift
+	if k < len(list) {
+		shift = list[k].shift
+	}
+	if at < end {
+		ok = r.copy(at, end, shift) && ok
+	}
+	return ok
+}
+
+// copy writes the old arcs [lo, hi), which move by shift.
+func (r *relister) copy(lo, hi uint32, shift int64) bool {
+	if lo == hi {
+		return true
+	}
+	from, to := r.old.Adj[lo:hi], r.new.Adj[int64(lo)+shift:]
+	to = to[:len(from)]
+	worst := uint32(0)
+	if r.slots == nil {
+		copy(to, from)
+	} else {
+		for i, s := range from {
+			s = r.slots[s]
+			worst = max(worst, s)
+			to[i] = s
+		}
+	}
+	switch {
+	case r.new.Weights32 != nil:
+		copy(r.new.Weights32[int64(lo)+shift:], r.old.Weights32[lo:hi])
+	case r.new.Weights64 != nil:
+		copy(r.new.Weights64[int64(lo)+shift:], r.old.Weights64[lo:hi])
+	}
+	if r.places != nil {
+		places := r.places[int64(lo)+shift:][:len(from)]
+		for i := range places {
+			places[i] = lo + uint32(i)
+		}
+	}
+	return worst < r.limit
+}

@@ -1,0 +1,327 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
+
+// splice replaces a run of Adj by other arcs. Splices are in the order of what they replace, and do not overlap.
+type splice struct {
+	at, drop     uint32 // the run
+	first, count uint32 // of the inserted arcs
+	shift        int64  // by how much what is before at moves
+}
+
+// splices are what edits do to lists.
+type splices struct {
+	list []splice
+	// Inserted arcs: the neighbours' ids, weights, and where arcs of which only the weight changes were.
+	ids     []uint32
+	weights []float64
+	places  []uint32
+	rows    []rowLength
+	shift   int64 // of what is behind all splices
+	toggles []toggle
+}
+
+// rowLength is by how much a row grows.
+type rowLength struct {
+	row  uint32
+	more int64
+}
+
+// toggle says that an owned vertex becomes a ghost in the lists of another partition, or is one no longer.
+type toggle struct{ peer, row uint32 }
+
+// splicer finds out what edits do to rows of lists.
+type splicer struct {
+	a     *changer
+	l     *kernel.Lists
+	slots *kernel.Slots
+	e     *edits
+	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed between owners.
+	ghost func(peer int, row uint32) bool
+	splices
+	adds    []edit
+	touched map[uint32]bool // by peer, in a row: whether it has an arc to the peer's vertices for sure
+}
+
+// editRows is about how many edits a worker takes at a time.
+const editRows = 4096
+
+// splice finds out what edits do to lists.
+func (a *changer) splice(ctx context.Context, l *kernel.Lists, slots *kernel.Slots, e *edits, ghost func(int, uint32) bool) (*splices, error) {
+	all := &splices{}
+	chunks := make([]*splicer, (len(e.list)+editRows-1)/editRows)
+	a.Team.For(len(chunks), 1, func(_, c, _ int) {
+		if ctx.Err() != nil {
+			return
+		}
+		s := &splicer{a: a, l: l, slots: slots, e: e, ghost: ghost, touched: map[uint32]bool{}}
+		s.chunk(e.border(c*editRows), e.border((c+1)*editRows))
+		chunks[c] = s
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, s := range chunks {
+		base := uint32(len(all.places))
+		for _, x := range s.list {
+			x.first += base
+			x.shift = all.shift
+			all.shift += int64(x.count) - int64(x.drop)
+			all.list = append(all.list, x)
+		}
+		all.ids = append(all.ids, s.ids...)
+		all.weights = append(all.weights, s.weights...)
+		all.places = append(all.places, s.places...)
+		all.rows = append(all.rows, s.rows...)
+		all.toggles = append(all.toggles, s.toggles...)
+	}
+	if total := int64(len(l.Adj)) + all.shift; total > math.MaxUint32 {
+		return nil, tooMany(int(total))
+	}
+	return all, nil
+}
+
+// border returns the first edit from i on that is of another row than the one before.
+func (e *edits) border(i int) int {
+	for i = min(i, len(e.list)); i > 0 && i < len(e.list) && e.row(i) == e.row(i-1); {
+		i++
+	}
+	return i
+}
+
+// chunk goes through the edits [lo, hi), of whole rows.
+func (s *splicer) chunk(lo, hi int) {
+	for lo < hi {
+		end := lo + 1
+		for end < hi && s.e.row(end) == s.e.row(lo) {
+			end++
+		}
+		s.editRow(lo, end)
+		lo = end
+	}
+}
+
+// rowPlace returns where a row's list is or would be.
+func rowPlace(l *kernel.Lists, row uint32) (lo, hi uint32) {
+	w := row >> 6
+	if int(w) >= len(l.Bits) {
+		return uint32(len(l.Adj)), uint32(len(l.Adj))
+	}
+	r := l.Rank[w] + uint32(bits.OnesCount64(l.Bits[w]&(1<<(row&63)-1)))
+	lo = l.Starts[r]
+	if l.Bits[w]>>(row&63)&1 == 0 {
+		return lo, lo
+	}
+	return lo, l.Starts[r+1]
+}
+
+// editRow goes through a row's edits.
+func (s *splicer) editRow(first, last int) {
+	row := s.e.row(first)
+	lo, hi := rowPlace(s.l, row)
+	at, from, before := lo, len(s.list), s.shift
+	clear(s.touched)
+	uncertain := 0
+	for i := first; i < last; {
+		end := i + 1
+		for end < last && s.e.list[end].key == s.e.list[i].key {
+			end++
+		}
+		neighbor := s.e.neighbor(i)
+		at = s.search(at, hi, neighbor)
+		run := at
+		for run < hi && s.id(run) == neighbor {
+			run++
+		}
+		left := s.resolve(row, i, end, at, run)
+		if peer := neighbor % uint32(s.a.p.Of); s.ghost != nil && int(peer) != s.a.p.Index {
+			known, seen := s.touched[peer]
+			switch {
+			case left > 0:
+				s.touched[peer] = true
+				if seen && !known {
+					uncertain--
+				}
+			case run > at && !seen:
+				s.touched[peer] = false
+				uncertain++
+			}
+		}
+		at, i = run, end
+	}
+	if s.shift != before {
+		s.rows = append(s.rows, rowLength{row, s.shift - before})
+	}
+	if uncertain > 0 {
+		s.stay(lo, hi, s.list[from:], uncertain)
+	}
+	for peer, now := range s.touched {
+		if now != s.ghost(int(peer), row) {
+			s.toggles = append(s.toggles, toggle{peer, row})
+		}
+	}
+}
+
+// stay finds out which of the row's uncertain peers have a neighbour in it that stays.
+func (s *splicer) stay(at, hi uint32, list []splice, uncertain int) {
+	for uncertain > 0 && at < hi {
+		if len(list) > 0 && list[0].at == at {
+			at += list[0].drop
+			list = list[1:]
+			continue
+		}
+		peer := s.id(at) % uint32(s.a.p.Of)
+		if known, seen := s.touched[peer]; seen && !known {
+			s.touched[peer] = true
+			uncertain--
+		}
+		at++
+	}
+}
+
+// id returns the neighbour at a place.
+func (s *splicer) id(at uint32) uint32 {
+	return uint32(s.slots.ID(s.l.Adj[at]))
+}
+
+// search returns the first place from lo on, below hi, of a neighbour with the id or a larger one. It looks near lo first.
+func (s *splicer) search(lo, hi, id uint32) uint32 {
+	for step := uint32(1); lo < hi; step *= 2 {
+		probe := lo + min(step, hi-lo) - 1
+		if s.id(probe) >= id {
+			hi = probe
+			break
+		}
+		lo = probe + 1
+	}
+	for lo < hi {
+		if mid := lo + (hi-lo)/2; s.id(mid) < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// resolve says what edits [i, end) of one arc do to it, which is stored at [at, run). It returns how many are left.
+func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
+	removed := false
+	s.adds = s.adds[:0]
+	mirrored := 0
+	for _, x := range s.e.list[i:end] {
+		if x.what&removalEdit != 0 {
+			removed = true
+			continue
+		}
+		s.adds = append(s.adds, x)
+		mirrored += int(x.what & mirroredEdit)
+	}
+	id := s.e.neighbor(i)
+	if mirrored > 0 && mirrored < len(s.adds) && uint64(id) < uint64(s.a.next.Global(row)) {
+		slices.SortStableFunc(s.adds, func(x, y edit) int { return cmp.Compare(y.what&mirroredEdit, x.what&mirroredEdit) })
+	}
+	stored := run - at
+	if removed {
+		stored = 0
+	}
+	if s.a.p.graph.Options.Duplicates == KeepDuplicates {
+		s.keep(id, at, run, stored)
+		return int(stored) + len(s.adds)
+	}
+	if len(s.adds) == 0 {
+		if stored < run-at {
+			s.cut(at, run-at)
+		}
+		return int(stored)
+	}
+	s.one(id, at, run, stored)
+	return 1
+}
+
+// one stores one arc, as the graph's options say, in place of those at [at, run) of which so many do not go.
+func (s *splicer) one(id, at, run, stored uint32) {
+	weight, place, same := 0.0, uint32(NewPlace), false
+	adds := s.adds
+	if stored > 0 {
+		weight, place, same = s.weightAt(at), at, true
+	} else {
+		weight, adds = s.e.weight(adds[0].what), adds[1:]
+	}
+	for _, x := range adds {
+		w := s.e.weight(x.what)
+		switch s.a.p.graph.Options.Duplicates {
+		case LeastDuplicate:
+			if cmp.Compare(w, weight) < 0 {
+				weight, same = w, false
+			}
+		case SumDuplicates:
+			weight, same = weight+w, false
+		}
+	}
+	if same || stored > 0 && !s.a.weighted() {
+		return
+	}
+	s.cut(at, run-at)
+	s.insert(id, weight, place)
+}
+
+// keep inserts the added arcs beside those at [at, run), of which all stay if stored is not 0: by weight.
+func (s *splicer) keep(id, at, run, stored uint32) {
+	if stored == 0 && run > at {
+		s.cut(at, run-at)
+	}
+	if s.a.weighted() {
+		slices.SortStableFunc(s.adds, func(x, y edit) int { return cmp.Compare(s.e.weight(x.what), s.e.weight(y.what)) })
+	}
+	next := run
+	if stored > 0 && s.a.weighted() {
+		next = at
+	}
+	for k, x := range s.adds {
+		w, was := s.e.weight(x.what), next
+		for next < run && stored > 0 && cmp.Compare(s.weightAt(next), w) <= 0 {
+			next++
+		}
+		if (k == 0 || next != was) && (stored > 0 || run == at) {
+			s.cut(next, 0)
+		}
+		s.insert(id, w, NewPlace)
+	}
+}
+
+// weightAt returns the weight of the arc at a place.
+func (s *splicer) weightAt(at uint32) float64 {
+	switch {
+	case s.l.Weights32 != nil:
+		return float64(s.l.Weights32[at])
+	case s.l.Weights64 != nil:
+		return s.l.Weights64[at]
+	}
+	return 1
+}
+
+// cut begins a splice.
+func (s *splicer) cut(at, drop uint32) {
+	s.list = append(s.list, splice{at: at, drop: drop, first: uint32(len(s.places))})
+	s.shift -= int64(drop)
+}
+
+// insert adds an arc to the last splice.
+func (s *splicer) insert(id uint32, weight float64, place uint32) {
+	s.ids = append(s.ids, id)
+	if s.a.weighted() {
+		s.weights = append(s.weights, weight)
+	}
+	s.places = append(s.places, place)
+	s.list[len(s.list)-1].count++
+	s.shift++
+}
