@@ -41,7 +41,7 @@ type AllToAll func(ctx context.Context, data [][]byte) ([][]byte, error)
 // NewPlace stands for an arc that was in no place before.
 const NewPlace = math.MaxUint32
 
-// Changed is a partition after a change.
+// Changed is a partition after a change. Its Absent is a copy, which the caller may change as long as nobody else has the partition.
 type Changed struct {
 	Partition *Partition
 	// Arcs counts the arcs that the partition stores, each with the owner of its receiver, or in its block of the grid.
@@ -137,6 +137,10 @@ func (a *changer) header() *Partition {
 	p := &Partition{
 		Index: a.p.Index, Of: a.p.Of, Owned: owned(a.N, a.p.Index, a.p.Of), graph: g, Inputs: a.p.Inputs, labels: a.p.labels,
 		pieces: pieces{views: views},
+	}
+	if a.p.Absent != nil {
+		p.Absent = make([]uint64, p.Words())
+		copy(p.Absent, a.p.Absent)
 	}
 	p.begin(a.p.Grid)
 	g.Parts[p.Index] = p

@@ -75,7 +75,7 @@ func (o Options) Ordered() bool {
 // Graph is a loaded graph: its partitions, and the maps between vertex ids and the input.
 type Graph struct {
 	Name     string
-	N        int    // vertices
+	N        int    // vertices, those that were removed included
 	Arcs     uint64 // stored adjacencies: an undirected edge counts twice, an undirected loop once
 	Directed bool
 	Weights  edges.Weights
@@ -132,11 +132,37 @@ func (g *Graph) TupleDegree(p *Partition, local uint32) uint32 {
 
 // Find returns the vertex whose input id is given. It needs the maps of the whole graph: without them it finds none.
 func (g *Graph) Find(label uint64) (pregel.VertexID, bool) {
+	id, ok := g.find(label)
+	if !ok || g.Absent(id) {
+		return pregel.None, false
+	}
+	return id, true
+}
+
+// find returns the vertex, which may have been removed.
+func (g *Graph) find(label uint64) (pregel.VertexID, bool) {
 	i, ok := g.Labels.Find(label, g.N)
 	if !ok || g.IDs == nil {
 		return pregel.None, false
 	}
 	return pregel.VertexID(g.IDs[i]), true
+}
+
+// Absent reports whether a vertex was removed, of a partition that is here.
+func (g *Graph) Absent(id pregel.VertexID) bool {
+	p := g.Parts[uint64(id)%uint64(len(g.Parts))]
+	return p != nil && p.Absent != nil && bitmap.Get(p.Absent, uint32(uint64(id)/uint64(len(g.Parts))))
+}
+
+// Vertices returns how many vertices there are: N without those that were removed, as far as their partitions are here.
+func (g *Graph) Vertices() int {
+	n := g.N
+	for _, p := range g.Parts {
+		if p != nil {
+			n -= bitmap.Count(p.Absent)
+		}
+	}
+	return n
 }
 
 // Bytes returns the memory the graph's arrays take.
@@ -169,6 +195,8 @@ type Partition struct {
 	Slots int
 	// OutDegrees and InDegrees are those of the owned vertices, padded to whole words.
 	OutDegrees, InDegrees []uint32
+	// Absent has the owned vertices that were removed: their ids are taken, but there are no such vertices. It is nil if all exist.
+	Absent []uint64
 	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for them, where Graph has no
 	// maps. Inputs is nil, too, if input ids need more than 32 bits.
 	Inputs, TupleDegrees []uint32
@@ -189,7 +217,7 @@ func (g *Graph) WithPartitions(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
-		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees, added: g.added,
 		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena), whole: g,
 	}
 	for _, i := range partitions {
