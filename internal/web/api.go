@@ -45,7 +45,7 @@ func (s *Site) steps(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := s.source.Steps(r.PathValue("job"), from, most)
+	steps, err := s.store.Steps(r.PathValue("job"), from, most)
 	return list(steps), err
 }
 
@@ -54,7 +54,7 @@ func (s *Site) detail(r *http.Request) (any, error) {
 	if err != nil || superstep < 0 {
 		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("found superstep %.20q, expected a whole number", r.PathValue("superstep"))}
 	}
-	d, err := s.source.Detail(r.PathValue("job"), superstep)
+	d, err := s.store.Detail(r.PathValue("job"), superstep)
 	if err == nil && d == nil {
 		err = &refusal{http.StatusNotFound, fmt.Sprintf("the details of superstep %d are not kept: a trace (--trace FILE) has all", superstep)}
 	}
@@ -66,7 +66,7 @@ func (s *Site) lanes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.source.Lanes(r.PathValue("job"), columns)
+	return s.store.Lanes(r.PathValue("job"), columns)
 }
 
 // number reads a whole number from a query.

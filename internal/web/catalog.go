@@ -29,7 +29,7 @@ type Loading struct {
 // loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at once. The load goes on.
 const loadPatience = time.Second
 
-// LoadGraph loads a graph into the catalog.
+// LoadGraph puts a graph into the catalog. It need not wait until it is loaded.
 func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
 	if strings.HasPrefix(l.Graph, control.CatalogPrefix) {
 		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Graph)

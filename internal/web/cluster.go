@@ -26,24 +26,21 @@ type Master interface {
 	Result(id string, offset uint64, each func(data []byte) error) error
 }
 
-// Cluster is the Source and the Control of a master: a Store, named, that is told of its jobs, and what the master says
-// of the rest.
+// Cluster is the Source of a master: a Store, named, that is told of its jobs, and what the master says of the rest. It also runs
+// jobs there and ends them, and loads and drops graphs; the errors are those of calls to the master.
 type Cluster struct {
 	*history.Store
 	master Master
 	about  About
 }
 
-var (
-	_ Source  = (*Cluster)(nil)
-	_ Control = (*Cluster)(nil)
-)
-
 // NewCluster shows a master's cluster.
 func NewCluster(s *history.Store, m Master, about About) *Cluster { return &Cluster{s, m, about} }
 
 // About says what is shown.
 func (c *Cluster) About() About { return c.about }
+
+func (c *Cluster) recorded() *history.Store { return c.Store }
 
 func (c *Cluster) status() *control.StatusResponse {
 	r, err := c.master.Status(context.Background(), connect.NewRequest(&control.StatusRequest{}))
@@ -81,7 +78,7 @@ func (c *Cluster) Workers() []Worker {
 	return all
 }
 
-// Submit puts a job into the queue.
+// Submit puts a job into the queue and returns its id; found, if an earlier call with the same key has done it.
 func (c *Cluster) Submit(s *Submission) (id string, found bool, err error) {
 	spec, err := s.spec()
 	if err != nil {
@@ -153,7 +150,7 @@ func invalid(format string, args ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
 }
 
-// Cancel tells a job to end.
+// Cancel tells a job to end. One that has ended stays as it is.
 func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
 	if reason == "" {
 		reason = "cancelled on the page"

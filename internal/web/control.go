@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,19 +15,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 )
-
-// Control runs jobs and ends them, where that can be asked of the API: on a master. Its errors are those of calls to one.
-type Control interface {
-	// Submit puts a job into the queue and returns its id; found, if an earlier call with the same key has done it.
-	Submit(s *Submission) (id string, found bool, err error)
-	// Cancel tells a job to end. One that has ended stays as it is.
-	Cancel(ctx context.Context, id, reason string) error
-	// LoadGraph puts a graph into the catalog, and need not wait until it is loaded; DropGraph takes one out.
-	LoadGraph(ctx context.Context, l *Loading) error
-	DropGraph(ctx context.Context, name string) error
-	// Result passes on the lines that a job computed.
-	Result(id string, each func(data []byte) error) error
-}
 
 // Submission is a job as it is asked for. What is left out is as on the command line.
 type Submission struct {
@@ -154,7 +140,7 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 
 // tell answers with a job.
 func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id string) {
-	j, err := s.source.Job(id)
+	j, err := s.store.Job(id)
 	if err != nil {
 		fail(w, err)
 		return

@@ -40,19 +40,19 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	out := &stream{w: w, control: http.NewResponseController(w), job: r.URL.Query().Get("job")}
 	out.text.WriteString("retry: 1000\n")
 	if after == "" {
-		_, after, _, _ = s.source.Events("")
+		_, after, _, _ = s.store.Events("")
 		out.put(after, "hello", nil)
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		events, next, changed, lost := s.source.Events(after)
+		events, next, changed, lost := s.store.Events(after)
 		if lost {
 			out.put(next, "reset", nil)
 		}
 		for _, e := range events {
 			if e.Kind != "step" || out.job == "" || e.Job == out.job {
-				out.put(s.source.Cursor(e), e.Kind, change{e.Job, e.Data})
+				out.put(s.store.Cursor(e), e.Kind, change{e.Job, e.Data})
 			}
 		}
 		if after = next; out.flush() != nil {
@@ -60,31 +60,24 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case <-changed:
-			pause(r.Context().Done(), s.options.Closing, eventsEvery)
+			select {
+			case <-time.After(eventsEvery):
+			case <-r.Context().Done():
+			case <-s.options.Closing:
+			}
 		case <-beat.C:
 			out.text.WriteString(":\n\n")
 		case <-r.Context().Done(): // by the reader, or by a server that ends all of its requests
 			select {
 			case <-s.options.Closing:
-				out.rest(s.source, after)
+				out.rest(s.store, after)
 			default:
 			}
 			return
 		case <-s.options.Closing:
-			out.rest(s.source, after)
+			out.rest(s.store, after)
 			return
 		}
-	}
-}
-
-// pause waits for a while, or until somebody goes.
-func pause(a, b <-chan struct{}, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-a:
-	case <-b:
 	}
 }
 
@@ -124,10 +117,10 @@ func (s *stream) flush() error {
 }
 
 // rest sends what is left, and says that no more will come.
-func (s *stream) rest(source Source, after history.Cursor) {
-	events, next, _, _ := source.Events(after)
+func (s *stream) rest(from *history.Store, after history.Cursor) {
+	events, next, _, _ := from.Events(after)
 	for _, e := range events {
-		s.put(source.Cursor(e), e.Kind, change{e.Job, e.Data})
+		s.put(from.Cursor(e), e.Kind, change{e.Job, e.Data})
 	}
 	s.put(next, "bye", nil)
 	_ = s.flush()

@@ -27,6 +27,8 @@ func NewLocal(about About, threads int) *Local {
 // About says what is shown.
 func (l *Local) About() About { return l.about }
 
+func (l *Local) recorded() *history.Store { return l.Store }
+
 // Graphs lists the graphs in memory.
 func (l *Local) Graphs() []Graph {
 	l.mu.Lock()

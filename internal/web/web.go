@@ -13,28 +13,15 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// Source is what the page and the API show. A *history.Store has all but the first three methods. Methods are called by
+// Source is what the page and the API show: what a store has recorded of runs, and what is there beside them. Methods are called by
 // many goroutines at once; what they return must not be changed by either side.
 type Source interface {
 	About() About
 	Graphs() []Graph
 	Workers() []Worker
-
-	Jobs() []history.Job
-	// Of a job that is not known the error is a *history.NoJob.
-	Job(id string) (history.Job, error)
-	Steps(id string, from, most int) ([]*trace.Step, error)
-	Detail(id string, superstep int) (*history.Detail, error)
-	Whole(id string) (history.Whole, error)
-	Lanes(id string, columns int) (history.Lanes, error)
-
-	Stages() []trace.Stage
-	Lines() []trace.Log
-	Events(after history.Cursor) (events []history.Event, next history.Cursor, changed <-chan struct{}, lost bool)
-	Cursor(e history.Event) history.Cursor
+	recorded() *history.Store
 }
 
 // About says what the page shows.
@@ -88,7 +75,7 @@ type Options struct {
 	// Metrics, if not nil, is served at /metrics, to those who know the token.
 	Metrics http.Handler
 	// Control, if not nil, lets jobs be submitted and cancelled, and graphs loaded and dropped.
-	Control Control
+	Control *Cluster
 	// Closing is closed when readers of events shall go.
 	Closing <-chan struct{}
 }
@@ -96,6 +83,7 @@ type Options struct {
 // Site is the page and the API.
 type Site struct {
 	source   Source
+	store    *history.Store // the source's
 	options  Options
 	mux      *http.ServeMux // of files and metrics
 	api      *http.ServeMux
@@ -111,7 +99,7 @@ const writeTimeout = 30 * time.Second
 
 // New makes a Site.
 func New(source Source, o Options) *Site {
-	s := &Site{source: source, options: o, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
+	s := &Site{source: source, store: source.recorded(), options: o, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
 	s.routes()
 	return s
 }
@@ -145,13 +133,13 @@ func (s *Site) routes() {
 	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
 	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })
 	get("workers", func(*http.Request) (any, error) { return list(s.source.Workers()), nil })
-	get("stages", func(*http.Request) (any, error) { return list(s.source.Stages()), nil })
-	get("log", func(*http.Request) (any, error) { return list(s.source.Lines()), nil })
-	get("jobs", func(*http.Request) (any, error) { return list(s.source.Jobs()), nil })
-	get("jobs/{job}", func(r *http.Request) (any, error) { return s.source.Job(r.PathValue("job")) })
+	get("stages", func(*http.Request) (any, error) { return list(s.store.Stages()), nil })
+	get("log", func(*http.Request) (any, error) { return list(s.store.Lines()), nil })
+	get("jobs", func(*http.Request) (any, error) { return list(s.store.Jobs()), nil })
+	get("jobs/{job}", func(r *http.Request) (any, error) { return s.store.Job(r.PathValue("job")) })
 	get("jobs/{job}/steps", s.steps)
 	get("jobs/{job}/steps/{superstep}", s.detail)
-	get("jobs/{job}/partitions", func(r *http.Request) (any, error) { return s.source.Whole(r.PathValue("job")) })
+	get("jobs/{job}/partitions", func(r *http.Request) (any, error) { return s.store.Whole(r.PathValue("job")) })
 	get("jobs/{job}/lanes", s.lanes)
 	s.api.HandleFunc(apiPrefix, s.elsewhere)
 }
