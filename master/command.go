@@ -123,8 +123,6 @@ func (o *order) taker(i int) func(*control.ValuesChunk) error {
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two
 // workers broke, the loss of one of them may be the cause. It returns that, if it was found.
 func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
-	t := time.NewTimer(s.options.Lease * 3 / 2)
-	defer t.Stop()
 	broke := make(chan error, len(sessions))
 	for _, w := range sessions {
 		defer context.AfterFunc(w.ctx, func() { broke <- w.broken() })()
@@ -132,7 +130,7 @@ func (s *Server) awaitCause(ctx context.Context, sessions []*session) error {
 	select {
 	case err := <-broke:
 		return err
-	case <-t.C:
+	case <-time.After(s.options.Lease * 3 / 2):
 	case <-ctx.Done():
 	}
 	return nil

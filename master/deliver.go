@@ -68,10 +68,8 @@ func (s *Server) delivery(incarnation uint64, d *control.Deliver) (*session, *ca
 
 // explain gives the worker time to say why it broke a delivery off, and then takes the break itself for the cause.
 func (k *call) explain(w *session, lease time.Duration) {
-	t := time.NewTimer(lease)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(lease):
 		k.fail(fmt.Errorf("worker %s: the connection by which it delivered its answer broke", w.name))
 	case <-k.ctx.Done():
 	case <-w.ctx.Done():

@@ -20,8 +20,8 @@ type graph struct {
 	rows, columns uint32
 	placements    []*control.Placement
 	state         control.GraphState
-	reason        string // why it is not there
-	report        control.LoadReport
+	reason        string              // why it is not there
+	report        *control.LoadReport // nothing yet while it is being loaded
 	load          loadID
 	missing       map[string]bool // workers whose shares are not there, while it waits for them
 	due           bool            // to be freed on its workers, when the runs on it have ended
@@ -102,7 +102,7 @@ func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, colu
 	c.loads++
 	g := &graph{
 		name: name, source: source, rows: rows, columns: columns, placements: placements,
-		state: control.GraphState_GRAPH_STATE_LOADING, load: loadID{c.master, c.loads}, missing: map[string]bool{},
+		state: control.GraphState_GRAPH_STATE_LOADING, report: &control.LoadReport{}, load: loadID{c.master, c.loads}, missing: map[string]bool{},
 	}
 	c.graphs[name] = g
 	c.emit(startLoad{g})
@@ -121,10 +121,7 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 	case err != nil:
 		g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, reasonOf(err)
 	default:
-		g.state = control.GraphState_GRAPH_STATE_READY
-		g.report.Vertices, g.report.Edges, g.report.Arcs = report.Vertices, report.Edges, report.Arcs
-		g.report.Bytes, g.report.Seconds = report.Bytes, report.Seconds
-		g.report.Directed, g.report.Weighted = report.Directed, report.Weighted
+		g.state, g.report = control.GraphState_GRAPH_STATE_READY, report
 	}
 	if g.state == control.GraphState_GRAPH_STATE_FAILED {
 		c.dropShares(g)

@@ -67,9 +67,8 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 	}
 	g := &graph{
 		name: l.Graph, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
+		report: &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted},
 	}
-	g.report.Vertices, g.report.Edges, g.report.Arcs = r.Vertices, r.Edges, r.Arcs
-	g.report.Directed, g.report.Weighted = r.Directed, r.Weighted
 	for i, p := range l.Placements {
 		v := c.workers[p.Worker]
 		if p.Partition != uint32(i) || v != nil && (v.met || v.incarnation != p.Incarnation) {

@@ -51,7 +51,7 @@ func TestProgressOfALoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.results.close()
-	g := &graph{name: "web", state: control.GraphState_GRAPH_STATE_LOADING}
+	g := &graph{report: &control.LoadReport{}, name: "web", state: control.GraphState_GRAPH_STATE_LOADING}
 	s.cluster.graphs["web"] = g
 	s.advanced("a", &control.Progress{Graph: "web", Stage: "read", Done: 1, Total: 10})
 	s.advanced("b", &control.Progress{Graph: "web", Stage: "read", Done: 2, Total: 10})

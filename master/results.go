@@ -71,11 +71,9 @@ func (r *results) close() {
 			_ = r.lock.Close()
 		}
 	}()
-	t := time.NewTimer(diskPatience)
-	defer t.Stop()
 	select {
 	case <-closed:
-	case <-t.C:
+	case <-time.After(diskPatience):
 	}
 }
 

@@ -34,7 +34,8 @@ const (
 
 // Server is a master: the I/O around a cluster's state machine. Make it with New, run it with Serve.
 type Server struct {
-	UnimplementedServices
+	control.UnimplementedWorkersHandler // calls that a later version adds fail cleanly
+	control.UnimplementedClusterHandler
 	options *Config
 	id      string // of this run
 	log     *slog.Logger
@@ -59,12 +60,6 @@ type Server struct {
 	examined map[pair]bool            // whose connections are being looked into
 	turned   int                      // clients with a wrong token
 	stale    int                      // messages of a time gone by
-}
-
-// UnimplementedServices makes calls that a later version adds fail cleanly.
-type UnimplementedServices struct {
-	control.UnimplementedWorkersHandler
-	control.UnimplementedClusterHandler
 }
 
 // New makes a master.

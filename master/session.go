@@ -227,11 +227,9 @@ func (s *Server) awaitExit(ctx context.Context, err error) {
 	if !errors.Is(err, errSessionBroke) {
 		return
 	}
-	t := time.NewTimer(min(exitWait, s.options.Lease/2))
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(min(exitWait, s.options.Lease/2)):
 	}
 }
 

@@ -156,13 +156,11 @@ func (q *queue) watch(ctx context.Context, c *control.Command) func() {
 	done := make(chan struct{})
 	exit := &control.ReportExitRequest{Name: q.Name, Incarnation: q.incarnation}
 	stop := context.AfterFunc(ctx, func() {
-		soon, late := time.NewTimer(q.StopTimeout/10), time.NewTimer(q.StopTimeout)
-		defer soon.Stop()
-		defer late.Stop()
+		late := time.After(q.StopTimeout)
 		select {
 		case <-done:
 			return
-		case <-soon.C:
+		case <-time.After(q.StopTimeout / 10):
 		}
 		what := key(c) + ": " + commandName(c)
 		if s := c.GetSuperstep(); s != nil {
@@ -175,7 +173,7 @@ func (q *queue) watch(ctx context.Context, c *control.Command) func() {
 			if q.late.Add(-1) == 0 {
 				q.Observe.Stuck("")
 			}
-		case <-late.C:
+		case <-late:
 			err := fmt.Errorf("%s has not stopped %v after it was told to (%w): the process ends, to be started anew", what, q.StopTimeout, context.Cause(ctx))
 			q.Log.Error("a command does not stop", "error", err)
 			exit.Reason = bounded(err.Error())

@@ -123,9 +123,7 @@ func (s *session) live(ctx, leave context.Context) error {
 			s.Log.Info("asking to leave")
 			s.Observe.Leaving()
 			going = nil
-			t := time.NewTimer(s.Grace)
-			defer t.Stop()
-			grace = t.C
+			grace = time.After(s.Grace)
 			m = &control.FromWorker{Body: &control.FromWorker_Leave{Leave: &control.Leave{Reason: "stopped"}}}
 		case <-grace:
 			return errGrace
@@ -140,12 +138,10 @@ func (s *session) live(ctx, leave context.Context) error {
 
 // reason returns why a send failed: the goroutine that reads learns the cause a moment later.
 func (s *session) reason(ctx context.Context, err error) error {
-	t := time.NewTimer(s.heartbeat)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.C:
+	case <-time.After(s.heartbeat):
 		return err
 	}
 }

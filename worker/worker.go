@@ -164,10 +164,8 @@ func (w *Worker) pause(ctx context.Context, d time.Duration) bool {
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

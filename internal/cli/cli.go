@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -215,13 +216,11 @@ type oneOf struct {
 func (o *oneOf) String() string { return o.value }
 func (o *oneOf) Type() string   { return strings.Join(o.words, "|") }
 func (o *oneOf) Set(s string) error {
-	for _, w := range o.words {
-		if s == w {
-			o.value = s
-			return nil
-		}
+	if !slices.Contains(o.words, s) {
+		return fmt.Errorf("expected one of %s", strings.Join(o.words, ", "))
 	}
-	return fmt.Errorf("expected one of %s", strings.Join(o.words, ", "))
+	o.value = s
+	return nil
 }
 
 // wordFlag defines a flag that takes one of a few words, the first by default, and completes them.

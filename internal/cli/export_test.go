@@ -56,7 +56,7 @@ func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
 	if int(id) == w.graph.N-1 {
 		switch value := w.Any(id).(type) {
 		case pregel.VertexID:
-			return appendUint(dst, w.graph.Label((value+1)%pregel.VertexID(w.graph.N)))
+			return strconv.AppendUint(dst, w.graph.Label((value+1)%pregel.VertexID(w.graph.N)), 10)
 		case float64:
 			return strconv.AppendFloat(dst, value/2+1e-3, 'g', -1, 64)
 		case int64:

@@ -32,16 +32,12 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) define(cmd *cobra.Command) {
-	var names []string
-	for _, d := range graphio.Formats() {
-		names = append(names, string(d.Format))
-	}
-	cmd.Flags().StringVar(&f.format, "format", "", "the file's `FORMAT`: "+strings.Join(names, ", ")+" (default: found out from name and content)")
+	cmd.Flags().StringVar(&f.format, "format", "", "the file's `FORMAT`: "+strings.Join(graphio.Formats, ", ")+" (default: found out from name and content)")
 	cmd.Flags().BoolVar(&f.directed, "directed", false, "take edges as directed, whatever the input says")
 	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "take edges as undirected, whatever the input says")
 	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how many `BYTES` a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
 	nothing(cmd, "max-expand")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphio.Formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // words returns the flags as a command line has them.

@@ -101,12 +101,8 @@ What the new format cannot hold is an error, or said in a warning.`,
 
 // formatFlag defines the flag of the format that is written.
 func formatFlag(cmd *cobra.Command, name string, format *string) {
-	var names []string
-	for _, d := range graphio.Formats() {
-		names = append(names, string(d.Format))
-	}
-	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(names, ", ")+" (default: by the file's name)")
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(graphio.Formats, ", ")+" (default: by the file's name)")
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(graphio.Formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // copyGraph reads or generates a graph and writes it.

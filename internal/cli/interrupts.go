@@ -20,9 +20,7 @@ const patience = 3 * time.Second
 // interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the process, unless a command has
 // taken them.
 type interrupts struct {
-	cancel context.CancelFunc
-	leave  func() // says so and ends the process
-
+	leave func() // says so and ends the process
 	heard chan os.Signal
 
 	mu    sync.Mutex
@@ -32,7 +30,6 @@ type interrupts struct {
 // watch begins to listen and returns a context that an interrupt ends, and what ends the listening.
 func (i *interrupts) watch() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	i.cancel = cancel
 	heard := make(chan os.Signal, 4)
 	i.heard = heard
 	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)

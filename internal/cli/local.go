@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -147,7 +148,7 @@ func (r *localResult) write(ctx context.Context, w io.Writer) error {
 		if !r.spec.Unsorted {
 			id = pregel.VertexID(g.IDs[i])
 		}
-		dst = append(appendUint(dst, g.Label(id)), ' ')
+		dst = append(strconv.AppendUint(dst, g.Label(id), 10), ' ')
 		return r.bound.Append(dst, id)
 	})
 }

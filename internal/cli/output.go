@@ -9,12 +9,9 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/superstep-go/superstep/internal/graphio"
 )
-
-func appendUint(dst []byte, x uint64) []byte { return strconv.AppendUint(dst, x, 10) }
 
 // writeJSON writes a report to a file, if one is named; - is standard output.
 func (a *app) writeJSON(ctx context.Context, path string, report any) error {

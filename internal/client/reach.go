@@ -114,10 +114,8 @@ func (c *Client) AwaitWorkers(ctx context.Context, n int, tell func(found int)) 
 
 // pause waits, or returns why ctx ended.
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -31,40 +32,15 @@ const (
 	Graph500     Format = "graph500"
 )
 
-// Description is a format and a line about it, for help texts.
-type Description struct {
-	Format Format
-	Text   string
-}
-
-// Formats returns all formats, with a line about each.
-func Formats() []Description {
-	return []Description{
-		{SNAP, `edge list "u v" with # and % comments, as the Stanford collection has it (.txt, .snap)`},
-		{EL, `edge list "u v" (.el)`},
-		{WEL, `weighted edge list "u v w" (.wel)`},
-		{MatrixMarket, "Matrix Market coordinate file, pattern, real or integer, general or symmetric (.mtx)"},
-		{LDBC, "LDBC Graphalytics: FILE.v and FILE.e, and FILE.properties if there is one"},
-		{Graph500, "packed 12-byte edges, and weights in FILE.weights (.g500, .graph500, .bin)"},
-	}
-}
+// Formats are the names of all formats.
+var Formats = []string{string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500)}
 
 // ParseFormat returns the format of the name given.
 func ParseFormat(s string) (Format, error) {
-	for _, d := range Formats() {
-		if string(d.Format) == s {
-			return d.Format, nil
-		}
+	if !slices.Contains(Formats, s) {
+		return "", fmt.Errorf("found the graph format %s, expected one of %s", quote([]byte(s)), strings.Join(Formats, ", "))
 	}
-	return "", fmt.Errorf("found the graph format %s, expected one of %s", quote([]byte(s)), formatNames())
-}
-
-func formatNames() string {
-	names := make([]string, 0, 8)
-	for _, d := range Formats() {
-		names = append(names, string(d.Format))
-	}
-	return strings.Join(names, ", ")
+	return Format(s), nil
 }
 
 // ReadOptions say how to read a file; the zero value sniffs the format, drops weights and uses one goroutine.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -70,7 +71,7 @@ func FormatToWrite(path, name string) (Format, error) {
 	}
 	format := formatOfName(path)
 	if format == "" {
-		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, formatNames())
+		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, strings.Join(Formats, ", "))
 	}
 	return format, nil
 }

@@ -92,11 +92,9 @@ func (c *client) post(ctx context.Context, body []byte) error {
 		if err == nil || !again || try == tries {
 			return err
 		}
-		t := time.NewTimer(max(wait, backoff))
 		select {
-		case <-t.C:
+		case <-time.After(max(wait, backoff)):
 		case <-ctx.Done():
-			t.Stop()
 			return err
 		}
 		backoff *= 2

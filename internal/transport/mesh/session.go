@@ -191,12 +191,10 @@ func (s *Session) Close() {
 
 // flush waits until copied messages are written, which needs no credit, only a connection that takes bytes.
 func (s *Session) flush() {
-	late := time.NewTimer(s.mesh.options.Silence)
-	defer late.Stop()
 	select {
 	case <-s.posted.wait():
 	case <-s.done:
-	case <-late.C:
+	case <-time.After(s.mesh.options.Silence):
 	}
 }
 
