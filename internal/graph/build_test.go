@@ -226,8 +226,8 @@ func compareLists(g *graph.Graph) error {
 				}
 			}
 		}
-		for _, b := range []*graph.Block{p.Layout(pregel.Out).Blocks[0].Pull, p.Layout(pregel.In).Blocks[0].Pull} {
-			if err := compareViews(p, b, p.Slots); err != nil {
+		for _, l := range []graph.Layout{p.Layout(pregel.Out), p.Layout(pregel.In)} {
+			if err := compareViews(p, l.Blocks[0].Pull, l.Count); err != nil {
 				return err
 			}
 		}

@@ -117,10 +117,10 @@ func (a *changer) run(ctx context.Context) (out *Changed, err error) {
 		}
 	}()
 	a.next = a.header()
-	if !a.p.Grid.Flat() {
-		return nil, fmt.Errorf("a grid of %v: only flat ones can change", a.p.Grid)
+	if a.p.Grid.Flat() {
+		return a.flat(ctx)
 	}
-	return a.flat(ctx)
+	return a.grid(ctx)
 }
 
 // header makes the new partition, still without lists, in a graph of which no other partition is known.

@@ -184,7 +184,7 @@ func (t *idTwin) lists() (out, in [][]neighbor, least float64) {
 }
 
 // same compares a graph with the twin.
-func (t *idTwin) same(g *graph.Graph) error {
+func (t *idTwin) same(g *graph.Graph, reversed bool) error {
 	out, in, least := t.lists()
 	arcs := 0
 	for id := range t.n {
@@ -227,7 +227,36 @@ func (t *idTwin) same(g *graph.Graph) error {
 	if len(got.arcs) != len(t.arcs) {
 		return fmt.Errorf("%d pairs with arcs, want %d", len(got.arcs), len(t.arcs))
 	}
+	if t.directed && !t.o.Grid.Flat() && !reversed {
+		return nil
+	}
+	if err := t.reversed(g, in); err != nil {
+		return err
+	}
 	return compareLists(g)
+}
+
+// reversed compares the lists of the reversed arcs.
+func (t *idTwin) reversed(g *graph.Graph, in [][]neighbor) error {
+	got := make([][]neighbor, t.n)
+	for _, p := range g.Parts {
+		l := p.Layout(pregel.In)
+		a := l.Blocks[0].Push.BySender // from targets to sources
+		bitmap.Each(a.Bits, func(row uint32) {
+			lo, hi := a.Row(row)
+			for j := lo; j < hi; j++ {
+				id := l.Slots.ID(row)
+				got[id] = append(got[id], neighbor{l.Slots.ID(a.Adj[j]), weightAt(&a.Lists, j)})
+			}
+		})
+	}
+	for id, list := range got {
+		slices.SortFunc(list, func(a, b neighbor) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.weight, b.weight)) })
+		if !slices.Equal(list, in[id]) {
+			return fmt.Errorf("reversed arcs of %d go to %v, want %v", id, list, in[id])
+		}
+	}
+	return nil
 }
 
 // compareRuns checks what a partition's lists and slots have beside for speed.
@@ -373,6 +402,22 @@ func TestChangedAgainstSlowTwin(t *testing.T) {
 	}
 }
 
+// TestChangedGridAgainstSlowTwin: in grids with both sides above 1 blocks of reversed arcs change, too, where they were made.
+func TestChangedGridAgainstSlowTwin(t *testing.T) {
+	seed := uint64(5000)
+	for _, size := range [][2]int{{1, 3}, {5, 8}, {64, 200}, {300, 2000}, {1000, 6000}} {
+		for _, grid := range []graph.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
+			for variant := range 20 {
+				seed++
+				if size[0] >= 300 && seed%4 != 0 {
+					continue
+				}
+				changedAgainstSlowTwin(t, seed, size, grid, variant)
+			}
+		}
+	}
+}
+
 // changedAgainstSlowTwin changes a random graph several times.
 func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.Grid, variant int) {
 	t.Helper()
@@ -393,6 +438,12 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 	defer g.Close()
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
+	reversed := rng.IntN(2) == 0
+	if reversed {
+		if err := g.MakeReversed(t.Context(), team); err != nil {
+			t.Fatal(err)
+		}
+	}
 	twin := twinOf(g)
 	parts := g.Parts
 	base := g
@@ -421,7 +472,13 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 		}
 		next := graph.Assemble(base, changed...)
 		defer next.Close()
-		if err := twin.same(next); err != nil {
+		if step == 1 && !reversed {
+			if err := next.MakeReversed(t.Context(), team); err != nil {
+				t.Fatal(err)
+			}
+			reversed = true
+		}
+		if err := twin.same(next, reversed); err != nil {
 			t.Fatalf("seed %d, step %d, %v, directed %t, %+v: %v", seed, step, grid, in.Directed, o, err)
 		}
 		for id := range next.N {

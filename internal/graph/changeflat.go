@@ -11,7 +11,10 @@ import (
 func (a *changer) flat(ctx context.Context) (*Changed, error) {
 	p, next := a.p, a.next
 	own := a.own()
-	all, err := a.sendArcs(ctx, own, func(_, to uint32) int { return int(to % uint32(p.Of)) })
+	all, err := a.sendArcs(ctx, own, func(_, to uint32) [2]int {
+		q := int(to % uint32(p.Of))
+		return [2]int{q, q}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -29,14 +32,15 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 	if p.Of > 1 {
 		agreedFrom, agreedTo = from.agreed, to.agreed
 	}
-	out, err := a.splice(ctx, &p.Out.Lists, &p.slots, outEdits, agreedFrom)
+	id := func(row uint32) uint32 { return uint32(next.Global(row)) }
+	out, err := a.splice(ctx, &splicer{l: &p.Out.Lists, slots: &p.slots, e: outEdits, rowID: id, ghost: agreedFrom})
 	if err != nil {
 		return nil, err
 	}
 	from.take(out.toggles)
 	in := out
 	if p.graph.Directed {
-		if in, err = a.splice(ctx, &p.In.Lists, &p.slots, inEdits, agreedTo); err != nil {
+		if in, err = a.splice(ctx, &splicer{l: &p.In.Lists, slots: &p.slots, e: inEdits, rowID: id, ghost: agreedTo}); err != nil {
 			return nil, err
 		}
 		to.take(in.toggles)
@@ -79,9 +83,9 @@ func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits) {
 			inward.put(some, removals, true, directed)
 		}
 	}
-	out = outward.sorted()
+	out = outward.e.sort(a.next.Owned)
 	if in = out; directed {
-		in = inward.sorted()
+		in = inward.e.sort(a.next.Owned)
 	}
 	return out, in
 }
@@ -108,6 +112,7 @@ func (a *changer) lists(
 		return nil, nil, nil, err
 	}
 	l.Rising = a.p.Of == 1
+	l.heads(arena)
 	l.chunk(a.next.Words(), a.next.Words())
 	return l, changed, places, nil
 }

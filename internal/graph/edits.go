@@ -87,12 +87,11 @@ func (t *editor) put(from *arcs, removals, receivers, loops bool) {
 	}
 }
 
-// sorted returns the edits by row and neighbour.
-func (t *editor) sorted() *edits {
-	e := &t.e
+// sort orders the edits, of so many rows.
+func (e *edits) sort(rows int) *edits {
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))
-	keyBits := e.idBits + uint(bits.Len(uint(t.a.next.Owned)))
+	keyBits := e.idBits + uint(bits.Len(uint(rows)))
 	for shift := uint(0); shift < keyBits && len(from) > 0; shift += digit {
 		var next [1 << digit]uint32
 		for i := range from {
@@ -137,11 +136,11 @@ func (a *changer) own() *arcs {
 	return own
 }
 
-// sendArcs sends each partition the arcs that to says are for it, and returns those of all partitions, its own at its place, and
-// the largest input id if it asks for that.
+// sendArcs sends each partition the arcs that to says are for it: one or two. It returns those of all partitions, its own at its
+// place, and finds the input ids of new vertices.
 //
 //	| N (8) | 1 if there are vertices (1) | their largest input id (8) | removals (4) | from (4) | to (4) | ... | weight (8) ... |
-func (a *changer) sendArcs(ctx context.Context, own *arcs, to func(from, to uint32) (q int)) (all []*arcs, err error) {
+func (a *changer) sendArcs(ctx context.Context, own *arcs, to destinations) (all []*arcs, err error) {
 	all = make([]*arcs, a.p.Of)
 	all[a.p.Index] = own
 	grows := a.N > a.p.graph.N && a.p.graph.added == nil
@@ -194,11 +193,14 @@ func (a *changer) allToAll(ctx context.Context, data [][]byte) ([][]byte, error)
 	return came, err
 }
 
+// destinations says which partitions an arc concerns: two, or twice the same.
+type destinations func(from, to uint32) [2]int
+
 // headerBytes are those of a message before its arcs.
 const headerBytes = 8 + 1 + 8 + 4
 
 // encode makes the messages of arcs to the other partitions.
-func (a *changer) encode(own *arcs, to func(from, to uint32) int, some bool, largest uint64) [][]byte {
+func (a *changer) encode(own *arcs, to destinations, some bool, largest uint64) [][]byte {
 	data := make([][]byte, a.p.Of)
 	head := binary.LittleEndian.AppendUint64(nil, uint64(a.N))
 	head = append(head, 0)
@@ -215,15 +217,16 @@ func (a *changer) encode(own *arcs, to func(from, to uint32) int, some bool, lar
 	}
 	for i := 0; i < len(own.ends); i += 2 {
 		u, v := own.ends[i], own.ends[i+1]
-		q := to(u, v)
-		if q == a.p.Index {
-			continue
-		}
-		data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u), v)
-		if i/2 < own.removals {
-			removals[q]++
-		} else if own.weights != nil {
-			weights[q] = binary.LittleEndian.AppendUint64(weights[q], math.Float64bits(own.weights[i/2-own.removals]))
+		for k, q := range to(u, v) {
+			if q == a.p.Index || k == 1 && q == to(u, v)[0] {
+				continue
+			}
+			data[q] = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data[q], u), v)
+			if i/2 < own.removals {
+				removals[q]++
+			} else if own.weights != nil {
+				weights[q] = binary.LittleEndian.AppendUint64(weights[q], math.Float64bits(own.weights[i/2-own.removals]))
+			}
 		}
 	}
 	for q := range data {
@@ -236,7 +239,7 @@ func (a *changer) encode(own *arcs, to func(from, to uint32) int, some bool, lar
 }
 
 // decode reads a message of arcs from partition q, and whether q has vertices and their largest input id.
-func (a *changer) decode(data []byte, q int, to func(from, to uint32) int) (got *arcs, some bool, largest uint64, err error) {
+func (a *changer) decode(data []byte, q int, to destinations) (got *arcs, some bool, largest uint64, err error) {
 	if len(data) < headerBytes || data[8] > 1 {
 		return nil, false, 0, errMessage
 	}
@@ -261,7 +264,7 @@ func (a *changer) decode(data []byte, q int, to func(from, to uint32) int) (got 
 	}
 	for i := 0; i < len(got.ends); i += 2 {
 		u, v := got.ends[i], got.ends[i+1]
-		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q || to(u, v) != a.p.Index {
+		if int(u) >= a.N || int(v) >= a.N || int(u)%a.p.Of != q || to(u, v)[0] != a.p.Index && to(u, v)[1] != a.p.Index {
 			return nil, false, 0, fmt.Errorf("an arc from %d to %d: %w", u, v, errMessage)
 		}
 	}

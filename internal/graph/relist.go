@@ -25,13 +25,13 @@ type relister struct {
 // relistGrain is how many old arcs a worker takes at a time.
 const relistGrain = 1 << 16
 
-// relist makes the lists of rows of the lengths given.
+// relist makes the lists of rows of the lengths given, but for their heads and chunks, and tells where arcs were.
 func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32, r *relister) (*Adjacency, []uint32, error) {
 	total := len(r.old.Adj) + int(r.s.shift)
 	l := &Adjacency{Lists: bcsr(arena, lengths, mem.Make[uint32](arena, total))}
 	weightsOf(arena, &l.Lists, r.old)
 	r.new = &l.Lists
-	if a.Places {
+	if a.Places && a.p.Grid.Flat() {
 		r.places = make([]uint32, total)
 	}
 	grains := max(1, (len(r.old.Adj)+relistGrain-1)/relistGrain)
@@ -49,7 +49,6 @@ func (a *changer) relist(ctx context.Context, arena *mem.Arena, lengths []uint32
 			return nil, nil, fmt.Errorf("a neighbour that its owner does not know to be a ghost here: %w", errMessage)
 		}
 	}
-	l.heads(arena)
 	return l, r.places, nil
 }
 

@@ -44,6 +44,7 @@ type splicer struct {
 	l     *kernel.Lists
 	slots *kernel.Slots
 	e     *edits
+	rowID func(row uint32) uint32
 	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed between owners.
 	ghost func(peer int, row uint32) bool
 	splices
@@ -54,15 +55,15 @@ type splicer struct {
 // editRows is about how many edits a worker takes at a time.
 const editRows = 4096
 
-// splice finds out what edits do to lists.
-func (a *changer) splice(ctx context.Context, l *kernel.Lists, slots *kernel.Slots, e *edits, ghost func(int, uint32) bool) (*splices, error) {
-	all := &splices{}
+// splice finds out what edits do to lists: many of the splicer given work at once.
+func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
+	all, l, e := &splices{}, of.l, of.e
 	chunks := make([]*splicer, (len(e.list)+editRows-1)/editRows)
 	a.Team.For(len(chunks), 1, func(_, c, _ int) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := &splicer{a: a, l: l, slots: slots, e: e, ghost: ghost, touched: map[uint32]bool{}}
+		s := &splicer{a: a, l: l, slots: of.slots, e: e, rowID: of.rowID, ghost: of.ghost, touched: map[uint32]bool{}}
 		s.chunk(e.border(c*editRows), e.border((c+1)*editRows))
 		chunks[c] = s
 	})
@@ -226,8 +227,14 @@ func (s *splicer) resolve(row uint32, i, end int, at, run uint32) (left int) {
 		mirrored += int(x.what & mirroredEdit)
 	}
 	id := s.e.neighbor(i)
-	if mirrored > 0 && mirrored < len(s.adds) && uint64(id) < uint64(s.a.next.Global(row)) {
-		slices.SortStableFunc(s.adds, func(x, y edit) int { return cmp.Compare(y.what&mirroredEdit, x.what&mirroredEdit) })
+	if mirrored > 0 && mirrored < len(s.adds) { // those given from the smaller end are first
+		first := uint64(0)
+		if id < s.rowID(row) {
+			first = mirroredEdit
+		}
+		slices.SortStableFunc(s.adds, func(x, y edit) int {
+			return cmp.Compare(x.what&mirroredEdit^first, y.what&mirroredEdit^first)
+		})
 	}
 	stored := run - at
 	if removed {
