@@ -185,7 +185,7 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o LoadOpti
 		return nil, err
 	}
 	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
-	g := &Graph{g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), conn: c}
+	g := &Graph{g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), conn: c, load: about.Load}
 	g.refs = mem.NewRefs(func() {
 		g.g.Close()
 		if own {

@@ -106,6 +106,7 @@ type LoadOptions struct {
 type Graph struct {
 	g    *graph.Graph
 	conn *Connection // to the cluster whose workers have the partitions, or nil
+	load string      // which load of it the cluster has
 	refs *mem.Refs   // of the runs and calls that read it: Close frees it when the last of them has returned
 	// Account says, for people, what was understood of the input.
 	Account []string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
@@ -20,6 +21,8 @@ type Input struct {
 	conn   *Connection
 	wrong  error // with the source
 	fill   func(ctx context.Context, g *Graph, p *engine.Prefilled) error
+	// send sends the values to the cluster of a graph; nil of a result, which is there.
+	send func(ctx context.Context, g *Graph, program string) (*control.ColumnData, error)
 }
 
 // From gives a vertex column of a program values, for [Options]: Init and Compute read them from superstep 0 on. They are those of an
@@ -34,7 +37,7 @@ type Input struct {
 //
 // In one process the graph of the result may be another: vertices are the same by their input ids, and those that the result does not
 // have begin with zero; but values that are vertices need the same vertices. On a cluster it is the same graph there, and the values do
-// not pass through the client; there is no function on a cluster.
+// not pass through the client. A function is always called in this process; its values are sent to the cluster.
 func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T], source S) Input {
 	in := Input{column: new(pregel.Engine[T, struct{}]).Property(column)}
 	switch source := any(source).(type) {
@@ -50,6 +53,9 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 			in.wrong = fmt.Errorf("superstep: column %s: the function is nil", in.column.Name)
 		}
 		in.fill = func(ctx context.Context, g *Graph, p *engine.Prefilled) error { return prefillBy(ctx, g, p, source) }
+		in.send = func(ctx context.Context, g *Graph, program string) (*control.ColumnData, error) {
+			return sendBy(ctx, g, program, in.column.Name, source)
+		}
 	}
 	return in
 }
@@ -57,12 +63,16 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 // FromFile gives a vertex column of a program the values in a file, for [Options]: lines "id value" as superstep run --output writes
 // them, plain or compressed by gzip or zstd. The column's type is a string, boolean, number, time.Duration or pregel.VertexID. A vertex that the
 // file does not have begins with zero; one that is not in the graph or is there twice, and a value that is none, are errors with file and line.
-// The file is read in this process: there is none on a cluster.
+// The file is read in this process, and what it has is sent to a cluster.
 func FromFile[T any](column pregel.VertexColumn[T], path string) Input {
+	property := new(pregel.Engine[T, struct{}]).Property(column)
 	return Input{
-		column: new(pregel.Engine[T, struct{}]).Property(column),
+		column: property,
+		send: func(ctx context.Context, g *Graph, _ string) (*control.ColumnData, error) {
+			return sendFile(ctx, g, property, path)
+		},
 		fill: func(ctx context.Context, g *Graph, p *engine.Prefilled) error {
-			if err := p.ReadFile(ctx, g.g, path, 0); err != nil {
+			if _, err := p.ReadFile(ctx, g.g, path, 0); err != nil {
 				return fmt.Errorf("superstep: column %s: %w", p.Name, err)
 			}
 			return nil
@@ -72,22 +82,29 @@ func FromFile[T any](column pregel.VertexColumn[T], path string) Input {
 
 // prefillBy sets what a column begins with to what a function returns.
 func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T) error {
+	for partition, storage := range p.Storage {
+		if err := callFor(ctx, g, p.Program, p.Name, partition, 0, storage.([]T), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callFor sets values, those of a partition's vertices from one on, to what a function returns for them.
+func callFor[T any](ctx context.Context, g *Graph, program, column string, partition, first int, values []T, value func(id uint64) T) error {
 	var label uint64 // that the function is called for
-	err := bsp.Contain(p.Program, &bsp.NoSuperstep, func() error {
-		for partition, storage := range p.Storage {
-			values := storage.([]T)
-			for i := range values {
-				if i%1024 == 0 && ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				label = g.g.Label(pregel.VertexID(partition + i*len(g.g.Parts)))
-				values[i] = value(label)
+	err := bsp.Contain(program, &bsp.NoSuperstep, func() error {
+		for i := range values {
+			if i%1024 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
+			label = g.g.Label(pregel.VertexID(partition + (first+i)*len(g.g.Parts)))
+			values[i] = value(label)
 		}
 		return nil
 	})
 	if failed := new(pregel.ProgramError); errors.As(err, &failed) {
-		failed.Method, failed.Vertex, failed.Known = "the function of column "+p.Name, label, true
+		failed.Method, failed.Vertex, failed.Known = "the function of column "+column, label, true
 	}
 	return err
 }
@@ -172,26 +189,4 @@ func (in *Input) valid(given map[string]bool) error {
 
 func (in *Input) another() error {
 	return fmt.Errorf("superstep: column %s: the program lists another of that name", in.column.Name)
-}
-
-// inputs are the earlier jobs whose results a job begins with, by the names of columns.
-func (c *Connection) inputs(program engine.Program, all []Input) (map[string]string, error) {
-	jobs, given := map[string]string{}, map[string]bool{}
-	for _, in := range all {
-		if err := in.valid(given); err != nil {
-			return nil, err
-		}
-		switch column, err := program.Column(in.column.Name); {
-		case err != nil:
-			return nil, err
-		case column.Number != in.column.Number:
-			return nil, in.another()
-		case !in.result:
-			return nil, fmt.Errorf("superstep: column %s: functions and files are for runs in this process: on a cluster a column begins with an earlier result", in.column.Name)
-		case in.job == "" || in.conn != c:
-			return nil, fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
-		}
-		jobs[in.column.Name] = in.job
-	}
-	return jobs, nil
 }

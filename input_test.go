@@ -219,6 +219,8 @@ func TestInputRefuses(t *testing.T) {
 		}
 	}
 	refusedWith(t, run(t, loads[1], summing{}, given(superstep.From(sumBefore, before))), "or of another load of it")
+	refusedWith(t, run(t, loads[0], summing{}, given(superstep.From(sumBefore, func(uint64) int64 { return 1 }))),
+		"graph again was loaded anew since the client listed its vertices")
 	_, elsewhere := connected(t)
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")
 	far = open(t, far, err)
@@ -230,7 +232,7 @@ func TestInputRefuses(t *testing.T) {
 	res := must(t, closed, summing{})
 	closed.Close()
 	refusedWith(t, run(t, here, summing{}, given(superstep.From(sumBefore, res))), "column sum: superstep: the graph is closed")
-	if states := strings.Join(jobs(t, c), " "); strings.Count(states, "failed") != 2 {
-		t.Errorf("the jobs are %s: two were refused by the master alone", states)
+	if states := strings.Join(jobs(t, c), " "); strings.Count(states, "failed") != 3 {
+		t.Errorf("the jobs are %s: three were refused by the master alone", states)
 	}
 }

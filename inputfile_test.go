@@ -48,18 +48,9 @@ func (typed) Compute(v *pregel.Vertex[kinds, int64], _ int64) {
 	v.VoteToHalt()
 }
 
-// inProcess runs f on a graph in one partition, in four and in a grid.
-func inProcess(t *testing.T, name string, f func(g *superstep.Graph)) {
-	t.Helper()
-	for _, options := range []superstep.LoadOptions{{}, {Partitions: 4}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}} {
-		g, err := superstep.Load(t.Context(), name, options)
-		f(open(t, g, err))
-	}
-}
-
 // TestInputFromFunction: every vertex begins with what the function says of its id.
 func TestInputFromFunction(t *testing.T) {
-	inProcess(t, "uniform:vertices=500,degree=3", func(g *superstep.Graph) {
+	everywhere(t, "uniform:vertices=500,degree=3", func(g *superstep.Graph) {
 		asked := map[uint64]int{}
 		squares := superstep.From(sumBefore, func(id uint64) int64 { asked[id]++; return int64(id * id) })
 		n := 0
@@ -83,7 +74,7 @@ func TestInputFromFunction(t *testing.T) {
 
 // TestInputFromFile reads every kind of value; vertices that a file does not have begin with zero.
 func TestInputFromFile(t *testing.T) {
-	inProcess(t, "path:vertices=9", func(g *superstep.Graph) {
+	everywhere(t, "path:vertices=9", func(g *superstep.Graph) {
 		res := must(
 			t, g, typed{},
 			superstep.FromFile(typedFloat, file(t, "values.txt", "# floats\n3 0.1\n4 infinity\n5   1e-3 \r\n")),
@@ -113,7 +104,7 @@ func TestInputFromFile(t *testing.T) {
 
 // TestInputFromFunctionThatPanics fails the run with the column and the vertex; so does one that ends its goroutine.
 func TestInputFromFunctionThatPanics(t *testing.T) {
-	inProcess(t, "path:vertices=9", func(g *superstep.Graph) {
+	everywhere(t, "path:vertices=9", func(g *superstep.Graph) {
 		for want, fail := range map[string]func(){"boom": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 			failing := superstep.From(sumBefore, func(id uint64) int64 {
 				if id == 5 {
@@ -139,7 +130,10 @@ func inf32() float32 {
 // TestInputFromFileRefuses says the file, the line, what it found and what was expected.
 func TestInputFromFileRefuses(t *testing.T) {
 	path := func(text string) string { return file(t, "values.txt", text) }
-	g := grid(t)
+	_, conn := connected(t)
+	there, err := conn.Load(t.Context(), "grid:rows=5,columns=6")
+	there = open(t, there, err)
+	here := grid(t)
 	for want, input := range map[string]superstep.Input{
 		"values.txt:2: found vertex 900, expected one of ":                                     superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
 		"values.txt:3: found vertex 1 again, expected every vertex once":                       superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
@@ -159,13 +153,35 @@ func TestInputFromFileRefuses(t *testing.T) {
 		`values.txt:1: found ` + strings.Repeat("7", 150) + `, expected a number that fits 32`: superstep.FromFile(typedFloat, path("1 "+strings.Repeat("7", 400))),
 		"superstep: Options.Columns: found an Input that neither superstep.From nor superst":   {},
 	} {
-		refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}), want)
+		for _, g := range []*superstep.Graph{here, there} {
+			refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}), want)
+		}
 	}
-	_, conn := connected(t)
-	there, err := conn.Load(t.Context(), "path:vertices=9")
-	there = open(t, there, err)
-	for _, input := range []superstep.Input{superstep.FromFile(sumBefore, path("1 2")), superstep.From(sumBefore, func(uint64) int64 { return 1 })} {
-		err := run(t, there, summing{}, superstep.Options{Columns: []superstep.Input{input}})
-		refusedWith(t, err, "column sum: functions and files are for runs in this process: on a cluster a column begins with an earlier result")
+}
+
+// TestInputFromLargeFile fills columns from a file and a function of more than a message holds, and finds what is wrong at the end of one.
+func TestInputFromLargeFile(t *testing.T) {
+	const n = 30_000
+	var text strings.Builder
+	for i := range n {
+		id := (i*7919 + 3) % n
+		fmt.Fprintf(&text, "%d %d\n", id, (id+1)%n)
 	}
+	everywhere(t, fmt.Sprintf("path:vertices=%d", n), func(g *superstep.Graph) {
+		tree := must(t, g, parents{}, superstep.FromFile(parentBefore, file(t, "next.txt", text.String())))
+		names := must(t, g, reader{}, superstep.From(wordsBefore, func(id uint64) []string { return []string{fmt.Sprint("vertex ", id)} }))
+		for label, next := range tree.All() {
+			want, _ := g.Vertex((label + 1) % n)
+			if word, _ := names.At(label); next != want || len(word.Words) != 1 || word.Words[0] != fmt.Sprint("vertex ", label) {
+				t.Fatalf("vertex %d has %d, expected %d, and %v", label, next, want, word)
+			}
+		}
+		for line, want := range map[string]string{
+			"30000 0": "next.txt:30001: found vertex 30000, expected one of ",
+			"0 30000": "next.txt:30001: found vertex 0 again, expected every vertex once",
+		} {
+			input := superstep.FromFile(parentBefore, file(t, "next.txt", text.String()+line))
+			refusedWith(t, run(t, g, parents{}, superstep.Options{Columns: []superstep.Input{input}}), want)
+		}
+	})
 }

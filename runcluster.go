@@ -39,7 +39,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		return nil, err
 	}
 	spec.Values = encoding.Type()
-	if spec.Inputs, err = g.conn.inputs(program, o.Columns); err != nil {
+	if err := g.conn.addInputs(ctx, spec, g, program, o.Columns); err != nil {
 		return nil, err
 	}
 	w := &watched{options: o, keeper: &keeper{keep: o.KeepTrace}, seconds: map[int]float64{}}

@@ -52,11 +52,21 @@ func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found 
 	if err := s.suits(r.Spec); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
+	held := false
 	answer, err := s.job(func() (j *job, err error) {
+		if s.cluster.jobs[s.cluster.keys[r.Key]] == nil { // else the job has them, or had
+			if err := s.columns.hold(r.Spec); err != nil {
+				return nil, err
+			}
+			held = true
+		}
 		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key)
 		return j, err
 	})
 	if err != nil {
+		if held {
+			s.columns.release(r.Spec, false)
+		}
 		return nil, false, err
 	}
 	return answer.Msg, found, nil
@@ -296,7 +306,7 @@ func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
 		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(), Arcs: g.report.Arcs,
+		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(),
 	}
 }
 

@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -11,10 +12,10 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// fill gives the program's vertex columns the results of earlier jobs that the spec names, which the master keeps: to each worker
-// those of its vertices.
+// fill gives the program's vertex columns what the spec names: the results of earlier jobs, which the master keeps, and what the client
+// has sent. Each worker gets that of its vertices.
 func (r *run) fill(ctx context.Context, p engine.Registered) error {
-	if len(r.spec.Inputs) == 0 {
+	if len(r.spec.Inputs)+len(r.spec.ColumnData) == 0 {
 		return nil
 	}
 	program, err := p.New(r.spec.Parameters, nil)
@@ -28,10 +29,19 @@ func (r *run) fill(ctx context.Context, p engine.Registered) error {
 			err = r.server.fitting(from, r.job, pack.Describe(column.Type, column.Bytes != nil))
 		}
 		if err == nil {
-			err = r.fillColumn(ctx, name, from)
+			err = r.fillResult(ctx, name, from)
 		}
 		if err != nil {
 			return fmt.Errorf("column %s: the result of job %.150s: %w", name, from, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.spec.ColumnData)) {
+		column, err := program.Column(name)
+		if err == nil {
+			err = r.fillSent(ctx, column, r.spec.ColumnData[name])
+		}
+		if err != nil {
+			return fmt.Errorf("column %s: %w", name, err)
 		}
 	}
 	return nil
@@ -57,25 +67,29 @@ func (s *Server) fitting(id string, of *job, want string) error {
 	return nil
 }
 
-// fillColumn sends every worker what a result has of its vertices.
-func (r *run) fillColumn(ctx context.Context, name, from string) error {
+// fillResult sends every worker what a result has of its vertices.
+func (r *run) fillResult(ctx context.Context, name, from string) error {
 	done := r.server.results.retention.read(from)
 	if done == nil {
 		return fmt.Errorf("the master no longer keeps it")
 	}
 	defer done()
+	return r.fillBlocks(ctx, name, func(w io.Writer) error {
+		return r.server.results.read(from, false, 0, func(data []byte) error {
+			_, err := w.Write(data)
+			return err
+		})
+	})
+}
+
+// fillBlocks sends every worker the blocks of its vertices, of those that read writes.
+func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) error) error {
 	waiting := map[string][]byte{} // by worker
-	send := func(to *control.Placement, data []byte) error {
-		_, err := r.server.gather(ctx, []*control.Placement{to}, order{what: "fill", command: func() *control.Command {
-			return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: &control.Fill{Column: name, Data: data}}}
-		}})
-		return err
-	}
 	flush := func(to *control.Placement, least int) error {
 		data := waiting[to.Worker]
 		for len(data) >= max(least, 1) {
 			n := min(len(data), control.ChunkSize)
-			if err := send(to, data[:n]); err != nil {
+			if err := r.fillWorker(ctx, to, &control.Fill{Column: name, Data: data[:n]}); err != nil {
 				return err
 			}
 			data = data[n:]
@@ -91,11 +105,7 @@ func (r *run) fillColumn(ctx context.Context, name, from string) error {
 		waiting[to.Worker] = append(waiting[to.Worker], block...)
 		return flush(to, control.ChunkSize)
 	}}
-	err := r.server.results.read(from, false, 0, func(data []byte) error {
-		_, err := split.Write(data)
-		return err
-	})
-	if err != nil {
+	if err := read(split); err != nil {
 		return err
 	}
 	for _, to := range r.team {
@@ -103,7 +113,20 @@ func (r *run) fillColumn(ctx context.Context, name, from string) error {
 			return err
 		}
 	}
-	_, err = r.all(ctx, "fill", &control.Command{Body: &control.Command_Fill{Fill: &control.Fill{Column: name, Last: true}}},
-		func(*control.Report) bool { return true })
+	return r.filled(ctx, &control.Fill{Column: name})
+}
+
+// fillWorker sends a worker a piece of a column.
+func (r *run) fillWorker(ctx context.Context, to *control.Placement, f *control.Fill) error {
+	_, err := r.server.gather(ctx, []*control.Placement{to}, order{what: "fill", command: func() *control.Command {
+		return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_Fill{Fill: f}}
+	}})
+	return err
+}
+
+// filled tells all workers that there is no more of a column.
+func (r *run) filled(ctx context.Context, f *control.Fill) error {
+	f.Last = true
+	_, err := r.all(ctx, "fill", &control.Command{Body: &control.Command_Fill{Fill: f}}, func(*control.Report) bool { return true })
 	return err
 }

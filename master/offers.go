@@ -16,6 +16,8 @@ type loadID struct {
 	number uint64 // larger than that of any load before, of earlier runs too
 }
 
+func (l loadID) String() string { return fmt.Sprintf("%s-%d", l.master, l.number) }
+
 func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.GetLoad().GetNumber()} }
 
 // offered takes all the shares of graphs that a worker holds, which it tells when it attaches. A graph that waits for its share

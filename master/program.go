@@ -80,16 +80,9 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 	if err != nil || len(labels) == 0 {
 		return nil, err
 	}
-	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.job.graph(), Labels: labels}}},
-		func(report *control.Report) bool { return report.GetLocated() != nil })
+	ids, err := r.find(ctx, labels)
 	if err != nil {
 		return nil, err
-	}
-	ids := map[uint64]uint64{}
-	for _, a := range answers {
-		for _, v := range a.GetLocated().Vertices {
-			ids[v.Label] = v.Id
-		}
 	}
 	var vertices []*control.Vertex
 	for _, label := range labels {
@@ -101,6 +94,22 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 		return nil, fmt.Errorf("%s: %w", r.spec.Origin(), err)
 	}
 	return vertices, nil
+}
+
+// find returns the vertices of the job's graph that have these input ids, by these.
+func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, error) {
+	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.job.graph(), Labels: labels}}},
+		func(report *control.Report) bool { return report.GetLocated() != nil })
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[uint64]uint64, len(labels))
+	for _, a := range answers {
+		for _, v := range a.GetLocated().Vertices {
+			ids[v.Label] = v.Id
+		}
+	}
+	return ids, nil
 }
 
 // phases runs the phases of the program's plan, if it has one, and then the program itself.
@@ -116,7 +125,7 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 	before := bsp.Outcome{Converged: true}
 	if plan := program.Plan(); plan != nil {
 		phases, err := plan.Phases()
-		if err == nil && len(r.spec.Inputs) > 0 { // the columns of the program itself, which its phases take over
+		if err == nil && len(r.spec.Inputs)+len(r.spec.ColumnData) > 0 { // the columns of the program itself, which its phases take over
 			if _, err = r.prepare(ctx, prepare); err == nil {
 				err = r.fill(ctx, p)
 			}

@@ -41,6 +41,7 @@ type Server struct {
 	log     *slog.Logger
 	start   time.Time
 	results *results
+	columns *sentColumns
 	health  control.Health
 	lock    *os.File // of Data, or nil
 
@@ -90,7 +91,10 @@ func New(o Config) (*Server, error) {
 		s.unlock()
 		return nil, err
 	}
-	if err = s.results.retain(&o, s.log, s.start); err != nil {
+	if err = s.results.retain(&o, s.log, s.start); err == nil {
+		s.columns, err = newSentColumns(s.results, o.Now)
+	}
+	if err != nil {
 		s.results.close()
 		return nil, err
 	}
@@ -241,6 +245,9 @@ func (s *Server) effect(e effect) {
 	case jobTurned:
 		s.log.Info("job", "job", e.job.id, "state", e.state.Word(), "reason", e.reason)
 		s.note(e)
+		if e.state.Ended() {
+			s.columns.release(e.job.spec, true)
+		}
 	case startLoad:
 		ctx, stop := context.WithCancelCause(s.ctx)
 		s.stops["graph "+e.graph.name] = stop

@@ -242,6 +242,17 @@ func goOn(t *testing.T, g *superstep.Graph) {
 			t.Fatalf("vertex %d has %g and then %g, expected twice as much", label, x, twice)
 		}
 	}
+	third, err := superstep.Run(t.Context(), g, betweenness{2}, superstep.Options{Columns: []superstep.Input{
+		superstep.From(centrality, func(id uint64) float64 { x, _ := first.At(id); return x }),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for label, x := range second.All() {
+		if same, _ := third.At(label); math.Abs(same-x) > 1e-9*(1+x) {
+			t.Fatalf("vertex %d has %g from the result and %g from a function, expected the same", label, x, same)
+		}
+	}
 }
 
 func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options) {

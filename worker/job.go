@@ -17,7 +17,6 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 // job is the worker's partitions in an attempt at a job, and counts the commands that use it.
@@ -31,7 +30,7 @@ type job struct {
 	totals  []kernel.Cell
 	end     context.CancelFunc // of the run
 	past    int                // supersteps of this run and those before it
-	fills   map[string]*pack.Blocks
+	fills   map[string]*filling
 }
 
 // newJob makes the job of a program, or of a phase of its plan. shared is the columns of the phase before.

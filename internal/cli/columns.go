@@ -2,13 +2,17 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // columnFile is what --column says: the file whose values a vertex column of the program begins with, and which column of it these
@@ -59,16 +63,79 @@ func checkColumns(program engine.Program, files []columnFile) error {
 	return nil
 }
 
+// sendColumns sends a cluster the files whose values the columns of a job begin with. A program that this binary does not have is checked
+// by the cluster alone.
+func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
+	files := c.flags.columns
+	if len(files) == 0 {
+		return nil
+	}
+	var program engine.Program
+	if entry, err := c.app.programs.Find(spec.Program); err == nil {
+		if program, err = entry.New(spec.Parameters, nil); err != nil {
+			return err
+		}
+		if err := checkColumns(program, files); err != nil {
+			return err
+		}
+	}
+	spec.ColumnData = map[string]*control.ColumnData{}
+	for _, f := range files {
+		var column *kernel.Property
+		if program != nil {
+			known, err := program.Column(f.name)
+			if err != nil {
+				return err
+			}
+			column = &known
+		}
+		values := 0
+		c.seen.stage("sending column "+f.name, 0, 0)
+		id, err := c.client.SendColumn(ctx, func(w io.Writer) (err error) {
+			values, err = engine.CopyLines(ctx, untilInterrupted{w, c.waiting}, column, f.path, f.at)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("--column %s: %w", f.name, err)
+		}
+		warnEmpty(c.seen.warn, f, values)
+		spec.ColumnData[f.name] = &control.ColumnData{Id: id, File: f.path}
+	}
+	return nil
+}
+
+// untilInterrupted writes until the user interrupts the command, whose job is not submitted yet.
+type untilInterrupted struct {
+	io.Writer
+	waiting *waiting
+}
+
+func (w untilInterrupted) Write(p []byte) (int, error) {
+	if w.waiting.interrupted() {
+		return 0, errors.New("interrupted: no job was submitted")
+	}
+	return w.Writer.Write(p)
+}
+
+// warnEmpty says that a file has no value.
+func warnEmpty(warn func(line string), f columnFile, values int) {
+	if values == 0 {
+		warn(fmt.Sprintf("--column %s: %s has no values: every vertex begins with zero", f.name, f.path))
+	}
+}
+
 // fillColumns reads what the columns of a job begin with.
-func fillColumns(ctx context.Context, job engine.Bound, g *graph.Graph, files []columnFile) error {
+func fillColumns(ctx context.Context, job engine.Bound, g *graph.Graph, files []columnFile, warn func(line string)) error {
 	for _, c := range files {
 		p, err := job.Prefill(c.name)
 		if err != nil {
 			return err
 		}
-		if err := p.ReadFile(ctx, g, c.path, c.at); err != nil {
+		values, err := p.ReadFile(ctx, g, c.path, c.at)
+		if err != nil {
 			return fmt.Errorf("--column %s: %w", c.name, err)
 		}
+		warnEmpty(warn, c, values)
 	}
 	return nil
 }

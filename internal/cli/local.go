@@ -119,7 +119,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	if r.bound, err = program.Bind(r.graph, o); err != nil {
 		return nil, err
 	}
-	if err := fillColumns(ctx, r.bound, r.graph, l.flags.columns); err != nil {
+	if err := fillColumns(ctx, r.bound, r.graph, l.flags.columns, l.seen.warn); err != nil {
 		return nil, err
 	}
 	l.seen.stage("running "+spec.Program, 0, 0)

@@ -98,6 +98,9 @@ func (c *remote) program(ctx context.Context, spec *control.JobSpec, verify bool
 			return nil, err
 		}
 	}
+	if err := c.sendColumns(ctx, spec); err != nil {
+		return nil, err
+	}
 	job, f, err := c.job(ctx, spec)
 	if err != nil {
 		return nil, err

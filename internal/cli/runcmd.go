@@ -43,7 +43,7 @@ for a program that wants some (--unit-weights makes them 1).
 
 On a cluster it is the workers that read a file: they must see it under the same name. --graph catalog:NAME is a graph that
 "superstep graphs load" has put there. The report, --output, --json, --trace and --verify are as they are without a cluster;
---verify reads the graph here. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than on a terminal it
+--verify reads the graph here, and --column its files, too. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than on a terminal it
 cancels it; --detach prints the job's name and leaves.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
@@ -92,9 +92,6 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	spec, err := r.spec(name)
 	if err != nil {
 		return err
-	}
-	if onCluster && len(r.column) > 0 {
-		return usagef("--column is not for a run on a cluster, where no file fills a column: run without --master, or in a Go program give Options.Columns the result of an earlier job there")
 	}
 	if r.run.columns, err = splitColumns(r.column); err != nil {
 		return err

@@ -166,6 +166,13 @@ func (w *waiting) told() bool {
 	return w.stopping
 }
 
+// interrupted reports whether the job is to be cancelled as soon as it is taken.
+func (w *waiting) interrupted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted
+}
+
 // listen hears interrupts and answers until done.
 func (w *waiting) listen(signals <-chan os.Signal, done <-chan struct{}) {
 	var answers <-chan string

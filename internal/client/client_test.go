@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,7 @@ type fake struct {
 	breaks  map[string][]int
 	keys    []string
 	offsets []uint64
+	column  []*control.SendColumnRequest // pieces, as they came
 	wires   []net.Conn
 	unknown bool // the job is
 	mortal  bool // the first break of a watch is the end
@@ -86,6 +88,16 @@ func (f *fake) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJob
 		panic(http.ErrAbortHandler)
 	}
 	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+}
+
+func (f *fake) SendColumn(_ context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
+	f.mu.Lock()
+	f.column = append(f.column, r.Msg)
+	f.mu.Unlock()
+	if f.breaking("column") == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return connect.NewResponse(&control.SendColumnResponse{}), nil
 }
 
 func (f *fake) GetJob(context.Context, *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
@@ -278,6 +290,40 @@ func TestSubmitOnce(t *testing.T) {
 	_, err = c.Submit(t.Context(), &control.JobSpec{Program: "none"})
 	if connect.CodeOf(err) != connect.CodeInvalidArgument || err.Error() != "there is no algorithm" {
 		t.Errorf("found %v", err)
+	}
+}
+
+// TestSendColumn sends pieces by their offset, and one again whose answer it does not hear; nothing at all is a piece, too.
+func TestSendColumn(t *testing.T) {
+	for _, n := range []int{0, 10, control.ChunkSize, 3*control.ChunkSize + 5} {
+		f := &fake{breaks: map[string][]int{"column": {-1, 0}}}
+		c, _ := start(t, f, time.Minute)
+		data := bytes.Repeat([]byte("7"), n)
+		id, err := c.SendColumn(t.Context(), func(w io.Writer) error {
+			_, err := w.Write(data[:n/2])
+			if err == nil {
+				_, err = w.Write(data[n/2:])
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		for i, r := range f.column {
+			if r.Id != id || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) || r.Last && i < len(f.column)-2 {
+				t.Fatalf("%d bytes: piece %d is of %d bytes from %d, last %t", n, i, len(r.Data), r.Offset, r.Last)
+			}
+			got = append(got[:r.Offset], r.Data...)
+		}
+		if !bytes.Equal(got, data) || !f.column[len(f.column)-1].Last || n > control.ChunkSize && len(f.column) < n/control.ChunkSize+2 {
+			t.Errorf("%d bytes came as %d in %d pieces", n, len(got), len(f.column))
+		}
+	}
+	enough := errors.New("enough")
+	c, _ := start(t, &fake{}, time.Minute)
+	if _, err := c.SendColumn(t.Context(), func(io.Writer) error { return enough }); !errors.Is(err, enough) {
+		t.Error(err)
 	}
 }
 

@@ -50,6 +50,8 @@ const (
 	ClusterWatchJobProcedure = "/superstep.control.v1.Cluster/WatchJob"
 	// ClusterCancelJobProcedure is the fully-qualified name of the Cluster's CancelJob RPC.
 	ClusterCancelJobProcedure = "/superstep.control.v1.Cluster/CancelJob"
+	// ClusterSendColumnProcedure is the fully-qualified name of the Cluster's SendColumn RPC.
+	ClusterSendColumnProcedure = "/superstep.control.v1.Cluster/SendColumn"
 	// ClusterGetResultProcedure is the fully-qualified name of the Cluster's GetResult RPC.
 	ClusterGetResultProcedure = "/superstep.control.v1.Cluster/GetResult"
 	// ClusterLoadGraphProcedure is the fully-qualified name of the Cluster's LoadGraph RPC.
@@ -177,6 +179,8 @@ type ClusterClient interface {
 	WatchJob(context.Context, *connect.Request[WatchJobRequest]) (*connect.ServerStreamForClient[JobEvent], error)
 	// CancelJob answers when the job is on its way to be cancelled; one that has ended already stays as it is.
 	CancelJob(context.Context, *connect.Request[CancelJobRequest]) (*connect.Response[Job], error)
+	// SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
+	SendColumn(context.Context, *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error)
 	// GetResult streams the result of a job that is done, if it was asked to keep it.
 	GetResult(context.Context, *connect.Request[GetResultRequest]) (*connect.ServerStreamForClient[ResultChunk], error)
 	// LoadGraph loads a graph across the workers and answers when it is there.
@@ -229,6 +233,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			httpClient,
 			baseURL+ClusterCancelJobProcedure,
 			connect.WithSchema(clusterMethods.ByName("CancelJob")),
+			connect.WithClientOptions(opts...),
+		),
+		sendColumn: connect.NewClient[SendColumnRequest, SendColumnResponse](
+			httpClient,
+			baseURL+ClusterSendColumnProcedure,
+			connect.WithSchema(clusterMethods.ByName("SendColumn")),
 			connect.WithClientOptions(opts...),
 		),
 		getResult: connect.NewClient[GetResultRequest, ResultChunk](
@@ -289,6 +299,7 @@ type clusterClient struct {
 	getJob       *connect.Client[GetJobRequest, Job]
 	watchJob     *connect.Client[WatchJobRequest, JobEvent]
 	cancelJob    *connect.Client[CancelJobRequest, Job]
+	sendColumn   *connect.Client[SendColumnRequest, SendColumnResponse]
 	getResult    *connect.Client[GetResultRequest, ResultChunk]
 	loadGraph    *connect.Client[LoadGraphRequest, Graph]
 	listGraphs   *connect.Client[ListGraphsRequest, ListGraphsResponse]
@@ -322,6 +333,11 @@ func (c *clusterClient) WatchJob(ctx context.Context, req *connect.Request[Watch
 // CancelJob calls superstep.control.v1.Cluster.CancelJob.
 func (c *clusterClient) CancelJob(ctx context.Context, req *connect.Request[CancelJobRequest]) (*connect.Response[Job], error) {
 	return c.cancelJob.CallUnary(ctx, req)
+}
+
+// SendColumn calls superstep.control.v1.Cluster.SendColumn.
+func (c *clusterClient) SendColumn(ctx context.Context, req *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error) {
+	return c.sendColumn.CallUnary(ctx, req)
 }
 
 // GetResult calls superstep.control.v1.Cluster.GetResult.
@@ -373,6 +389,8 @@ type ClusterHandler interface {
 	WatchJob(context.Context, *connect.Request[WatchJobRequest], *connect.ServerStream[JobEvent]) error
 	// CancelJob answers when the job is on its way to be cancelled; one that has ended already stays as it is.
 	CancelJob(context.Context, *connect.Request[CancelJobRequest]) (*connect.Response[Job], error)
+	// SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
+	SendColumn(context.Context, *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error)
 	// GetResult streams the result of a job that is done, if it was asked to keep it.
 	GetResult(context.Context, *connect.Request[GetResultRequest], *connect.ServerStream[ResultChunk]) error
 	// LoadGraph loads a graph across the workers and answers when it is there.
@@ -421,6 +439,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		ClusterCancelJobProcedure,
 		svc.CancelJob,
 		connect.WithSchema(clusterMethods.ByName("CancelJob")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterSendColumnHandler := connect.NewUnaryHandler(
+		ClusterSendColumnProcedure,
+		svc.SendColumn,
+		connect.WithSchema(clusterMethods.ByName("SendColumn")),
 		connect.WithHandlerOptions(opts...),
 	)
 	clusterGetResultHandler := connect.NewServerStreamHandler(
@@ -483,6 +507,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterWatchJobHandler.ServeHTTP(w, r)
 		case ClusterCancelJobProcedure:
 			clusterCancelJobHandler.ServeHTTP(w, r)
+		case ClusterSendColumnProcedure:
+			clusterSendColumnHandler.ServeHTTP(w, r)
 		case ClusterGetResultProcedure:
 			clusterGetResultHandler.ServeHTTP(w, r)
 		case ClusterLoadGraphProcedure:
@@ -526,6 +552,10 @@ func (UnimplementedClusterHandler) WatchJob(context.Context, *connect.Request[Wa
 
 func (UnimplementedClusterHandler) CancelJob(context.Context, *connect.Request[CancelJobRequest]) (*connect.Response[Job], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.CancelJob is not implemented"))
+}
+
+func (UnimplementedClusterHandler) SendColumn(context.Context, *connect.Request[SendColumnRequest]) (*connect.Response[SendColumnResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.SendColumn is not implemented"))
 }
 
 func (UnimplementedClusterHandler) GetResult(context.Context, *connect.Request[GetResultRequest], *connect.ServerStream[ResultChunk]) error {

@@ -2950,12 +2950,15 @@ func (x *Prepare) GetSequence() uint32 {
 	return 0
 }
 
-// Fill gives a vertex column of a job's program what a raw result has of the worker's vertices: blocks, in pieces.
+// Fill gives a vertex column of a job's program values of the worker's vertices: blocks as a raw result has them, in pieces, or
+// whole lines "LINE ID VALUE" of a file.
 type Fill struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Column        string                 `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
 	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	File          string                 `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`         // whose lines data are; empty: they are blocks
+	Vertices      []*Vertex              `protobuf:"bytes,5,rep,name=vertices,proto3" json:"vertices,omitempty"` // that the lines name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3009,6 +3012,20 @@ func (x *Fill) GetLast() bool {
 		return x.Last
 	}
 	return false
+}
+
+func (x *Fill) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Fill) GetVertices() []*Vertex {
+	if x != nil {
+		return x.Vertices
+	}
+	return nil
 }
 
 type PrepareReport struct {
@@ -4693,12 +4710,13 @@ type JobSpec struct {
 	Graph         string                 `protobuf:"bytes,3,opt,name=graph,proto3" json:"graph,omitempty"`   // of the catalog
 	Source        *GraphSource           `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"` // or a graph of its own, loaded for the job and dropped after it
 	Options       *RunOptions            `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
-	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"`                                                 // for GetResult
-	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                                                                       // the result need not be by rising id
-	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                                                                           // the type of values as a client in Go has it, which wants them raw; empty: lines
-	Form          string                 `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`                                                                               // what the program is at that client, but for its code: engine.Registered.Form
-	Inputs        map[string]string      `protobuf:"bytes,12,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: the jobs whose raw results they begin with
-	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                               // of the grid that a graph of its own is dealt to; 0: the workers by 1
+	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"`                                                                           // for GetResult
+	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                                                                                                 // the result need not be by rising id
+	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                                                                                                     // the type of values as a client in Go has it, which wants them raw; empty: lines
+	Form          string                 `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`                                                                                                         // what the program is at that client, but for its code: engine.Registered.Form
+	Inputs        map[string]string      `protobuf:"bytes,12,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`                           // vertex columns of the program by name: the jobs whose raw results they begin with
+	ColumnData    map[string]*ColumnData `protobuf:"bytes,13,rep,name=column_data,json=columnData,proto3" json:"column_data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: what a client has sent of them
+	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                                                         // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
 	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"` // measurements between the workers, without a graph; program is netbench then
@@ -4806,6 +4824,13 @@ func (x *JobSpec) GetInputs() map[string]string {
 	return nil
 }
 
+func (x *JobSpec) GetColumnData() map[string]*ColumnData {
+	if x != nil {
+		return x.ColumnData
+	}
+	return nil
+}
+
 func (x *JobSpec) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
@@ -4834,6 +4859,180 @@ func (x *JobSpec) GetNetbench() *Netbench {
 	return nil
 }
 
+// ColumnData is what a client has sent with SendColumn. The master keeps it until a job that names it has ended.
+type ColumnData struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`     // it is lines "LINE ID VALUE" of this file, LINE counting from 1; empty: blocks of a raw result
+	Values        string                 `protobuf:"bytes,3,opt,name=values,proto3" json:"values,omitempty"` // of blocks: the type of values, as JobSpec has it
+	Load          string                 `protobuf:"bytes,4,opt,name=load,proto3" json:"load,omitempty"`     // of blocks: the load of the graph that has the vertices, as Graph has it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ColumnData) Reset() {
+	*x = ColumnData{}
+	mi := &file_control_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ColumnData) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ColumnData) ProtoMessage() {}
+
+func (x *ColumnData) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
+func (*ColumnData) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ColumnData) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ColumnData) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *ColumnData) GetValues() string {
+	if x != nil {
+		return x.Values
+	}
+	return ""
+}
+
+func (x *ColumnData) GetLoad() string {
+	if x != nil {
+		return x.Load
+	}
+	return ""
+}
+
+// SendColumnRequest has bytes of a column, from an offset on. What was sent before is not taken again.
+type SendColumnRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // chosen by the client, 26 letters and digits by chance: rand.Text
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	Last          bool                   `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendColumnRequest) Reset() {
+	*x = SendColumnRequest{}
+	mi := &file_control_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendColumnRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendColumnRequest) ProtoMessage() {}
+
+func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
+func (*SendColumnRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *SendColumnRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SendColumnRequest) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *SendColumnRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *SendColumnRequest) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
+type SendColumnResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendColumnResponse) Reset() {
+	*x = SendColumnResponse{}
+	mi := &file_control_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendColumnResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendColumnResponse) ProtoMessage() {}
+
+func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
+func (*SendColumnResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{59}
+}
+
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
 type Netbench struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4847,7 +5046,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4859,7 +5058,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4872,7 +5071,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -4919,7 +5118,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4931,7 +5130,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4944,7 +5143,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -5011,7 +5210,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5023,7 +5222,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5036,7 +5235,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5093,7 +5292,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5105,7 +5304,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5118,7 +5317,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5187,7 +5386,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5199,7 +5398,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5212,7 +5411,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Job) GetId() string {
@@ -5437,7 +5636,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5449,7 +5648,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5462,7 +5661,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5496,7 +5695,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5508,7 +5707,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5521,7 +5720,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5547,7 +5746,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5559,7 +5758,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5572,7 +5771,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5592,7 +5791,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5604,7 +5803,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5617,7 +5816,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5643,7 +5842,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5655,7 +5854,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5668,7 +5867,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5689,7 +5888,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5701,7 +5900,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5714,7 +5913,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5756,7 +5955,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5768,7 +5967,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5781,7 +5980,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -5897,7 +6096,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5909,7 +6108,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5922,7 +6121,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -5970,7 +6169,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5982,7 +6181,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5995,7 +6194,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -6071,7 +6270,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6083,7 +6282,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6096,7 +6295,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6123,7 +6322,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6135,7 +6334,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6148,7 +6347,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6174,7 +6373,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6186,7 +6385,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6199,7 +6398,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6221,7 +6420,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6233,7 +6432,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6246,7 +6445,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6294,13 +6493,14 @@ type Graph struct {
 	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
 	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load that is under way, over all workers
 	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
+	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`         // another if the graph is loaded anew, when vertices may have other numbers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6312,7 +6512,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6325,7 +6525,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Graph) GetName() string {
@@ -6433,6 +6633,13 @@ func (x *Graph) GetArcs() uint64 {
 	return 0
 }
 
+func (x *Graph) GetLoad() string {
+	if x != nil {
+		return x.Load
+	}
+	return ""
+}
+
 type ListGraphsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -6441,7 +6648,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6453,7 +6660,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6466,7 +6673,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 type ListGraphsResponse struct {
@@ -6478,7 +6685,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6490,7 +6697,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6503,7 +6710,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6522,7 +6729,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6534,7 +6741,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6547,7 +6754,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6566,7 +6773,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6578,7 +6785,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6591,7 +6798,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6612,7 +6819,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6624,7 +6831,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6637,7 +6844,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -6670,7 +6877,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6682,7 +6889,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6695,7 +6902,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -6728,7 +6935,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6740,7 +6947,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6753,7 +6960,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Worker) GetName() string {
@@ -6869,7 +7076,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6881,7 +7088,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6894,7 +7101,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 type ListWorkersResponse struct {
@@ -6906,7 +7113,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6918,7 +7125,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6931,7 +7138,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -6949,7 +7156,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6961,7 +7168,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6974,7 +7181,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 type StatusResponse struct {
@@ -6997,7 +7204,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7009,7 +7216,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7022,7 +7229,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7337,11 +7544,13 @@ const file_control_proto_rawDesc = "" +
 	" \x01(\rR\bsequence\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"F\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x94\x01\n" +
 	"\x04Fill\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\bR\x04last\"?\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\x12\x12\n" +
+	"\x04file\x18\x04 \x01(\tR\x04file\x128\n" +
+	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
 	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xd8\x01\n" +
@@ -7475,7 +7684,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xcb\x05\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xfc\x06\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -7490,7 +7699,9 @@ const file_control_proto_rawDesc = "" +
 	"\x06values\x18\n" +
 	" \x01(\tR\x06values\x12\x12\n" +
 	"\x04form\x18\v \x01(\tR\x04form\x12A\n" +
-	"\x06inputs\x18\f \x03(\v2).superstep.control.v1.JobSpec.InputsEntryR\x06inputs\x12\x12\n" +
+	"\x06inputs\x18\f \x03(\v2).superstep.control.v1.JobSpec.InputsEntryR\x06inputs\x12N\n" +
+	"\vcolumn_data\x18\r \x03(\v2-.superstep.control.v1.JobSpec.ColumnDataEntryR\n" +
+	"columnData\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
@@ -7500,7 +7711,22 @@ const file_control_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vInputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a_\n" +
+	"\x0fColumnDataEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
+	"\x05value\x18\x02 \x01(\v2 .superstep.control.v1.ColumnDataR\x05value:\x028\x01\"\\\n" +
+	"\n" +
+	"ColumnData\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12\x16\n" +
+	"\x06values\x18\x03 \x01(\tR\x06values\x12\x12\n" +
+	"\x04load\x18\x04 \x01(\tR\x04load\"c\n" +
+	"\x11SendColumnRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x12\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\bR\x04last\"\x14\n" +
+	"\x12SendColumnResponse\"\x82\x01\n" +
 	"\bNetbench\x12\x14\n" +
 	"\x05sizes\x18\x01 \x03(\x04R\x05sizes\x12 \n" +
 	"\vcollectives\x18\x02 \x03(\tR\vcollectives\x12\x1c\n" +
@@ -7626,7 +7852,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\x88\x04\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\x9c\x04\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -7645,7 +7871,8 @@ const file_control_proto_rawDesc = "" +
 	"\bdirected\x18\f \x01(\bR\bdirected\x12\x1a\n" +
 	"\bweighted\x18\r \x01(\bR\bweighted\x12:\n" +
 	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\x12\x12\n" +
-	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\"\x13\n" +
+	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\x12\x12\n" +
+	"\x04load\x18\x10 \x01(\tR\x04load\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
 	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +
@@ -7721,13 +7948,15 @@ const file_control_proto_rawDesc = "" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xfa\b\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xdb\t\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
 	"\bListJobs\x12%.superstep.control.v1.ListJobsRequest\x1a&.superstep.control.v1.ListJobsResponse\x12H\n" +
 	"\x06GetJob\x12#.superstep.control.v1.GetJobRequest\x1a\x19.superstep.control.v1.Job\x12S\n" +
 	"\bWatchJob\x12%.superstep.control.v1.WatchJobRequest\x1a\x1e.superstep.control.v1.JobEvent0\x01\x12N\n" +
-	"\tCancelJob\x12&.superstep.control.v1.CancelJobRequest\x1a\x19.superstep.control.v1.Job\x12X\n" +
+	"\tCancelJob\x12&.superstep.control.v1.CancelJobRequest\x1a\x19.superstep.control.v1.Job\x12_\n" +
+	"\n" +
+	"SendColumn\x12'.superstep.control.v1.SendColumnRequest\x1a(.superstep.control.v1.SendColumnResponse\x12X\n" +
 	"\tGetResult\x12&.superstep.control.v1.GetResultRequest\x1a!.superstep.control.v1.ResultChunk0\x01\x12P\n" +
 	"\tLoadGraph\x12&.superstep.control.v1.LoadGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12_\n" +
 	"\n" +
@@ -7751,7 +7980,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 95)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -7814,41 +8043,45 @@ var file_control_proto_goTypes = []any{
 	(*Drop)(nil),                  // 58: superstep.control.v1.Drop
 	(*LogLine)(nil),               // 59: superstep.control.v1.LogLine
 	(*JobSpec)(nil),               // 60: superstep.control.v1.JobSpec
-	(*Netbench)(nil),              // 61: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 62: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 63: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 64: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 65: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 66: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 67: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 68: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 69: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 70: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 71: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 72: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 73: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 74: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 75: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 76: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 77: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 78: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 79: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 80: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 81: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 82: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 83: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 84: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 85: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 86: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 87: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 88: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 89: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 90: superstep.control.v1.StatusResponse
-	nil,                           // 91: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 92: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 93: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 94: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 95: google.protobuf.Timestamp
+	(*ColumnData)(nil),            // 61: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 62: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 63: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 64: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 65: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 66: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 67: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 68: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 69: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 70: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 71: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 72: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 73: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 74: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 75: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 76: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 77: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 78: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 79: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 80: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 81: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 82: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 83: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 84: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 85: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 86: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 87: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 88: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 89: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 90: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 91: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 92: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 93: superstep.control.v1.StatusResponse
+	nil,                           // 94: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 95: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 96: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 97: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 98: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 99: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -7893,104 +8126,109 @@ var file_control_proto_depIdxs = []int32{
 	27,  // 39: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	26,  // 40: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	34,  // 41: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	91,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	94,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	31,  // 43: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	26,  // 44: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	34,  // 45: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	40,  // 46: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	42,  // 47: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	43,  // 48: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	44,  // 49: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	41,  // 50: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	46,  // 51: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	47,  // 52: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	48,  // 53: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	49,  // 54: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	62,  // 55: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	26,  // 56: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	34,  // 57: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	31,  // 58: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	34,  // 59: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	51,  // 60: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	61,  // 61: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	26,  // 62: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	26,  // 63: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	95,  // 64: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	92,  // 65: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	27,  // 66: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 67: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	93,  // 68: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	62,  // 69: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	61,  // 70: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	64,  // 71: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	64,  // 72: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	51,  // 73: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	60,  // 74: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 75: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	95,  // 76: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	95,  // 77: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	95,  // 78: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	25,  // 79: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	66,  // 80: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	63,  // 81: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	60,  // 82: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	65,  // 83: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	95,  // 84: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	65,  // 85: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	74,  // 86: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	59,  // 87: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 88: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	73,  // 89: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	95,  // 90: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	40,  // 91: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	94,  // 92: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	27,  // 93: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 94: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 95: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 96: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 97: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	79,  // 98: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 99: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	86,  // 100: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	86,  // 101: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	79,  // 102: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	65,  // 103: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	95,  // 104: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	4,   // 105: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 106: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	67,  // 107: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	68,  // 108: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	70,  // 109: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	71,  // 110: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	75,  // 111: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	76,  // 112: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	78,  // 113: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	80,  // 114: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	82,  // 115: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	83,  // 116: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	84,  // 117: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	87,  // 118: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	89,  // 119: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 120: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 121: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	65,  // 122: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	69,  // 123: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	65,  // 124: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	72,  // 125: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	65,  // 126: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	77,  // 127: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	79,  // 128: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	81,  // 129: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	79,  // 130: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	79,  // 131: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	85,  // 132: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	88,  // 133: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	90,  // 134: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	120, // [120:135] is the sub-list for method output_type
-	105, // [105:120] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	34,  // 46: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	40,  // 47: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	42,  // 48: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	43,  // 49: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	44,  // 50: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	41,  // 51: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	46,  // 52: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	47,  // 53: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	48,  // 54: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	49,  // 55: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	65,  // 56: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	26,  // 57: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	34,  // 58: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	31,  // 59: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	34,  // 60: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	51,  // 61: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	64,  // 62: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	26,  // 63: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	26,  // 64: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	99,  // 65: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	95,  // 66: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	27,  // 67: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 68: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	96,  // 69: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	97,  // 70: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	65,  // 71: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	64,  // 72: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	67,  // 73: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	67,  // 74: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	51,  // 75: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	60,  // 76: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 77: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	99,  // 78: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	99,  // 79: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	99,  // 80: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	25,  // 81: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	69,  // 82: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	66,  // 83: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	60,  // 84: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	68,  // 85: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	99,  // 86: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	68,  // 87: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	77,  // 88: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	59,  // 89: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 90: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	76,  // 91: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	99,  // 92: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	40,  // 93: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	98,  // 94: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	27,  // 95: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 96: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 97: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 98: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 99: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	82,  // 100: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 101: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	89,  // 102: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	89,  // 103: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	82,  // 104: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	68,  // 105: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	99,  // 106: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	61,  // 107: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 108: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 109: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	70,  // 110: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	71,  // 111: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	73,  // 112: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	74,  // 113: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	78,  // 114: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	62,  // 115: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	79,  // 116: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	81,  // 117: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	83,  // 118: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	85,  // 119: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	86,  // 120: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	87,  // 121: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	90,  // 122: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	92,  // 123: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 124: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 125: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	68,  // 126: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	72,  // 127: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	68,  // 128: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	75,  // 129: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	68,  // 130: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	63,  // 131: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	80,  // 132: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	82,  // 133: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	84,  // 134: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	82,  // 135: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	82,  // 136: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	88,  // 137: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	91,  // 138: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	93,  // 139: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	124, // [124:140] is the sub-list for method output_type
+	108, // [108:124] is the sub-list for method input_type
+	108, // [108:108] is the sub-list for extension type_name
+	108, // [108:108] is the sub-list for extension extendee
+	0,   // [0:108] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -8044,7 +8282,7 @@ func file_control_proto_init() {
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[68].OneofWrappers = []any{
+	file_control_proto_msgTypes[71].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -8057,7 +8295,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   91,
+			NumMessages:   95,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -12,7 +12,7 @@ import (
 
 // readColumn returns what ReadColumn calls back with.
 func readColumn(path string, column int) (ids []uint64, values []string, err error) {
-	err = ReadColumn(context.Background(), path, column, func(id uint64, value []byte) (found, expected string) {
+	err = ReadColumn(context.Background(), path, column, func(_ int, id uint64, value []byte) (found, expected string) {
 		if string(value) == "refused" {
 			return "what is refused", "what is not"
 		}

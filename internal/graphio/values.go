@@ -84,8 +84,8 @@ func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err er
 
 // ReadColumn reads a file of lines "id value", plain or compressed, and calls each with the values in a column of it, from 2: the id is
 // column 1. Column 0 is what WriteValues has written: all that follows the id and a blank, be it nothing. What each returns as found, if
-// that is anything, is an error of the line, with what it expected.
-func ReadColumn(ctx context.Context, path string, column int, each func(id uint64, value []byte) (found, expected string)) error {
+// that is anything, is an error of the line, with what it expected. Lines count from 1.
+func ReadColumn(ctx context.Context, path string, column int, each func(line int, id uint64, value []byte) (found, expected string)) error {
 	f, err := newReader(ReadOptions{}, pieceSize).open(ctx, path)
 	if err != nil {
 		return err
@@ -94,7 +94,8 @@ func ReadColumn(ctx context.Context, path string, column int, each func(id uint6
 	if err := f.foreign(f.head()); err != nil {
 		return err
 	}
-	err = eachValue(&lineReader{r: f.content}, func(id uint64, rest []byte) *fault {
+	lines := &lineReader{r: f.content}
+	err = eachValue(lines, func(id uint64, rest []byte) *fault {
 		if ctx.Err() != nil {
 			return &fault{} // which is not told
 		}
@@ -110,7 +111,7 @@ func ReadColumn(ctx context.Context, path string, column int, each func(id uint6
 				return &fault{found: "no column " + strconv.Itoa(column) + " for vertex " + strconv.FormatUint(id, 10), expected: "one of every vertex"}
 			}
 		}
-		if found, expected := each(id, value); found != "" {
+		if found, expected := each(lines.line, id, value); found != "" {
 			return &fault{found: found, expected: expected}
 		}
 		return nil
@@ -152,4 +153,9 @@ func eachValue(lines *lineReader, each func(id uint64, rest []byte) *fault) erro
 			return lines.at(f)
 		}
 	}
+}
+
+// LineError is what is wrong in a line of a file, as the errors of this package word it.
+func LineError(path string, line int, found, expected string) error {
+	return &fault{path, line, found, expected}
 }

@@ -61,6 +61,18 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 			return err
 		}
 	}
+	for name, data := range spec.ColumnData {
+		switch _, err := program.Column(name); {
+		case err != nil:
+			return err
+		case spec.Inputs[name] != "":
+			return fmt.Errorf("column %.150q begins with a result and with what was sent: one of the two", name)
+		case data == nil:
+			return fmt.Errorf("column %.150q: nothing was sent", name)
+		case data.File == "" && spec.Graph == "":
+			return fmt.Errorf("column %.150q: values by number are of vertices of a graph of the catalog, and the job loads its own", name)
+		}
+	}
 	switch {
 	case spec.Values != "":
 		if here, err := program.ValueType(); err != nil {

@@ -1,0 +1,86 @@
+package superstep
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+)
+
+// addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what is sent for it now.
+func (c *Connection) addInputs(ctx context.Context, spec *control.JobSpec, g *Graph, program engine.Program, all []Input) error {
+	given := map[string]bool{}
+	for _, in := range all { // before anything is sent
+		if err := in.valid(given); err != nil {
+			return err
+		}
+		switch column, err := program.Column(in.column.Name); {
+		case err != nil:
+			return err
+		case column.Number != in.column.Number:
+			return in.another()
+		case in.result && (in.job == "" || in.conn != c):
+			return fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
+		}
+	}
+	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*control.ColumnData{}
+	for _, in := range all {
+		if in.result {
+			spec.Inputs[in.column.Name] = in.job
+			continue
+		}
+		data, err := in.send(ctx, g, program.Name())
+		if err != nil {
+			return err
+		}
+		spec.ColumnData[in.column.Name] = data
+	}
+	return nil
+}
+
+// sendBlock is how many values of a function are made and sent at a time.
+const sendBlock = 16 << 10
+
+// sendBy sends what a function returns for the vertices of a graph, by its input ids, to the cluster that has the graph.
+func sendBy[T any](ctx context.Context, g *Graph, program, column string, value func(id uint64) T) (*control.ColumnData, error) {
+	encoding, err := pack.NewValues[T]()
+	if err != nil {
+		return nil, fmt.Errorf("superstep: column %s: %w", column, err)
+	}
+	id, err := g.conn.client.SendColumn(ctx, func(w io.Writer) error {
+		values, block, partitions := make([]T, sendBlock), []byte(nil), len(g.g.Parts)
+		for p := range min(partitions, g.g.N) {
+			owned := (g.g.N - p + partitions - 1) / partitions
+			for first := 0; first < owned; first += sendBlock {
+				some := values[:min(sendBlock, owned-first)]
+				if err := callFor(ctx, g, program, column, p, first, some, value); err != nil {
+					return err
+				}
+				if block, err = encoding.AppendBlock(block[:0], p, first, some); err != nil {
+					return fmt.Errorf("superstep: column %s: %w", column, err)
+				}
+				if _, err := w.Write(block); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return &control.ColumnData{Id: id, Values: encoding.Type(), Load: g.load}, err
+}
+
+// sendFile sends the values that a file has to the cluster that has a graph.
+func sendFile(ctx context.Context, g *Graph, column kernel.Property, path string) (*control.ColumnData, error) {
+	id, err := g.conn.client.SendColumn(ctx, func(w io.Writer) error {
+		_, err := engine.CopyLines(ctx, w, &column, path, 0)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("superstep: column %s: %w", column.Name, err)
+	}
+	return &control.ColumnData{Id: id, File: path}, nil
+}

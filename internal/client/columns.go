@@ -1,0 +1,55 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// SendColumn sends what write writes, of which a job that is then submitted says as ColumnData what it is. It returns its id. A piece is
+// sent at a time, again when the connection was lost.
+func (c *Client) SendColumn(ctx context.Context, write func(io.Writer) error) (id string, err error) {
+	s := &columnSender{client: c, ctx: ctx, id: rand.Text()}
+	if err := write(s); err != nil {
+		return "", err
+	}
+	return s.id, s.send(s.waiting.Next(s.waiting.Len()), true)
+}
+
+// columnSender sends what is written to it.
+type columnSender struct {
+	client  *Client
+	ctx     context.Context
+	id      string
+	sent    uint64
+	waiting bytes.Buffer
+}
+
+func (s *columnSender) Write(p []byte) (int, error) {
+	s.waiting.Write(p)
+	for s.waiting.Len() >= control.ChunkSize {
+		if err := s.send(s.waiting.Next(control.ChunkSize), false); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+func (s *columnSender) send(data []byte, last bool) error {
+	c := s.client
+	request := &control.SendColumnRequest{Id: s.id, Offset: s.sent, Data: data, Last: last}
+	err := c.persist(s.ctx, func(ctx context.Context) (bool, error) {
+		err := c.once(ctx, func(ctx context.Context) error {
+			_, err := c.conn.Cluster.SendColumn(ctx, connect.NewRequest(request))
+			return err
+		})
+		return err == nil, err
+	})
+	s.sent += uint64(len(data))
+	return err
+}

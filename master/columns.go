@@ -1,0 +1,244 @@
+package master
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// sentColumns keeps what clients have sent of vertex columns, each in a file beside the results, until the jobs that name it have ended:
+//
+//	DATA/results/columns/ID
+//
+// What no job names goes when it is old.
+type sentColumns struct {
+	root   *os.Root
+	now    func() time.Time
+	atDisk func(func()) // starts what the end of the master waits for
+
+	mu    sync.Mutex
+	all   map[string]*sentColumn
+	bytes int64 // of all
+}
+
+// sentColumn is what a client has sent of a column.
+type sentColumn struct {
+	name string // of its file
+
+	mu    sync.Mutex // of who writes the file
+	bytes int64      // in it
+	gone  bool
+
+	// Under the lock of sentColumns, which waits for no disk.
+	whole   bool
+	touched time.Time
+	jobs    int // that name it and have not ended
+}
+
+// Bounds of what is kept of columns.
+const (
+	columnsName    = "columns"
+	keepColumn     = 10 * time.Minute // when no job names it
+	maxColumnBytes = KeepResultBytes  // of all together
+	maxColumns     = 1000
+)
+
+// columnID is what clients call what they send: rand.Text.
+var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+// newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed.
+func newSentColumns(r *results, now func() time.Time) (*sentColumns, error) {
+	if err := r.root.RemoveAll(columnsName); err != nil {
+		return nil, fmt.Errorf("columns: %w", err)
+	}
+	return &sentColumns{root: r.root, now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}, nil
+}
+
+// SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
+func (s *Server) SendColumn(_ context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
+	if err := s.columns.take(r.Msg); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&control.SendColumnResponse{}), nil
+}
+
+// take writes a piece into its file. One that came before, whose sender did not hear the answer, changes nothing.
+func (c *sentColumns) take(r *control.SendColumnRequest) error {
+	if !columnID.MatchString(r.Id) {
+		return invalid("column data is called %.40q, expected 26 letters and digits", r.Id)
+	}
+	to, err := c.find(r.Id, r.Offset == 0, int64(len(r.Data)))
+	if err != nil {
+		return err
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	end := r.Offset + uint64(len(r.Data))
+	switch {
+	case to.gone:
+		return c.lost(r.Id)
+	case r.Offset > uint64(to.bytes):
+		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset, to.bytes)
+	case end > uint64(to.bytes) || r.Offset == 0:
+		if err := to.write(c.root, r.Offset, r.Data); err != nil {
+			return connect.NewError(connect.CodeInternal, fmt.Errorf("column data %s: %w", r.Id, err))
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += max(int64(end), to.bytes) - to.bytes
+	to.bytes = max(int64(end), to.bytes)
+	to.whole = to.whole || r.Last
+	return nil
+}
+
+func (c *sentColumns) lost(id string) error {
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf("the master no longer has column data %s: send it again", id))
+}
+
+// write writes data at an offset in the file. The column's lock is held.
+func (s *sentColumn) write(root *os.Root, offset uint64, data []byte) error {
+	if offset == 0 {
+		if err := root.MkdirAll(columnsName, 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := root.OpenFile(s.name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, int64(offset))
+	return errors.Join(err, f.Close())
+}
+
+// find returns what was sent under a name, or makes it; there must be room for so many bytes more.
+func (c *sentColumns) find(id string, create bool, more int64) (*sentColumn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	s := c.all[id]
+	switch {
+	case s == nil && !create:
+		return nil, c.lost(id)
+	case c.bytes+more > maxColumnBytes:
+		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the master keeps at most %d bytes of columns for jobs that have not ended", int64(maxColumnBytes)))
+	case s == nil && len(c.all) >= maxColumns:
+		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the master keeps at most %d columns for jobs that have not ended", maxColumns))
+	case s == nil:
+		s = &sentColumn{name: path.Join(columnsName, id)}
+		c.all[id] = s
+	}
+	s.touched = c.now()
+	return s, nil
+}
+
+// expire removes what no job names and nobody has added to for a while. The lock is held.
+func (c *sentColumns) expire() {
+	for id, s := range c.all {
+		if s.jobs == 0 && c.now().Sub(s.touched) > keepColumn {
+			c.remove(id, s)
+		}
+	}
+}
+
+// remove removes a column that nobody writes or reads any more. The lock is held.
+func (c *sentColumns) remove(id string, s *sentColumn) {
+	delete(c.all, id)
+	c.atDisk(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.gone = true
+		_ = c.root.Remove(s.name)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.bytes -= s.bytes
+	})
+}
+
+// hold keeps what a job names until it is released, or is an error if that is not there as a whole.
+func (c *sentColumns) hold(spec *control.JobSpec) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, data := range spec.ColumnData {
+		s := c.all[data.GetId()]
+		if s == nil {
+			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: the master does not have what was sent of it, or no longer", name))
+		}
+		if !s.whole {
+			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: not all of it was sent", name))
+		}
+	}
+	for _, data := range spec.ColumnData {
+		c.all[data.Id].jobs++
+	}
+	return nil
+}
+
+// release lets go of what a job named that has ended, or is none.
+func (c *sentColumns) release(spec *control.JobSpec, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, data := range spec.ColumnData {
+		if s := c.all[data.Id]; s != nil {
+			if s.jobs--; s.jobs == 0 && ended {
+				c.remove(data.Id, s)
+			}
+		}
+	}
+}
+
+// copy writes what was sent to w.
+func (c *sentColumns) copy(w io.Writer, id string) error {
+	f, err := c.root.Open(path.Join(columnsName, id))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{f}, make([]byte, control.ChunkSize))
+	return err
+}
+
+// lines passes on the lines of what was sent, without their ends, as batches of at most a chunk unless one line is longer. They hold until
+// each returns.
+func (c *sentColumns) lines(id string, each func(lines [][]byte) error) error {
+	f, err := c.root.Open(path.Join(columnsName, id))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	scanner := bufio.NewScanner(f)
+	scanner.Buffer(make([]byte, 64<<10), control.MaxMessage/2)
+	var batch [][]byte
+	var text []byte
+	for more := true; more; {
+		batch, text = batch[:0], text[:0]
+		for len(text) < control.ChunkSize {
+			if more = scanner.Scan(); !more {
+				break
+			}
+			from := len(text)
+			text = append(text, scanner.Bytes()...)
+			batch = append(batch, text[from:]) // where text moves, what it was stays
+		}
+		if err := scanner.Err(); err != nil {
+			return err
+		}
+		if len(batch) > 0 {
+			if err := each(batch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

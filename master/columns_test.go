@@ -1,0 +1,123 @@
+package master
+
+import (
+	"bytes"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// send sends a piece of a column.
+func (c *sentColumns) send(id string, offset int, data string, last bool) error {
+	return c.take(&control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
+}
+
+// sentNow is what is in the file of a column.
+func (c *sentColumns) sentNow(id string) string {
+	var b bytes.Buffer
+	if err := c.copy(&b, id); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// TestSentColumns takes pieces in order, again, and not with a gap; keeps them for the jobs that name them, and not longer.
+func TestSentColumns(t *testing.T) {
+	data, now := t.TempDir(), noon
+	if err := os.MkdirAll(filepath.Join(data, "results", columnsName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(data, "results", columnsName, rand.Text())
+	if err := os.WriteFile(old, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := retaining(t, data, noon, time.Hour, 1000)
+	defer s.gone()
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Errorf("what was sent to an earlier master is there: %v", err)
+	}
+	c := s.columns
+	c.now = func() time.Time { return now }
+	files := func() int {
+		s.results.atDisk.Wait()
+		entries, _ := os.ReadDir(filepath.Join(data, "results", columnsName))
+		return len(entries)
+	}
+	want := func(err error, text string) {
+		t.Helper()
+		if err == nil && text != "" || err != nil && (text == "" || !strings.Contains(err.Error(), text)) {
+			t.Errorf("found %v, expected %q", err, text)
+		}
+	}
+	a, b, none := rand.Text(), rand.Text(), rand.Text()
+	spec := &control.JobSpec{ColumnData: map[string]*control.ColumnData{"a": {Id: a}, "b": {Id: b}}}
+	want(c.hold(spec), "the master does not have what was sent of it")
+	want(c.send(a, 3, "def", false), "no longer has column data")
+	want(c.send(a, 0, "abc", false), "")
+	want(c.send(a, 0, "abc", false), "") // whose answer was lost
+	want(c.send(a, 4, "ef", false), "found bytes from 4 on, and it has 3")
+	want(c.send(b, 0, "", true), "")
+	want(c.hold(spec), "column a: not all of it was sent")
+	want(c.send(a, 3, "def", true), "")
+	want(c.send(a, 3, "def", true), "")
+	want(c.send("../x", 0, "", false), "expected 26 letters and digits")
+	if found := c.sentNow(a) + "," + c.sentNow(b); found != "abcdef," || c.bytes != 6 {
+		t.Errorf("the files have %q, %d bytes counted", found, c.bytes)
+	}
+	want(c.hold(spec), "")
+	want(c.hold(spec), "") // of another job
+	c.release(spec, true)
+	now = now.Add(time.Hour)
+	want(c.send(none, 0, "z", false), "")
+	if n := files(); n != 3 || c.bytes != 7 {
+		t.Errorf("%d files and %d bytes while a job needs two", n, c.bytes)
+	}
+	c.release(spec, true)
+	if n := files(); n != 1 || c.bytes != 1 {
+		t.Errorf("%d files and %d bytes when the jobs have ended", n, c.bytes)
+	}
+	now = now.Add(time.Hour)
+	want(c.send(a, 0, "new", false), "")
+	want(c.send(none, 1, "z", false), "no longer has column data")
+	if n := files(); n != 1 || c.bytes != 3 {
+		t.Errorf("%d files and %d bytes when what no job has named is old", n, c.bytes)
+	}
+	c.bytes = maxColumnBytes - 2
+	want(c.send(a, 3, "abc", false), "the master keeps at most 10000000000 bytes of columns")
+	c.bytes = 3
+}
+
+// TestSentLines reads lines in batches, with and without an end, and refuses what is no line.
+func TestSentLines(t *testing.T) {
+	s, _ := retaining(t, t.TempDir(), noon, time.Hour, 1000)
+	defer s.gone()
+	id, text := rand.Text(), strings.Repeat("12345 x\n", 100_000)
+	for at := 0; at < len(text); at += 300_000 {
+		if err := s.columns.send(id, at, text[at:min(at+300_000, len(text))], false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var found bytes.Buffer
+	batches := 0
+	err := s.columns.lines(id, func(lines [][]byte) error {
+		batches++
+		size := 0
+		for _, l := range lines {
+			found.Write(l)
+			found.WriteByte('\n')
+			size += len(l)
+		}
+		if size > control.ChunkSize+100 {
+			t.Errorf("a batch of %d bytes", size)
+		}
+		return nil
+	})
+	if err != nil || found.String() != text || batches < 2 {
+		t.Errorf("%d bytes in %d batches, %v", found.Len(), batches, err)
+	}
+}

@@ -1,0 +1,111 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+)
+
+// fillSent gives a vertex column what a client has sent: blocks, or lines of a file.
+func (r *run) fillSent(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
+	if data.File != "" {
+		return r.fillLines(ctx, column, data)
+	}
+	if want := pack.Describe(column.Type, column.Bytes != nil); data.Values != want {
+		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client", want, data.Values)
+	}
+	if data.Load != r.job.load.String() {
+		return fmt.Errorf("graph %s was loaded anew since the client listed its vertices", r.spec.Graph)
+	}
+	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(w, data.Id) })
+}
+
+// fillLines gives a vertex column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
+// values those take that have the vertices.
+func (r *run) fillLines(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
+	err := r.server.columns.lines(data.Id, func(batch [][]byte) error {
+		lines := make([]engine.ColumnLine, len(batch))
+		var labels []uint64
+		seen := map[uint64]bool{}
+		want := func(label uint64) {
+			if !seen[label] {
+				seen[label], labels = true, append(labels, label)
+			}
+		}
+		for i, text := range batch {
+			var err error
+			if lines[i], err = engine.ParseColumnLine(text); err != nil {
+				return err
+			}
+			want(lines[i].Label)
+			if label, ok := engine.RefersTo(column, lines[i].Value); ok {
+				want(label)
+			}
+		}
+		ids, err := r.find(ctx, labels)
+		if err != nil {
+			return err
+		}
+		return r.sendLines(ctx, column, data.File, batch, lines, ids)
+	})
+	if err != nil {
+		return err
+	}
+	return r.filled(ctx, &control.Fill{Column: column.Name, File: data.File})
+}
+
+// sendLines sends each worker those lines of a file that are of its vertices, with the vertices that they name.
+func (r *run) sendLines(ctx context.Context, column kernel.Property, file string, batch [][]byte, lines []engine.ColumnLine, ids map[uint64]uint64) error {
+	fills, told := map[string]*control.Fill{}, map[string]map[uint64]bool{}
+	for i, l := range lines {
+		id, ok := ids[l.Label]
+		if !ok {
+			return graphio.LineError(file, l.Number, fmt.Sprintf("vertex %d", l.Label), "one of "+r.graphName())
+		}
+		to := r.job.placements[id%uint64(len(r.job.placements))].Worker
+		f := fills[to]
+		if f == nil {
+			f = &control.Fill{Column: column.Name, File: file}
+			fills[to], told[to] = f, map[uint64]bool{}
+		}
+		f.Data = append(append(f.Data, batch[i]...), '\n')
+		tell := func(label uint64) {
+			if id, ok := ids[label]; ok && !told[to][label] {
+				told[to][label] = true
+				f.Vertices = append(f.Vertices, &control.Vertex{Label: label, Id: id})
+			}
+		}
+		tell(l.Label)
+		if label, ok := engine.RefersTo(column, l.Value); ok {
+			tell(label)
+		}
+	}
+	for _, to := range r.team {
+		if f := fills[to.Worker]; f != nil {
+			if err := r.fillWorker(ctx, to, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// graphName is what the job's graph was loaded from.
+func (r *run) graphName() string {
+	if r.spec.Graph == "" {
+		return r.spec.Source.GetInput()
+	}
+	s := r.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.cluster.graphs[r.spec.Graph]; g != nil {
+		return g.source.GetInput()
+	}
+	return control.CatalogPrefix + r.spec.Graph
+}
