@@ -77,6 +77,12 @@ func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits) {
 	if !directed {
 		inward = outward
 	}
+	count := len(own.ends) / 2
+	outward.e.list = make([]edit, 0, count)
+	for _, some := range all {
+		count += len(some.ends) / 2
+	}
+	inward.e.list = make([]edit, 0, count)
 	for _, removals := range []bool{true, false} {
 		outward.put(own, removals, false, true)
 		for _, some := range all {

@@ -48,9 +48,20 @@ type splicer struct {
 	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed between owners.
 	ghost func(peer int, row uint32) bool
 	splices
-	adds    []edit
-	touched map[uint32]bool // by peer, in a row: whether it has an arc to the peer's vertices for sure
+	adds []edit
+	// touched are the peers of a row whose arcs to their vertices change, and arcs says of each peer what is known.
+	touched []uint32
+	arcs    []peerArcs
 }
+
+// peerArcs is what is known of a row's arcs to a peer's vertices.
+type peerArcs uint8
+
+const (
+	untouched peerArcs = iota
+	uncertain          // some go: others may be there
+	certain            // there is one
+)
 
 // editRows is about how many edits a worker takes at a time.
 const editRows = 4096
@@ -63,13 +74,20 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := &splicer{a: a, l: l, slots: of.slots, e: e, rowID: of.rowID, ghost: of.ghost, touched: map[uint32]bool{}}
-		s.chunk(e.border(c*editRows), e.border((c+1)*editRows))
+		s := &splicer{a: a, l: l, slots: of.slots, e: e, rowID: of.rowID, ghost: of.ghost, arcs: make([]peerArcs, a.p.Of)}
+		lo, hi := e.border(c*editRows), e.border((c+1)*editRows)
+		s.reserve(hi-lo, hi-lo)
+		s.chunk(lo, hi)
 		chunks[c] = s
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	list, inserted := 0, 0
+	for _, s := range chunks {
+		list, inserted = list+len(s.list), inserted+len(s.ids)
+	}
+	all.reserve(list, inserted)
 	for _, s := range chunks {
 		base := uint32(len(all.places))
 		for _, x := range s.list {
@@ -88,6 +106,12 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		return nil, tooMany(int(total))
 	}
 	return all, nil
+}
+
+// reserve makes room for so many splices and inserted arcs.
+func (s *splices) reserve(list, inserted int) {
+	s.list, s.rows = make([]splice, 0, list), make([]rowLength, 0, list)
+	s.ids, s.places = make([]uint32, 0, inserted), make([]uint32, 0, inserted)
 }
 
 // border returns the first edit from i on that is of another row than the one before.
@@ -129,8 +153,7 @@ func (s *splicer) editRow(first, last int) {
 	row := s.e.row(first)
 	lo, hi := rowPlace(s.l, row)
 	at, from, before := lo, len(s.list), s.shift
-	clear(s.touched)
-	uncertain := 0
+	open := 0 // peers of whom it is not certain
 	for i := first; i < last; {
 		end := i + 1
 		for end < last && s.e.list[end].key == s.e.list[i].key {
@@ -144,16 +167,8 @@ func (s *splicer) editRow(first, last int) {
 		}
 		left := s.resolve(row, i, end, at, run)
 		if peer := neighbor % uint32(s.a.p.Of); s.ghost != nil && int(peer) != s.a.p.Index {
-			known, seen := s.touched[peer]
-			switch {
-			case left > 0:
-				s.touched[peer] = true
-				if seen && !known {
-					uncertain--
-				}
-			case run > at && !seen:
-				s.touched[peer] = false
-				uncertain++
+			if known := &s.arcs[peer]; left > 0 || run > at && *known == untouched {
+				open += s.touch(peer, known, left > 0)
 			}
 		}
 		at, i = run, end
@@ -161,28 +176,49 @@ func (s *splicer) editRow(first, last int) {
 	if s.shift != before {
 		s.rows = append(s.rows, rowLength{row, s.shift - before})
 	}
-	if uncertain > 0 {
-		s.stay(lo, hi, s.list[from:], uncertain)
+	if open > 0 {
+		s.stay(lo, hi, s.list[from:], open)
 	}
-	for peer, now := range s.touched {
-		if now != s.ghost(int(peer), row) {
+	for _, peer := range s.touched {
+		if now := s.arcs[peer] == certain; now != s.ghost(int(peer), row) {
 			s.toggles = append(s.toggles, toggle{peer, row})
 		}
+		s.arcs[peer] = untouched
 	}
+	s.touched = s.touched[:0]
 }
 
-// stay finds out which of the row's uncertain peers have a neighbour in it that stays.
-func (s *splicer) stay(at, hi uint32, list []splice, uncertain int) {
-	for uncertain > 0 && at < hi {
+// touch notes that a row's arcs to a peer's vertices change, and whether there is one for sure. It returns how many more peers it is
+// not certain of.
+func (s *splicer) touch(peer uint32, known *peerArcs, sure bool) (more int) {
+	if *known == untouched {
+		s.touched = append(s.touched, peer)
+	}
+	switch {
+	case !sure:
+		more = 1
+		*known = uncertain
+	case *known == uncertain:
+		more = -1
+		*known = certain
+	default:
+		*known = certain
+	}
+	return more
+}
+
+// stay finds out which of the row's peers that are uncertain, so many, have a neighbour in it that stays.
+func (s *splicer) stay(at, hi uint32, list []splice, open int) {
+	for open > 0 && at < hi {
 		if len(list) > 0 && list[0].at == at {
 			at += list[0].drop
 			list = list[1:]
 			continue
 		}
 		peer := s.id(at) % uint32(s.a.p.Of)
-		if known, seen := s.touched[peer]; seen && !known {
-			s.touched[peer] = true
-			uncertain--
+		if s.arcs[peer] == uncertain {
+			s.arcs[peer] = certain
+			open--
 		}
 		at++
 	}
