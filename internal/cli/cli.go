@@ -230,3 +230,16 @@ func wordFlag(cmd *cobra.Command, name, help string, words ...string) *oneOf {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return o
 }
+
+func (a *app) version() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and what it was built with",
+		Example: `  superstep version`,
+		Args:    exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintf(a.out, "superstep %s\n", buildinfo.Version())
+			return nil
+		},
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -249,4 +250,29 @@ func (f *runFlags) options() *control.RunOptions {
 		Delivery: f.delivery.value, Deterministic: f.deterministic, MaxSupersteps: uint32(f.maxSupersteps),
 		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "", Seed: f.seed,
 	}
+}
+
+// program finds a program by name.
+func (a *app) program(name string) (engine.Registered, error) {
+	p, err := a.programs.Find(name)
+	if err != nil {
+		return p, usageError{err}
+	}
+	return p, nil
+}
+
+// splitParameters reads -p key=value flags.
+func splitParameters(flags []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, f := range flags {
+		name, text, ok := strings.Cut(f, "=")
+		if !ok || name == "" {
+			return nil, usagef("-p %s: expected key=value", f)
+		}
+		if _, twice := values[name]; twice {
+			return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
+		}
+		values[name] = text
+	}
+	return values, nil
 }

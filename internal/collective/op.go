@@ -1,8 +1,11 @@
 package collective
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
+
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Op combines data element by element.
@@ -36,4 +39,34 @@ func float64s(dst, src []byte, f func(a, b float64) float64) {
 	uint64s(dst, src, func(a, b uint64) uint64 {
 		return math.Float64bits(f(math.Float64frombits(a), math.Float64frombits(b)))
 	})
+}
+
+// AlltoallOf is Alltoall of values that hold no pointers, as they lie in memory. What a damaged message would leave of a
+// value is cut off.
+func AlltoallOf[T any](ctx context.Context, g *Group, call Call, out [][]T) ([][]T, error) {
+	data := make([][]byte, len(out))
+	for q, values := range out {
+		data[q] = wire.Bytes(values)
+	}
+	in, err := g.Alltoall(ctx, call, data)
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]T, len(in))
+	for q, data := range in {
+		values[q] = wire.Slice[T](data)
+	}
+	return values, nil
+}
+
+// Combine returns the numbers of all ranks combined by an operator on elements of 8 bytes. All have as many.
+func Combine(ctx context.Context, g *Group, call Call, op Op, numbers ...uint64) ([]uint64, error) {
+	err := g.Allreduce(ctx, call, wire.Bytes(numbers), op)
+	return numbers, err
+}
+
+// CombineOne is Combine for one number.
+func CombineOne(ctx context.Context, g *Group, call Call, op Op, number uint64) (uint64, error) {
+	all, err := Combine(ctx, g, call, op, number)
+	return all[0], err
 }

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
 // Predict returns how many seconds a collective takes by an algorithm, from when all ranks begin until the last has
@@ -220,4 +221,11 @@ func (s *simulation) receive(a *actor) {
 		return
 	}
 	s.next(a)
+}
+
+// Noise returns n bytes to measure with: no link can compress them.
+func Noise(n int) []byte {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data) // it never fails
+	return data
 }

@@ -1,9 +1,12 @@
 package control
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // MaxPaired is the most partitions of which records tell what each sent to each other. Of more they have sums: pairs grow
@@ -110,4 +113,37 @@ func (r *SuperstepRecord) Trace() *trace.Superstep {
 		s.Partitions = append(s.Partitions, p.Trace())
 	}
 	return s
+}
+
+// NewPanic is a panic of a user's program as a message has it.
+func NewPanic(e *pregel.ProgramError) *Panic {
+	return &Panic{
+		Program: Text(e.Program, maxPanic), Superstep: int32(e.Superstep), Vertex: e.Vertex, Known: e.Known, Method: e.Method,
+		Value: Text(fmt.Sprint(e.Value), maxPanic), Stack: Text(e.Stack, maxPanic),
+	}
+}
+
+// maxPanic bounds each text of a panic.
+const maxPanic = MaxText
+
+// Err is the panic as it was where the program ran, but for what it panicked with, of which there is the text.
+func (p *Panic) Err() *pregel.ProgramError {
+	return &pregel.ProgramError{
+		Program: p.Program, Superstep: int(p.Superstep), Vertex: p.Vertex, Known: p.Known, Method: p.Method, Value: p.Value, Stack: p.Stack,
+	}
+}
+
+// FinalAggregates are what the job's aggregators ended with, as reports have them; nil if there are none.
+func (j *Job) FinalAggregates() trace.Aggregates {
+	var all trace.Aggregates
+	for _, a := range j.GetAggregators() {
+		if !json.Valid([]byte(a.Json)) {
+			continue // left out, or of a master with other ideas
+		}
+		if all == nil {
+			all = trace.Aggregates{}
+		}
+		all[a.Name] = json.RawMessage(a.Json)
+	}
+	return all
 }

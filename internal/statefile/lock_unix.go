@@ -21,6 +21,12 @@ func TryLock(f *os.File) error {
 	return err
 }
 
+// Open opens a file that is there, to lock it. What is there under its name may be anything: a pipe is not waited for, and a link not
+// followed.
+func Open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+}
+
 // private refuses what another user owns, or others have one of the permissions for.
 func private(path string, info fs.FileInfo, others fs.FileMode) error {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
