@@ -29,20 +29,20 @@ func (p *parser) line(line []byte) *fault {
 			fields[n] = field
 		}
 	}
-	if n != p.columns {
+	if n != p.columns && !(p.more && n > p.columns) {
 		return &fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}
 	}
-	for _, field := range fields[:min(n, 2)] {
+	for _, field := range fields[:min(p.columns, 2)] {
 		id, f := p.id(field)
 		if f != nil {
 			return f
 		}
 		p.ids = append(p.ids, id)
 	}
-	if ids := p.ids[len(p.ids)-min(n, 2):]; p.lower && ids[0] < ids[1] {
+	if ids := p.ids[len(p.ids)-min(p.columns, 2):]; p.lower && ids[0] < ids[1] {
 		return &fault{found: fmt.Sprintf("the entry %d %d above the diagonal", ids[0], ids[1]), expected: lowerTriangle}
 	}
-	if n == 3 {
+	if p.columns == 3 {
 		w, f := weight(fields[2], p.single)
 		if f != nil {
 			return f

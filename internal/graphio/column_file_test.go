@@ -65,6 +65,42 @@ func TestReadColumn(t *testing.T) {
 	}
 }
 
+// TestReadVector reads Matrix Market arrays of one column, and says what is none, by line.
+func TestReadVector(t *testing.T) {
+	const banner = "%%MatrixMarket matrix array real general\n"
+	text := strings.ToUpper(banner) + "% a right-hand side\n\n 3\t1 \n 1.5\r\n% between\n-2e3\n0\n"
+	for name, content := range map[string]string{"b.mtx": text, "b": "\xef\xbb\xbf" + text, "b.mtx.gz": gz(text)} {
+		ids, values, err := readColumn(put(t, name, content), 0)
+		if err != nil || !slices.Equal(ids, []uint64{1, 2, 3}) || !slices.Equal(values, []string{"1.5", "-2e3", "0"}) {
+			t.Errorf("%s: %d %q, %v", name, ids, values, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 3\n": `a:1: found "coordinate", expected array for a column of values`,
+		"%%MatrixMarket matrix array complex general\n1 1\n3 0\n":       `a:1: found "complex", expected real or integer or unsigned-integer for a column of values`,
+		"%%MatrixMarket matrix array real symmetric\n1 1\n3\n":          `a:1: found "symmetric", expected general for a column of values`,
+		"%%MatrixMarket matrix array\n1 1\n3\n":                         `a:1: found "%%MatrixMarket matrix array", expected %%MatrixMarket matrix array FIELD general`,
+		banner:                                                          "a:2: found the end of the file, expected a line of rows and columns",
+		banner + "2 2\n1\n2\n3\n4\n":                                    `a:2: found "2 2", expected ROWS 1: a column of values`,
+		banner + "2 1 1\n1\n2\n":                                        `a:2: found "2 1 1", expected ROWS 1: a column of values`,
+		banner + "-2 1\n1\n2\n":                                         `a:2: found the negative number "-2", expected ROWS 1: a column of values`,
+		banner + "2\n1\n2\n":                                            `a:2: found "2", expected ROWS 1: a column of values`,
+		banner + "% c\n2 1\n1\n":                                        "a:3: found 1 value in the file, expected 2, as this line says",
+		banner + "2 1\n1\n2\n\n3\n":                                     "a:6: found a value of row 3, expected 2 rows, as line 2 says",
+		banner + "2 1\n1 2\n":                                           `a:3: found more than one number: "1 2", expected one a line`,
+		banner + "2 1\n1\nrefused\n":                                    "a:4: found what is refused, expected what is not",
+	} {
+		path := put(t, "a", text)
+		_, _, err := readColumn(path, 0)
+		if err == nil || strings.TrimPrefix(err.Error(), strings.TrimSuffix(path, "a")) != want {
+			t.Errorf("%q: found %v, expected %s", text, err, want)
+		}
+	}
+	if _, _, err := readColumn(put(t, "a", text), 2); err == nil || !strings.HasSuffix(err.Error(), `a: found a Matrix Market array, which has no column 2, expected lines "id value"`) {
+		t.Error(err)
+	}
+}
+
 // FuzzColumn compares what is read of a column with what the slow parser makes of the lines.
 func FuzzColumn(f *testing.F) {
 	f.Add("1 2\n# c\n3 infinity 4\n", byte(2))
@@ -72,7 +108,7 @@ func FuzzColumn(f *testing.F) {
 	f.Add("1 \n2", byte(0))
 	f.Add("  4 5 6\n7 8\n", byte(3))
 	f.Fuzz(func(t *testing.T, text string, column byte) {
-		if codecOf([]byte(text)) != plain {
+		if codecOf([]byte(text)) != plain || isMatrixMarket([]byte(strings.TrimPrefix(text, "\xef\xbb\xbf"))) {
 			return
 		}
 		at := int(column % 5)

@@ -127,7 +127,6 @@ func TestLDBCErrors(t *testing.T) {
 		{"-", "1 2\n", "-", "g.e: found no file g.v, expected vertices in FILE.v and edges in FILE.e"},
 		{"1\n", "-", "-", "g.e: found no file g.e, expected vertices in FILE.v and edges in FILE.e"},
 		{"-", "-", "-", "g.e: found no file g.v and none g.e, expected vertices in FILE.v and edges in FILE.e"},
-		{"1\n2 3\n", "1 2\n", "-", `g.v:2: found 2 columns: "2 3", expected 1: a vertex id`},
 		{"1\nx\n", "1 2\n", "-", `g.v:2: found "x", which is not a number, ` + idRange},
 		{"1\n# c\n2\n\n1\n2\n", "1 2\n", "-", "g.v:5: found vertex 1 again, expected every vertex once"},
 		{"1\n99999999999\n99999999999\n", "1 2\n", "-", "g.v:3: found vertex 99999999999 again, expected every vertex once"},

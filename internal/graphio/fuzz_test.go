@@ -89,6 +89,7 @@ func FuzzLDBC(f *testing.F) {
 	f.Add("1\n99999999999\n# c\n", "1 99999999999 .5\n", "graph.a.directed: \\\n false\ngraph.a.edge-properties.names = weight\n", byte(1))
 	f.Add("1\n1\n", "1 1\n", "graph.a.directed = maybe\n", byte(1))
 	f.Add("3\n1\n", "1 2\n", "", byte(1))
+	f.Add("3 ada 1.5\n1\tx 3\n2\n", "1 2\n2 3\n", "", byte(3))
 	team := team(f, 3)
 	f.Fuzz(func(t *testing.T, v, e, properties string, piece byte) {
 		dir := t.TempDir()

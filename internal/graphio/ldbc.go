@@ -42,10 +42,11 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 	return files, nil
 }
 
-// ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v.
+// ldbcPairs is the layout of a line of FILE.e without weights, vertexGrammar that of FILE.v, where columns of the vertex may follow its id: ReadColumn
+// reads them.
 const ldbcPairs = `2: "u v"`
 
-var vertexGrammar = grammar{columns: 1, marks: listMarks, high: maxID, layout: "1: a vertex id"}
+var vertexGrammar = grammar{columns: 1, more: true, marks: listMarks, high: maxID, layout: "1: a vertex id"}
 
 // ldbcGraph is the files of a graph, opened.
 type ldbcGraph struct {

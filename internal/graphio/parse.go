@@ -9,6 +9,7 @@ type grammar struct {
 	low, high uint64 // the ids there are
 	single    bool   // weights are rounded to single precision
 	lower     bool   // of a symmetric matrix: no column is larger than its row
+	more      bool   // columns may follow, which are not looked at
 	layout    string // the columns in words, for errors
 }
 

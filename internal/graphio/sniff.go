@@ -27,7 +27,7 @@ func formatOfName(path string) Format {
 // header tells more than a name, and so does the number of columns in an edge list without weights in its name.
 func formatOfContent(format Format, head []byte) Format {
 	head, _ = bytes.CutPrefix(head, utf8BOM)
-	if len(head) >= len(mtxBanner) && strings.EqualFold(string(head[:len(mtxBanner)]), mtxBanner) {
+	if isMatrixMarket(head) {
 		return MatrixMarket
 	}
 	switch format {
