@@ -234,6 +234,7 @@ func TestClusterRefuses(t *testing.T) {
 	refused("a limit of -1s for a superstep", run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
 	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
 	refused("a graph on a cluster stays", func() error { _, err := g.Repartition(t.Context(), superstep.LoadOptions{}); return err }())
+	refused("a graph on a cluster stays", func() error { _, err := g.Apply(t.Context(), pregel.Delta{}); return err }())
 	load := func(name string, o superstep.LoadOptions) error {
 		_, err := conn.Load(t.Context(), name, o)
 		return err

@@ -113,10 +113,7 @@ type Graph struct {
 }
 
 // Edge is an edge of a graph made in memory, between input ids.
-type Edge struct {
-	From, To uint64
-	Weight   float64
-}
+type Edge = pregel.InputEdge
 
 // Load opens a graph: a file, plain or compressed by gzip or zstd, in one of the formats of [LoadOptions]; or, as
 // [Generate] does, a generator. Errors of a file's content name the file and the line.
@@ -281,7 +278,7 @@ func (g *Graph) NumVertices() int {
 		return 0
 	}
 	defer g.refs.Release()
-	return g.g.N
+	return g.g.Vertices()
 }
 
 // NumEdges returns the number of arcs as stored: an undirected edge is two, an undirected loop one.

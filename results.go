@@ -23,6 +23,9 @@ func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 		t := &top[V]{result: r, compare: compare}
 		for i := range r.values {
 			id := pregel.VertexID(i)
+			if r.graph.g.Absent(id) {
+				continue
+			}
 			switch {
 			case len(t.ids) < n:
 				heap.Push(t, id)
@@ -89,6 +92,9 @@ func Column[T, V any](r *Result[V], field string) (iter.Seq2[uint64, T], error) 
 		release := r.open()
 		defer release()
 		for i := range r.values {
+			if r.graph.g.Absent(pregel.VertexID(i)) {
+				continue
+			}
 			value := reflect.ValueOf(&r.values[i]).Elem().Field(f.Index[0]).Addr().Interface().(*T)
 			if !yield(r.graph.g.Label(pregel.VertexID(i)), *value) {
 				return

@@ -174,6 +174,9 @@ func (r *Result[V]) All() iter.Seq2[uint64, V] {
 		release := r.open()
 		defer release()
 		for i, v := range r.values {
+			if r.graph.g.Absent(pregel.VertexID(i)) {
+				continue
+			}
 			if !yield(r.graph.g.Label(pregel.VertexID(i)), v) {
 				return
 			}

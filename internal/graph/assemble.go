@@ -12,6 +12,12 @@ import (
 // Assemble returns the graph of partitions after changes, all of those that base has here; base is the graph that they come from. It
 // takes the partitions over, which must not be in use: closing the graph frees them. What they share with base is base's.
 func Assemble(base *Graph, parts ...*Changed) *Graph {
+	g := assemble(base, parts)
+	g.extendMaps()
+	return g
+}
+
+func assemble(base *Graph, parts []*Changed) *Graph {
 	first := parts[0].Partition.graph
 	g := &Graph{
 		Name: base.Name, N: first.N, Directed: base.Directed, Weights: base.Weights, Options: first.Options, Connected: first.N,
@@ -28,7 +34,6 @@ func Assemble(base *Graph, parts ...*Changed) *Graph {
 		g.Arcs += uint64(c.Arcs)
 		g.held.uses, c.uses = append(g.held.uses, c.uses...), nil
 	}
-	g.extendMaps()
 	runtime.AddCleanup(g, func(h *held) { h.free() }, g.held)
 	return g
 }

@@ -6,17 +6,47 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/pregel"
 )
 
-// Input lists the stored edges as tuples again: an undirected edge once. The caller closes it.
+// Input lists the stored edges as tuples again: an undirected edge once. Vertices that were removed are not in it. The caller
+// closes it.
 func (g *Graph) Input() *edges.Input {
+	if g.Vertices() < g.N {
+		return g.inputOfPresent()
+	}
+	return g.input(g.N, g.Labels, func(v uint32) uint32 { return v }, func(uint32) bool { return true })
+}
+
+// inputOfPresent is Input for a graph of which vertices were removed: the others are numbered anew.
+func (g *Graph) inputOfPresent() *edges.Input {
+	numbers, labels := make([]uint32, g.N), make([]uint64, 0, g.N)
+	for v, id := range g.IDs {
+		numbers[v] = uint32(len(labels))
+		if !g.Absent(pregel.VertexID(id)) {
+			labels = append(labels, g.Labels.Of(uint64(v)))
+		}
+	}
+	return g.input(len(labels), edges.NewLabels(labels), func(v uint32) uint32 { return numbers[v] },
+		func(v uint32) bool { return !g.Absent(pregel.VertexID(g.IDs[v])) })
+}
+
+// input lists the edges between the input vertices that there are, by their numbers in the list.
+func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) uint32, is func(v uint32) bool) *edges.Input {
 	n := 0
-	g.eachEdge(func(_, _ uint32, _ float64) { n++ })
-	list := edges.NewPacked(uint64(g.N), n, g.Weights)
+	g.eachEdge(func(u, v uint32, _ float64) {
+		if is(u) && is(v) {
+			n++
+		}
+	})
+	list := edges.NewPacked(uint64(vertices), n, g.Weights)
 	var b edges.Block
 	at := 0
 	g.eachEdge(func(u, v uint32, w float64) {
-		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(u), uint64(v), w
+		if !is(u) || !is(v) {
+			return
+		}
+		b.U[b.N], b.V[b.N], b.W[b.N] = uint64(number(u)), uint64(number(v)), w
 		if b.N++; b.N == edges.BlockSize {
 			list.Write(at, &b)
 			at++
@@ -26,7 +56,7 @@ func (g *Graph) Input() *edges.Input {
 	if b.N > 0 {
 		list.Write(at, &b)
 	}
-	return &edges.Input{Name: g.Name, Edges: list, Vertices: g.N, Labels: g.Labels, Directed: g.Directed, Free: list.Close}
+	return &edges.Input{Name: g.Name, Edges: list, Vertices: vertices, Labels: labels, Directed: g.Directed, Free: list.Close}
 }
 
 // LightestEdge returns an edge of the least weight, by input ids. It needs the whole graph in this process, and an edge in
