@@ -110,7 +110,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
-	sink := &keeper{keep: o.KeepTrace}
+	sink := &recorder{keep: o.KeepTrace}
 	if o.Trace != nil {
 		sink.writer = trace.NewWriter(o.Trace)
 	}
@@ -199,14 +199,14 @@ func (r *Result[V]) At(label uint64) (v V, ok bool) {
 // Graph returns the graph that the program ran on, which must stay open while results are read.
 func (r *Result[V]) Graph() *Graph { return r.graph }
 
-// keeper keeps records, or passes them on, or both.
-type keeper struct {
+// recorder holds records, or passes them on, or both.
+type recorder struct {
 	writer  *trace.Writer
 	keep    bool
 	records []SuperstepRecord
 }
 
-func (k *keeper) Record(s *trace.Superstep) error {
+func (k *recorder) Record(s *trace.Superstep) error {
 	if k.keep {
 		k.records = append(k.records, recordOf(s))
 	}
@@ -216,10 +216,10 @@ func (k *keeper) Record(s *trace.Superstep) error {
 	return nil
 }
 
-// journal writes what begins and ends a run, and gives its records to a keeper.
+// journal writes what begins and ends a run, and gives its records to a recorder.
 type journal struct {
 	*trace.Writer
-	keeper *keeper
+	recorder *recorder
 }
 
-func (j journal) Record(s *trace.Superstep) error { return j.keeper.Record(s) }
+func (j journal) Record(s *trace.Superstep) error { return j.recorder.Record(s) }

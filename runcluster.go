@@ -42,15 +42,15 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if err := g.conn.addInputs(ctx, spec, g, program, o.Columns); err != nil {
 		return nil, err
 	}
-	w := &watched{options: o, keeper: &keeper{keep: o.KeepTrace}, seconds: map[int]float64{}}
+	w := &watched{options: o, recorder: &recorder{keep: o.KeepTrace}, seconds: map[int]float64{}}
 	w.out.w = o.Trace
 	if o.Trace != nil {
-		w.keeper.writer = trace.NewWriter(&w.out)
+		w.recorder.writer = trace.NewWriter(&w.out)
 	}
 	w.trace.New = func() trace.Journal {
-		named := &trace.Named{To: w.keeper, Name: engine.Name(engine.Inner(p))}
+		named := &trace.Named{To: w.recorder, Name: engine.Name(engine.Inner(p))}
 		if o.Trace != nil {
-			named.To = journal{w.keeper.writer, w.keeper}
+			named.To = journal{w.recorder.writer, w.recorder}
 		}
 		return &jobtrace.Late{To: named}
 	}
@@ -79,7 +79,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	r := &Result[V]{
 		graph: g, job: job.Id, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
 		MessagesSent: int(job.MessagesSent), BytesSent: int(job.BytesSent),
-		Seconds: w.times(int(job.Supersteps)), Trace: w.keeper.records,
+		Seconds: w.times(int(job.Supersteps)), Trace: w.recorder.records,
 	}
 	r.aggregates(aggregates, totals)
 	return r, nil
@@ -143,11 +143,11 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 
 // watched is a job as its events are heard of.
 type watched struct {
-	options Options
-	keeper  *keeper
-	trace   jobtrace.Observer
-	out     sticky
-	seconds map[int]float64 // of each superstep that was heard of
+	options  Options
+	recorder *recorder
+	trace    jobtrace.Observer
+	out      sticky
+	seconds  map[int]float64 // of each superstep that was heard of
 }
 
 // times returns the seconds of each superstep, NaN of those that were not heard of.

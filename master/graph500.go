@@ -36,7 +36,7 @@ type graph500Ranks struct {
 // coordinateGraph500 runs the benchmark with the workers as its ranks.
 func coordinateGraph500(ctx context.Context, r *run) error {
 	w := &graph500Ranks{run: r, began: time.Now()}
-	err := w.report.Lead(ctx, w, r.spec.Graph500.Sssp, r.spec.Graph500.Validate, func(stage string, done, total int, note string) {
+	err := w.report.Coordinate(ctx, w, r.spec.Graph500.Sssp, r.spec.Graph500.Validate, func(stage string, done, total int, note string) {
 		if note != "" {
 			w.publish(nil)
 		}

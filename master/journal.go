@@ -71,7 +71,7 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 // until they have at most so many bytes. The last stays. The lock is held.
 func (j *journal) trim(events, bytes int) {
 	logs, others := j.logs-events, len(j.events)-j.logs-events // too many
-	kept, sizes := []*control.JobEvent(nil), []int(nil)        // new memory: who watches may have the old
+	left, sizes := []*control.JobEvent(nil), []int(nil)        // new memory: who watches may have the old
 	for i, e := range j.events {
 		many := &others
 		if e.GetLog() != nil {
@@ -82,9 +82,9 @@ func (j *journal) trim(events, bytes int) {
 			j.bytes -= j.sizes[i]
 			continue
 		}
-		kept, sizes = append(kept, e), append(sizes, j.sizes[i])
+		left, sizes = append(left, e), append(sizes, j.sizes[i])
 	}
-	j.events, j.sizes, j.logs = kept, sizes, events+logs
+	j.events, j.sizes, j.logs = left, sizes, events+logs
 }
 
 // watch says that somebody watches, and returns what ends that: of a job that has ended nothing more is removed while they do.
@@ -162,7 +162,7 @@ func (s *Server) note(e jobTurned) {
 	switch {
 	case !e.job.spec.KeepResult:
 	case e.state == control.JobState_JOB_STATE_DONE:
-		s.results.keep(about, s.options.Now())
+		s.results.store(about, s.options.Now())
 	case e.job.epoch > 0:
 		s.results.remove(e.job.id) // it may be whole: the job was cancelled late
 	}

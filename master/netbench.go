@@ -29,7 +29,7 @@ func coordinateNetbench(ctx context.Context, r *run) error {
 	r.advance(control.JobState_JOB_STATE_RUNNING)
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
-	return r.keep(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
+	return r.storeResult(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
 		Meeting: r.job.graph(), Spec: r.spec.Netbench, Placements: r.job.placements,
 	}}})
 }

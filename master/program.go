@@ -46,7 +46,7 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	r.advance(control.JobState_JOB_STATE_WRITING)
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.WriteSeconds = time.Since(began).Seconds() }) }()
-	return r.keep(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted, Raw: r.spec.Values != ""}}})
+	return r.storeResult(ctx, "values", &control.Command{Body: &control.Command_Values{Values: &control.Values{Sorted: !r.spec.Unsorted, Raw: r.spec.Values != ""}}})
 }
 
 // load loads the graph that the job brings. Where the job leaves open which weights it has, the program says so.

@@ -40,8 +40,8 @@ const partPrefix = "part-"
 // jobName is how jobs are called. Directories with other names are left alone.
 var jobName = regexp.MustCompile(`^[0-9a-f]{4}-[0-9]+$`)
 
-// kept is a result that is on the disk.
-type kept struct {
+// stored is a result on the disk.
+type stored struct {
 	id      string
 	job     *control.Job // nil if its master ended before it wrote the manifest
 	bytes   int64
@@ -57,7 +57,7 @@ type retention struct {
 	log   *slog.Logger
 
 	mu     sync.Mutex
-	kept   map[string]*kept
+	stored map[string]*stored
 	newest string // of this master
 }
 
@@ -73,20 +73,20 @@ func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	defer t.mu.Unlock()
 	for _, e := range entries {
 		if e.IsDir() && jobName.MatchString(e.Name()) {
-			t.kept[e.Name()] = r.inspect(e.Name())
+			t.stored[e.Name()] = r.inspect(e.Name())
 		}
 	}
 	gone := t.expire(now)
-	if len(t.kept) > 0 {
-		t.log.Info("results of earlier masters", "results", len(t.kept), "bytes", t.total())
+	if len(t.stored) > 0 {
+		t.log.Info("results of earlier masters", "results", len(t.stored), "bytes", t.total())
 	}
 	r.atDisk.Go(func() { r.erase(gone) })
 	return nil
 }
 
 // inspect says what is kept of a job of an earlier master.
-func (r *results) inspect(id string) *kept {
-	k := &kept{id: id}
+func (r *results) inspect(id string) *stored {
+	k := &stored{id: id}
 	if info, err := r.root.Stat(id); err == nil {
 		k.ended = info.ModTime()
 	}
@@ -125,12 +125,12 @@ func (r *results) manifest(id string) *control.Job {
 	return job
 }
 
-// keep counts a result that is whole among those that are kept, and removes others that are not any more.
-func (r *results) keep(job *control.Job, now time.Time) {
+// store counts a result that is whole among those that are kept, and removes others that are not any more.
+func (r *results) store(job *control.Job, now time.Time) {
 	t := &r.retention
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept[job.Id] = &kept{id: job.Id, job: job, bytes: int64(job.ResultBytes), ended: job.Ended.AsTime()}
+	t.stored[job.Id] = &stored{id: job.Id, job: job, bytes: int64(job.ResultBytes), ended: job.Ended.AsTime()}
 	t.newest = job.Id
 	gone := t.expire(now)
 	r.atDisk.Go(func() {
@@ -155,7 +155,7 @@ func (r *results) describe(job *control.Job) error {
 }
 
 // erase removes what is no longer kept.
-func (r *results) erase(gone []*kept) {
+func (r *results) erase(gone []*stored) {
 	for _, k := range gone {
 		if err := r.root.RemoveAll(k.id); err != nil {
 			r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
@@ -164,9 +164,9 @@ func (r *results) erase(gone []*kept) {
 }
 
 // expire takes those that are not to be kept any more out, and returns them. The lock is held.
-func (t *retention) expire(now time.Time) []*kept {
-	byAge := slices.SortedFunc(maps.Values(t.kept), older)
-	var gone []*kept
+func (t *retention) expire(now time.Time) []*stored {
+	byAge := slices.SortedFunc(maps.Values(t.stored), older)
+	var gone []*stored
 	total := t.total()
 	for _, k := range byAge {
 		why := ""
@@ -176,21 +176,21 @@ func (t *retention) expire(now time.Time) []*kept {
 			why = fmt.Sprintf("results are kept for %v", t.age)
 		case total > t.bytes:
 			why = fmt.Sprintf("results of %d bytes are kept", t.bytes)
-		case len(t.kept) > maxResults:
+		case len(t.stored) > maxResults:
 			why = fmt.Sprintf("%d results are kept", maxResults)
 		}
 		if why == "" {
 			continue
 		}
 		t.log.Info("result removed", "job", k.id, "bytes", k.bytes, "ended", k.ended, "reason", why)
-		delete(t.kept, k.id)
+		delete(t.stored, k.id)
 		total -= k.bytes
 		gone = append(gone, k)
 	}
 	return gone
 }
 
-func older(a, b *kept) int {
+func older(a, b *stored) int {
 	if c := a.ended.Compare(b.ended); c != 0 {
 		return c
 	}
@@ -200,7 +200,7 @@ func older(a, b *kept) int {
 // total is how many bytes are kept. The lock is held.
 func (t *retention) total() int64 {
 	n := int64(0)
-	for _, k := range t.kept {
+	for _, k := range t.stored {
 		n += k.bytes
 	}
 	return n
@@ -210,7 +210,7 @@ func (t *retention) total() int64 {
 func (t *retention) read(id string) (done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.kept[id]
+	k := t.stored[id]
 	if k == nil {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (t *retention) read(id string) (done func()) {
 func (t *retention) find(id string) *control.Job {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k := t.kept[id]; k != nil {
+	if k := t.stored[id]; k != nil {
 		return k.job
 	}
 	return nil
@@ -237,7 +237,7 @@ func (t *retention) jobs() []*control.Job {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []*control.Job
-	for _, k := range slices.SortedFunc(maps.Values(t.kept), older) {
+	for _, k := range slices.SortedFunc(maps.Values(t.stored), older) {
 		if k.job != nil {
 			all = append(all, k.job)
 		}
@@ -249,7 +249,7 @@ func (t *retention) jobs() []*control.Job {
 func (t *retention) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.kept, id)
+	delete(t.stored, id)
 }
 
 // earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is none.

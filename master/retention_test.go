@@ -40,7 +40,7 @@ func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
 	if err := p.finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.results.keep(&control.Job{
+	s.results.store(&control.Job{
 		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size), Ended: timestamppb.New(ended),
 		Spec: &control.JobSpec{Program: "bfs", Graph: "g", KeepResult: true},
 	}, s.options.Now())
@@ -139,7 +139,7 @@ func TestResultsByNumber(t *testing.T) {
 	r := &s.results.retention
 	for i := range maxResults + 3 {
 		id := fmt.Sprint("aaaa-", i)
-		r.kept[id] = &kept{id: id, ended: noon.Add(time.Duration(i))}
+		r.stored[id] = &stored{id: id, ended: noon.Add(time.Duration(i))}
 	}
 	var gone []string
 	for _, k := range r.expire(noon) {
@@ -168,8 +168,8 @@ func TestBrokenManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := retaining(t, data, time.Now(), time.Hour, 1<<30)
-		if j := s.earlier("bbbb-1"); j != nil || len(s.results.retention.kept) != 1 {
-			t.Errorf("%s: found %v, %d kept", what, j, len(s.results.retention.kept))
+		if j := s.earlier("bbbb-1"); j != nil || len(s.results.retention.stored) != 1 {
+			t.Errorf("%s: found %v, %d kept", what, j, len(s.results.retention.stored))
 		}
 		if _, err := s.fetched("bbbb-1"); err == nil {
 			t.Errorf("%s: it can be fetched", what)

@@ -114,9 +114,9 @@ func (r *run) advance(state control.JobState) {
 	_ = s.event(func() error { s.cluster.advance(r.id, r.epoch, state); return nil })
 }
 
-// keep sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its
+// storeResult sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its
 // own, all at once. It does not wait for the disk when ctx has ended.
-func (r *run) keep(ctx context.Context, what string, c *control.Command) error {
+func (r *run) storeResult(ctx context.Context, what string, c *control.Command) error {
 	parts := r.server.results.create(r.id, len(r.team))
 	_, err := r.each(ctx, order{
 		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },

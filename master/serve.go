@@ -69,14 +69,14 @@ func (o *Config) observed() *metrics.Set {
 	}
 	slices.Sort(programs)
 	runs, store := set.NewRuns(programs...), history.NewNamedStore()
-	teller := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal {
+	observer := &jobtrace.Observer{Queued: store.Queue, New: func() trace.Journal {
 		all := trace.Tee{runs.Journal(nil), &jobtrace.Searches{To: store}}
 		if o.Spans != nil {
 			all = append(all, o.Spans.Journal())
 		}
 		return all
 	}}
-	o.Metrics, o.Watch = set.Handler(), teller.Event
+	o.Metrics, o.Watch = set.Handler(), observer.Event
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	token := o.Token
 	o.Page = func(s *Server) http.Handler {

@@ -149,7 +149,7 @@ const maxFinal = 1 << 20
 func (t *team) end() {
 	aggregates, totals, texts := t.driver.Aggregates(), t.driver.Totals(), t.driver.Final()
 	size := 0
-	var told, all []*control.Aggregator
+	var shown, all []*control.Aggregator
 	for _, a := range aggregates.All {
 		value, err := totals[a.Number].Encode(pack.Value)
 		if size += len(value); err == nil && size > maxFinal {
@@ -161,10 +161,10 @@ func (t *team) end() {
 			t.log(fmt.Sprintf("aggregator %s does not travel to clients in Go: %v", a.Name, err))
 		}
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name]) // a message has no other text
-		told = append(told, &control.Aggregator{Name: name, Json: text})
+		shown = append(shown, &control.Aggregator{Name: name, Json: text})
 		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
-	t.set(func(a *control.Job) { a.Aggregators, t.aggregators = told, all })
+	t.set(func(a *control.Job) { a.Aggregators, t.aggregators = shown, all })
 }
 
 // log tells those who watch the job a line of the program's Coordinate, or of the master.

@@ -26,7 +26,7 @@ type benchmark struct {
 	placements []*control.Placement
 	threads    *parallel.Team
 	session    *mesh.Session
-	rank       *graph500.Share
+	rank       *graph500.Rank
 	kernel     string // of the job that there is
 }
 
@@ -97,7 +97,7 @@ func (x *executor) take(ctx context.Context, t task, b *benchmark, generator gen
 	if err != nil {
 		return err
 	}
-	b.rank = graph500.NewShare(group, 0, graph500.Config{
+	b.rank = graph500.NewRank(group, 0, graph500.Config{
 		Generator: generator, Roots: int(g.Spec.GetRoots()), SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
 		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: layoutOf(b.placements).Owner,
 		Team: b.threads, Progress: t.progress,

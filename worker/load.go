@@ -42,10 +42,10 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, threads, threads
 	store.Partitions = len(l.Placements)
 	store.Progress, request.Progress = progress, progress
-	var in *edges.Share
+	var in *edges.RankInput
 	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
-		in, err = load.OpenShare(ctx, request, group.Link().Rank(), group.Link().Size())
+		in, err = load.OpenRank(ctx, request, group.Link().Rank(), group.Link().Size())
 		return err
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err := apart("", "--json", g.run.json, "--trace", g.run.trace); err != nil {
 		return err
 	}
-	return g.run.perform(ctx, g.app, spec, jobspec.CheckGraph500, func(ctx context.Context, to runner, seen *sight) error {
+	return g.run.perform(ctx, g.app, spec, jobspec.CheckGraph500, func(ctx context.Context, to runner, seen *observer) error {
 		report, err := to.graph500(ctx, spec)
 		seen.done()
 		return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.json, seen.meter.Lines()), err)

@@ -57,7 +57,7 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 // which on a cluster its master does; progress, interrupts, --trace and the page. outputs are files that do writes, beside --json.
 func (f *runFlags) perform(
 	ctx context.Context, a *app, spec *control.JobSpec, check func(engine.Registry, *control.JobSpec, graph.Grid) error,
-	do func(ctx context.Context, to runner, seen *sight) error, outputs ...string,
+	do func(ctx context.Context, to runner, seen *observer) error, outputs ...string,
 ) error {
 	threads := f.threads
 	if f.onCluster {

@@ -32,7 +32,7 @@ import (
 type local struct {
 	app   *app
 	flags *runFlags
-	seen  *sight
+	seen  *observer
 }
 
 // options are the engine's for a job that was checked.
@@ -195,7 +195,7 @@ type loaded struct {
 }
 
 // load opens and builds the graph for the program of a job.
-func (f *runFlags) load(ctx context.Context, p *sight, spec *control.JobSpec, source *control.GraphSource, grid graph.Grid) (_ *loaded, err error) {
+func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec, source *control.GraphSource, grid graph.Grid) (_ *loaded, err error) {
 	l := &loaded{progress: p.progress, name: source.Input, spec: spec}
 	defer func() {
 		if err != nil {

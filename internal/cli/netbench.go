@@ -185,7 +185,7 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err := apart("", "--json", n.run.json, "--svg", n.svg); err != nil {
 		return err
 	}
-	return n.run.perform(ctx, n.app, spec, jobspec.CheckNetbench, func(ctx context.Context, to runner, seen *sight) error {
+	return n.run.perform(ctx, n.app, spec, jobspec.CheckNetbench, func(ctx context.Context, to runner, seen *observer) error {
 		report, err := to.netbench(ctx, spec)
 		if err != nil {
 			return err

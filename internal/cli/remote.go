@@ -25,7 +25,7 @@ import (
 type remote struct {
 	*waiting
 	flags *runFlags
-	seen  *sight
+	seen  *observer
 }
 
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.

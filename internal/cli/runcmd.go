@@ -110,7 +110,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
-	return r.run.perform(ctx, r.app, spec, r.check, func(ctx context.Context, to runner, seen *sight) error {
+	return r.run.perform(ctx, r.app, spec, r.check, func(ctx context.Context, to runner, seen *observer) error {
 		computed, err := to.program(ctx, spec, r.verify)
 		if err != nil {
 			return err

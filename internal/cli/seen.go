@@ -63,8 +63,8 @@ func (f *seeFlags) check() error {
 	return nil
 }
 
-// sight is how a run is seen: its progress, what it comes to, and if asked for a trace, a page and spans.
-type sight struct {
+// observer is what observes a run: its progress, what it comes to, and if asked for a trace, a page and spans.
+type observer struct {
 	trace.Tee
 	*progress
 	app    *app
@@ -76,10 +76,10 @@ type sight struct {
 	spans  *otlp.Exporter // nil if nobody collects them
 }
 
-// start makes a sight, which is to be closed, of a run by so many threads of this process, or if there are none of a job on a cluster:
+// start makes the observer, which is to be closed, of a run by so many threads of this process, or if there are none of a job on a cluster:
 // its master has the page and the spans.
-func (f *seeFlags) start(a *app, threads int) (*sight, error) {
-	w := &sight{app: a, flags: f, progress: a.progress()}
+func (f *seeFlags) start(a *app, threads int) (*observer, error) {
+	w := &observer{app: a, flags: f, progress: a.progress()}
 	w.Tee = trace.Tee{&w.meter}
 	if f.trace != "" {
 		w.file = &lateFile{path: f.trace}
@@ -105,7 +105,7 @@ func (f *seeFlags) start(a *app, threads int) (*sight, error) {
 	return w, w.serve(set.Handler())
 }
 
-func (w *sight) serve(metrics http.Handler) error {
+func (w *observer) serve(metrics http.Handler) error {
 	token, err := readToken("--http-token-file", w.flags.tokenFile)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (w *sight) serve(metrics http.Handler) error {
 }
 
 // graph shows a graph that was loaded.
-func (w *sight) graph(g *graph.Graph, grid string, seconds float64) {
+func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
 	if w.local != nil {
 		w.local.AddGraph(web.Graph{
 			Name: g.Name, State: "loaded", Vertices: uint64(g.N), Arcs: g.Arcs, Directed: g.Directed, Bytes: g.Bytes(),
@@ -128,12 +128,12 @@ func (w *sight) graph(g *graph.Graph, grid string, seconds float64) {
 }
 
 // job records what a master tells of a job.
-func (w *sight) job() *jobtrace.Observer {
+func (w *observer) job() *jobtrace.Observer {
 	return &jobtrace.Observer{New: func() trace.Journal { return &jobtrace.Late{To: w.Tee} }}
 }
 
 // finish completes the trace.
-func (w *sight) finish() error {
+func (w *observer) finish() error {
 	if w.file == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (w *sight) finish() error {
 }
 
 // interrupted says of a run that was ended early what would have been said at its end.
-func (w *sight) interrupted(err error) {
+func (w *observer) interrupted(err error) {
 	if !errors.Is(err, context.Canceled) {
 		return
 	}
@@ -151,7 +151,7 @@ func (w *sight) interrupted(err error) {
 }
 
 // linger serves on until an interrupt, if that was asked for.
-func (w *sight) linger(ctx context.Context) {
+func (w *observer) linger(ctx context.Context) {
 	if w.server == nil || !w.flags.linger || ctx.Err() != nil {
 		return
 	}
@@ -160,7 +160,7 @@ func (w *sight) linger(ctx context.Context) {
 }
 
 // close ends the page, and sends the last spans. It is idempotent.
-func (w *sight) close() {
+func (w *observer) close() {
 	if w.spans != nil {
 		w.spans.Close()
 		w.spans = nil
@@ -197,7 +197,7 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	w := &sight{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: buildinfo.Version()}, 0)}
+	w := &observer{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: buildinfo.Version()}, 0)}
 	progress := a.progress()
 	defer progress.done()
 	for _, name := range files {

@@ -13,7 +13,7 @@ import (
 func TestInterruptedRunsAreSummedUp(t *testing.T) {
 	for err, want := range map[error]string{context.Canceled: "superstep: until the interrupt, time: ", errors.New("the disk is full"): ""} {
 		var said strings.Builder
-		w := &sight{app: &app{err: &said}}
+		w := &observer{app: &app{err: &said}}
 		if e := errors.Join(
 			w.meter.Begin(&trace.Job{Job: "bfs", Partitions: 1}),
 			w.meter.Record(&trace.Superstep{Job: "bfs", Partitions: []trace.Partition{{Computed: 1, Times: trace.Seconds{Compute: 1, Total: 1}}}}),

@@ -33,15 +33,15 @@ type waiting struct {
 	run     func(ctx context.Context, w *waiting) error
 	stop    context.CancelCauseFunc
 
-	mu       sync.Mutex
-	id       string // of the job, once it is taken
-	kept     bool   // its result is
-	over     bool   // it has ended
-	wanted   bool   // to be cancelled as soon as it is taken
-	stopping bool   // it was told to end
-	failed   error  // why that did not reach the master
-	asking   bool   // what to do
-	calls    sync.WaitGroup
+	mu        sync.Mutex
+	id        string // of the job, once it is taken
+	hasResult bool   // the master keeps what it computes
+	over      bool   // it has ended
+	wanted    bool   // to be cancelled as soon as it is taken
+	stopping  bool   // it was told to end
+	failed    error  // why that did not reach the master
+	asking    bool   // what to do
+	calls     sync.WaitGroup
 }
 
 // Why the waiting ends before the job does.
@@ -89,7 +89,7 @@ func (w *waiting) outcome(err, cause error) error {
 		return nil
 	case errors.Is(cause, errDetached):
 		text := fmt.Sprintf("job %s goes on: superstep watch %s shows it", w.id, w.id)
-		if w.kept {
+		if w.hasResult {
 			text += fmt.Sprintf(", superstep result %s has what it computes", w.id)
 		}
 		w.app.notices().say(slog.LevelInfo, "superstep: "+text)
@@ -98,7 +98,7 @@ func (w *waiting) outcome(err, cause error) error {
 		return fmt.Errorf("interrupted: job %s is cancelled", w.id)
 	case cause == nil:
 		return err
-	case w.over && w.kept:
+	case w.over && w.hasResult:
 		return fmt.Errorf("interrupted: job %s is done, superstep result %s has what it computed", w.id, w.id)
 	case w.over:
 		return fmt.Errorf("interrupted: job %s is done", w.id)
@@ -135,10 +135,10 @@ func (w *waiting) job(ctx context.Context, spec *control.JobSpec, f *followed, d
 }
 
 // submitted says that the job is taken.
-func (w *waiting) submitted(job *control.Job, kept bool) {
+func (w *waiting) submitted(job *control.Job, hasResult bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.id, w.kept = job.Id, kept
+	w.id, w.hasResult = job.Id, hasResult
 	if w.wanted {
 		w.cancel()
 	}

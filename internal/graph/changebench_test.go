@@ -18,7 +18,7 @@ import (
 // what it takes to make the graph.
 func BenchmarkChanged(b *testing.B) {
 	gen := generate.Kronecker{Scale: 18, EdgeFactor: 16, Seed1: 2, Seed2: 3}
-	s, err := generate.Share(b.Context(), gen, 0, 1, false, generate.Options{})
+	s, err := generate.RankInput(b.Context(), gen, 0, 1, false, generate.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type LocalConfig struct {
 
 // local is the ranks of a run in this process: one, which has all partitions, and the job that searches them.
 type local struct {
-	*Share
+	*Rank
 	c      *LocalConfig
 	kernel string // of the job
 	job    search
@@ -42,10 +42,10 @@ func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 		Scale: c.Generator.Scale, EdgeFactor: c.Generator.EdgeFactor, Seeds: [2]uint64{c.Generator.Seed1, c.Generator.Seed2},
 		Processes: 1, Threads: c.Team.Size(), Partitions: c.Grid.Partitions(), Rows: c.Grid.Rows, Columns: c.Grid.Columns,
 	}
-	l := &local{Share: NewShare(collective.Alone(), 0, c.Config), c: &c}
+	l := &local{Rank: NewRank(collective.Alone(), 0, c.Config), c: &c}
 	l.trace = trace.Named{To: c.Engine.Trace, About: func(j *trace.Job) { j.Graph, j.Grid = c.Generator.Name(), r.Grid() }}
 	defer l.close()
-	err := r.Lead(ctx, l, c.SSSP, c.Validate, func(stage string, done, total int, note string) {
+	err := r.Coordinate(ctx, l, c.SSSP, c.Validate, func(stage string, done, total int, note string) {
 		if note == "" {
 			l.Progress(stage, int64(done), int64(total))
 		} else if c.Note != nil {
@@ -110,5 +110,5 @@ func (l *local) Judge(ctx context.Context, root Root) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	return l.Share.Judge(ctx, root.Vertex, found)
+	return l.Rank.Judge(ctx, root.Vertex, found)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Ranks are the ranks of a run, each with a [Share], as whoever leads the run has them: in this process, or the workers of a
+// Ranks are the ranks of a run, each with a [Rank], as the coordinator of the run has them: in this process, or the workers of a
 // cluster. Times are in seconds, the slowest rank's.
 type Ranks interface {
 	// Generate makes the tuples, and Construct the graph, which is kernel 1; it returns the official roots, too.
@@ -18,11 +18,11 @@ type Ranks interface {
 	Construct(ctx context.Context) (float64, []Root, error)
 	// Search searches from a root. kernel is bfs or sssp, and name what records call the search.
 	Search(ctx context.Context, kernel string, root Root, name string) (float64, error)
-	// Judge translates and validates what the search before has found, see [Share.Judge].
+	// Judge translates and validates what the search before has found, see [Rank.Judge].
 	Judge(ctx context.Context, root Root) (Judged, error)
 }
 
-// Root is a vertex to search from, by its input number and its handle.
+// Root is a vertex to search from, by its input number and its id.
 type Root struct {
 	Vertex uint64
 	ID     pregel.VertexID
@@ -34,12 +34,12 @@ type Judged struct {
 	Nedge               int64
 }
 
-// Lead leads a run and fills in the report: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from
+// Coordinate coordinates a run and fills in the report: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from
 // every root, each search timed and then judged. The report is complete also when the error is a *validate.Violation: a search
 // was not valid. tell is told what is being done, how much of it, and after each search a few words.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
-func (r *Report) Lead(ctx context.Context, ranks Ranks, sssp, validated bool, tell func(stage string, done, total int, note string)) (err error) {
+func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bool, tell func(stage string, done, total int, note string)) (err error) {
 	if r.Generation, err = ranks.Generate(ctx); err != nil {
 		return err
 	}

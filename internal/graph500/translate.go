@@ -33,7 +33,7 @@ const (
 )
 
 // translate brings what a search found to parent and dist.
-func (s *Share) translate(ctx context.Context, found Found) error {
+func (s *Rank) translate(ctx context.Context, found Found) error {
 	for i := range s.parent {
 		s.parent[i] = validate.Unreached
 	}
@@ -84,7 +84,7 @@ func (s *Share) translate(ctx context.Context, found Found) error {
 }
 
 // translateHere is translate for a rank that has all vertices, in parallel.
-func (s *Share) translateHere(found Found) {
+func (s *Rank) translateHere(found Found) {
 	for _, p := range s.g.Parts {
 		s.Team.For(p.Owned, 1<<14, func(_, lo, hi int) {
 			for local := uint32(lo); local < uint32(hi); local++ {
@@ -108,7 +108,7 @@ func (s *Share) translateHere(found Found) {
 
 // walk goes through the own vertices.
 type walk struct {
-	s     *Share
+	s     *Rank
 	parts []*graph.Partition // yet to be walked
 	local int                // the next vertex of the first
 }
@@ -144,7 +144,7 @@ func (w *walk) next(out [][]onItsWay, found Found) {
 }
 
 // forward puts in the number of each parent, and sends on what was found.
-func (s *Share) forward(list []onItsWay, out [][]onItsWay) error {
+func (s *Rank) forward(list []onItsWay, out [][]onItsWay) error {
 	parts := uint32(len(s.Owner))
 	for _, item := range list {
 		part := item.parent % parts
@@ -169,7 +169,7 @@ func (s *Share) forward(list []onItsWay, out [][]onItsWay) error {
 }
 
 // arrive notes what was found.
-func (s *Share) arrive(list []onItsWay, dist bool) error {
+func (s *Rank) arrive(list []onItsWay, dist bool) error {
 	for _, item := range list {
 		if item.vertex >= uint32(len(s.parent)) {
 			return errForeign
@@ -183,7 +183,7 @@ func (s *Share) arrive(list []onItsWay, dist bool) error {
 }
 
 // nedge counts the tuples in the tree of a search: each touches two of its vertices.
-func (s *Share) nedge(ctx context.Context, found Found) (int64, error) {
+func (s *Rank) nedge(ctx context.Context, found Found) (int64, error) {
 	var total atomic.Uint64
 	for _, p := range s.parts() {
 		s.Team.For(p.Owned, 1<<16, func(_, lo, hi int) {

@@ -27,7 +27,7 @@ func TestBombIsNotAdmitted(t *testing.T) {
 		wantRefused(t, err, path, " of its edges so far needs ", "32.0 MiB are available")
 		r := tight(o, 64<<10, available)
 		r.rank, r.ranks = 1, 2
-		_, err = r.share(t.Context(), path)
+		_, err = r.readRank(t.Context(), path)
 		wantRefused(t, err, path, " of its edges so far needs ", "32.0 MiB are available")
 		in, err := tight(o, 64<<10, 0).read(t.Context(), path) // it is not known
 		if err != nil {

@@ -21,9 +21,9 @@ const (
 	triples = `3: "u v w", two ids and a weight`
 )
 
-// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names; in a share the
+// readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names; of a part the
 // ids stay what they are.
-func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.Share, error) {
+func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
 	t, err := r.readTable(ctx, f, start{}, r.listGrammar(format == WEL, pairs))
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		return nil
 	}
 	var x *numbering
-	if !r.shares {
+	if !r.partial {
 		if err := check(t.n, 0); err != nil {
 			return nil, err
 		}
@@ -70,8 +70,8 @@ func (r *reader) listGrammar(weighted bool, layout string) grammar {
 }
 
 // input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the ids as they are.
-func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.Share {
-	s := &edges.Share{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
+func (r *reader) input(path string, list *edges.Packed, x *numbering, directed bool) *edges.RankInput {
+	s := &edges.RankInput{Input: edges.Input{Name: path, Edges: list, Directed: directed, Free: list.Close}}
 	if x == nil {
 		s.Naming = edges.Named
 	} else {
@@ -89,8 +89,8 @@ func inFile(err error, path string) error {
 }
 
 // account says in one line what was understood of a file; of a part of one it says nothing.
-func (r *reader) account(f *file, what string, remarks int, s *edges.Share, weighted bool) []string {
-	if r.shares {
+func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, weighted bool) []string {
+	if r.partial {
 		return nil
 	}
 	parts := []string{what}

@@ -208,7 +208,7 @@ func TestNoEdges(t *testing.T) {
 		_, err := read(path, pieceSize, ReadOptions{Weights: edges.Float64})
 		wantError(t, err, path, name+": found no edges, expected one or more")
 		for rank := range 2 {
-			s, err := ReadShare(t.Context(), path, rank, 2, ReadOptions{})
+			s, err := ReadRank(t.Context(), path, rank, 2, ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +216,7 @@ func TestNoEdges(t *testing.T) {
 			s.Close()
 		}
 	}
-	if s, err := ReadShare(t.Context(), put(t, "a.el", "1 2\n"), 1, 2, ReadOptions{}); err != nil || s.Check(1, 2) != nil {
+	if s, err := ReadRank(t.Context(), put(t, "a.el", "1 2\n"), 1, 2, ReadOptions{}); err != nil || s.Check(1, 2) != nil {
 		t.Error(err)
 	}
 }

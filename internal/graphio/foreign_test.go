@@ -44,7 +44,7 @@ func TestForeign(t *testing.T) {
 			wantError(t, err, path, test.want)
 			r := newReader(o, pieceSize)
 			r.rank, r.ranks = 1, 2
-			_, err = r.share(t.Context(), path)
+			_, err = r.readRank(t.Context(), path)
 			wantError(t, err, path, test.want)
 		}
 		if test.name == "a.el" {

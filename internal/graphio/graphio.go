@@ -75,22 +75,22 @@ func Read(ctx context.Context, path string, o ReadOptions) (*edges.Input, error)
 	return newReader(o, pieceSize).read(ctx, path)
 }
 
-// ReadShare reads the part of a file that the given one of several ranks has: together they read all of it, in order.
+// ReadRank reads the part of a file that the given one of several ranks has: together they read all of it, in order.
 // Plain files are cut by bytes, at the ends of lines or records; compressed ones by pieces, of which a rank decodes those
 // before its own too. Errors name the file and line that Read would: of several, the one of the lowest rank comes first.
-// What only all ranks together can tell, the share's Check, Undeclared and Repeated say. The caller closes the result.
-func ReadShare(ctx context.Context, path string, rank, ranks int, o ReadOptions) (*edges.Share, error) {
+// What only all ranks together can tell, its Check, Undeclared and Repeated say. The caller closes the result.
+func ReadRank(ctx context.Context, path string, rank, ranks int, o ReadOptions) (*edges.RankInput, error) {
 	r := newReader(o, pieceSize)
 	r.rank, r.ranks = rank, ranks
-	return r.share(ctx, path)
+	return r.readRank(ctx, path)
 }
 
-// reader is one call of Read or ReadShare.
+// reader is one call of Read or ReadRank.
 type reader struct {
 	ReadOptions
 	piece       int
 	rank, ranks int  // whose part is read, of how many; all that is read is part 0 of 1
-	shares      bool // a part is read, even if it is all: of regular files only
+	partial     bool // a part is read, even if it is all: of regular files only
 	progress    progress
 	free        func() int64 // bytes of memory that are available; 0 if unknown
 }
@@ -107,13 +107,13 @@ func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {
 	return &s.Input, nil
 }
 
-func (r *reader) share(ctx context.Context, path string) (*edges.Share, error) {
-	r.shares = true
+func (r *reader) readRank(ctx context.Context, path string) (*edges.RankInput, error) {
+	r.partial = true
 	return r.tuples(ctx, path)
 }
 
 // tuples reads a file, or a part of it, and returns why ctx ended if it did.
-func (r *reader) tuples(ctx context.Context, path string) (*edges.Share, error) {
+func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, error) {
 	if r.Format != "" {
 		if _, err := ParseFormat(string(r.Format)); err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func (r *reader) tuples(ctx context.Context, path string) (*edges.Share, error) 
 }
 
 // dispatch reads a file by its format.
-func (r *reader) dispatch(ctx context.Context, path string) (*edges.Share, error) {
+func (r *reader) dispatch(ctx context.Context, path string) (*edges.RankInput, error) {
 	format := r.Format
 	if format == "" {
 		format = formatOfName(path)

@@ -101,8 +101,8 @@ func (g *ldbcGraph) Close() { _, _ = g.v.Close(), g.e.Close() }
 
 func (g *ldbcGraph) directed() bool { return g.p.directed == nil || *g.p.directed }
 
-// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which a share lists.
-func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Share, error) {
+// readLDBC reads FILE.v, FILE.e and FILE.properties. The vertices are those of FILE.v, which are listed of a part.
+func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, error) {
 	g, err := r.openLDBC(ctx, path)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Share, error
 	}
 	defer vertices.slabs.close()
 	var x *numbering
-	if !r.shares {
+	if !r.partial {
 		if x, err = r.numberVertices(ctx, g.v, vertices); err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.Share, error
 		return nil, undeclaredIn(g.e, undeclared, t.undeclaredIn(undeclared, x))
 	}
 	s := r.input(path, list, x, r.directed(g.directed()))
-	if !r.shares {
+	if !r.partial {
 		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices"))},
 			append(r.account(g.e, "Graphalytics edges", t.remarks, s, g.weighted), g.account(r.Directed))...)
 		return s, nil

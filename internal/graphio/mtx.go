@@ -34,7 +34,7 @@ type mtxHeader struct {
 
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to rows. Nothing is
 // allocated by what the header says before the entries have been read.
-func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Share, error) {
+func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
 	lines := &lineReader{r: f.content}
 	h, err := readMTXHeader(lines)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.Share, e
 	defer t.slabs.close()
 	path := f.path
 	check := func(tuples int, _ uint64) error { return inFile(h.check(tuples), path) }
-	if !r.shares {
+	if !r.partial {
 		if err := check(t.n, 0); err != nil {
 			return nil, err
 		}

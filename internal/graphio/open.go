@@ -85,7 +85,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 		n, _ := f.ReadAt(make([]byte, 1), 0)
 		in.regular = n == 0
 	}
-	if r.shares && !in.regular { // before it is read from: nobody may ever write to a pipe
+	if r.partial && !in.regular { // before it is read from: nobody may ever write to a pipe
 		_ = in.Close()
 		return nil, &fault{path, 0, "a pipe or device", "a regular file, which all workers can read"}
 	}

@@ -33,10 +33,10 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(u>>32|v>>32<<16))
 }
 
-// readGraph500 reads packed tuples, undirected; a share whole blocks of them, but for the last. Its vertices are 0 to the
+// readGraph500 reads packed tuples, undirected; as a part, whole blocks of them, but for the last. Its vertices are 0 to the
 // largest endpoint. The file is read twice, first for the largest endpoint and then for the tuples, so that nothing but the
 // packed list takes memory.
-func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Share, error) {
+func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInput, error) {
 	f, w, shut, err := r.openPacked(ctx, path)
 	if err != nil {
 		return nil, err
@@ -49,13 +49,13 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Share, e
 		return largestTuple(path, last)
 	}
 	n, last := int(f.size())/packedSize, uint64(0)
-	if !r.shares || f.codec != plain {
+	if !r.partial || f.codec != plain {
 		if n, last, err = r.scanTuples(ctx, f, all); err != nil {
 			return nil, err
 		}
 	}
 	part := extent{0, n}
-	if r.shares {
+	if r.partial {
 		part.from, part.to = edges.Part((n+edges.BlockSize-1)/edges.BlockSize, r.rank, r.ranks)
 		part.from, part.to = min(part.from*edges.BlockSize, n), min(part.to*edges.BlockSize, n)
 		_, last, err = r.scanTuples(ctx, f, part)
@@ -71,7 +71,7 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.Share, e
 	}
 	s := r.input(path, list, consecutive(0, int(last)+1), r.directed(false))
 	s.Account = r.account(f, "Graph500 packed edges", 0, s, w != nil)
-	if r.shares {
+	if r.partial {
 		s.Vertices, s.Largest, s.Check = 0, last, check
 		s.Spans = []edges.Span{{From: int64(part.from) * packedSize, To: int64(part.to) * packedSize, Size: f.size()}}
 	}

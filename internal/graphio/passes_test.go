@@ -44,7 +44,7 @@ func TestWeightsOfWholeBlocks(t *testing.T) {
 				for rank := range 2 {
 					r := newReader(o, piece)
 					r.rank, r.ranks = rank, 2
-					_, err = r.share(t.Context(), path)
+					_, err = r.readRank(t.Context(), path)
 					wantError(t, err, path, want)
 				}
 			}

@@ -178,7 +178,7 @@ func TestSharesOfPipes(t *testing.T) {
 	defer cancel()
 	for _, format := range []Format{"", EL, MatrixMarket, Graph500} {
 		for ranks := 1; ranks <= 2; ranks++ {
-			_, err := ReadShare(ctx, path, 0, ranks, ReadOptions{Format: format})
+			_, err := ReadRank(ctx, path, 0, ranks, ReadOptions{Format: format})
 			wantError(t, err, path, "pipe: found a pipe or device, expected a regular file, which all workers can read")
 		}
 	}

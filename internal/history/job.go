@@ -106,13 +106,13 @@ type Encoded struct {
 // job is all that is kept of a run.
 type job struct {
 	Job
-	steps   []*trace.Step   // in order, the newest maxSteps
-	details map[int]*Detail // by superstep, of some
-	totals  []Total         // by partition
-	matrix  matrix
-	encoded []Encoded
-	counted int // bytes, when it ended
-	kept    int // supersteps in the Store's details
+	steps    []*trace.Step   // in order, the newest maxSteps
+	details  map[int]*Detail // by superstep, of some
+	totals   []Total         // by partition
+	matrix   matrix
+	encoded  []Encoded
+	counted  int // bytes, when it ended
+	detailed int // supersteps in the Store's details
 }
 
 // maxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.

@@ -41,18 +41,18 @@ type Store struct {
 	log       []trace.Log
 	ring      ring
 
-	mostRows  int    // maxRows
-	mostPairs int    // maxPairs
-	most      int    // maxBytes
-	bytes     int    // of the runs that have ended
-	details   []kept // oldest first
-	rows      int    // in details
+	mostRows  int        // maxRows
+	mostPairs int        // maxPairs
+	most      int        // maxBytes
+	bytes     int        // of the runs that have ended
+	details   []detailed // oldest first
+	rows      int        // in details
 	pairs     int
 	bare      int // so many of details, the oldest, have no pairs left
 }
 
-// kept is a superstep that details are kept of.
-type kept struct {
+// detailed is a superstep whose details are there.
+type detailed struct {
 	job       *job
 	superstep int
 	detail    *Detail
@@ -166,10 +166,10 @@ func (s *Store) drop(j *job) {
 		s.count(s.details[first], -1)
 	}
 	clear(s.details[:first])
-	if s.details = s.details[first:]; j.kept == 0 {
+	if s.details = s.details[first:]; j.detailed == 0 {
 		return
 	}
-	s.details = slices.DeleteFunc(s.details, func(k kept) bool {
+	s.details = slices.DeleteFunc(s.details, func(k detailed) bool {
 		if k.job == j {
 			s.count(k, -1)
 		}
@@ -185,14 +185,14 @@ func (s *Store) Record(step *trace.Superstep) error {
 	if j == nil || j.State != Running {
 		j = s.begin(&trace.Job{Job: step.Job})
 	}
-	s.keep(j, j.record(step))
+	s.addDetail(j, j.record(step))
 	return nil
 }
 
-// keep keeps a superstep's details, and lets old ones go where they are too many.
-func (s *Store) keep(j *job, d *Detail) {
+// addDetail takes a superstep's details, and lets old ones go where they are too many.
+func (s *Store) addDetail(j *job, d *Detail) {
 	j.details[d.Step.Superstep] = d
-	k := kept{j, d.Step.Superstep, d}
+	k := detailed{j, d.Step.Superstep, d}
 	s.details = append(s.details, k)
 	s.count(k, 1)
 	drop := 0
@@ -212,7 +212,7 @@ func (s *Store) keep(j *job, d *Detail) {
 }
 
 // strip lets the pairs of a superstep go, of which there are far more than rows. Readers may have the Detail, so it is replaced.
-func (s *Store) strip(k *kept) {
+func (s *Store) strip(k *detailed) {
 	n := len(k.detail.Pairs)
 	if n == 0 {
 		return
@@ -225,8 +225,8 @@ func (s *Store) strip(k *kept) {
 	s.pairs -= n
 }
 
-func (s *Store) count(k kept, sign int) {
-	k.job.kept += sign
+func (s *Store) count(k detailed, sign int) {
+	k.job.detailed += sign
 	s.rows += sign * len(k.detail.Rows)
 	s.pairs += sign * len(k.detail.Pairs)
 }

@@ -47,21 +47,21 @@ func Open(ctx context.Context, r Request) (*edges.Input, error) {
 	return in, nil
 }
 
-// OpenShare reads or generates the part of the tuples that the given one of several ranks has. Generated ones are made as
-// they are read. The caller closes the share.
-func OpenShare(ctx context.Context, r Request, rank, ranks int) (*edges.Share, error) {
+// OpenRank reads or generates the part of the tuples that the given one of several ranks has. Generated ones are made as
+// they are read. The caller closes the result.
+func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput, error) {
 	if generate.IsGenerator(r.Name) {
 		g, o, err := r.generator()
 		if err != nil {
 			return nil, err
 		}
-		s, err := generate.Share(ctx, g, rank, ranks, true, o)
+		s, err := generate.RankInput(ctx, g, rank, ranks, true, o)
 		if err == nil && r.Directed != nil {
 			s.Directed = *r.Directed
 		}
 		return s, err
 	}
-	s, err := graphio.ReadShare(ctx, r.Name, rank, ranks, r.options())
+	s, err := graphio.ReadRank(ctx, r.Name, rank, ranks, r.options())
 	if err != nil {
 		return nil, err
 	}

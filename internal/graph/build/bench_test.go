@@ -13,7 +13,7 @@ import (
 // kronecker makes a rank's part of the tuples of a Graph500 graph.
 func kronecker(t testing.TB, scale, rank, ranks int) *edges.Input {
 	g := generate.Kronecker{Scale: scale, EdgeFactor: 16, Seed1: 2, Seed2: 3}
-	s, err := generate.Share(t.Context(), g, rank, ranks, false, generate.Options{})
+	s, err := generate.RankInput(t.Context(), g, rank, ranks, false, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func BenchmarkBuild(b *testing.B) {
 			perEdge(b)
 		})
 		b.Run(fmt.Sprintf("scale=%d/ranks", scale), func(b *testing.B) {
-			var shares []*edges.Share
+			var shares []*edges.RankInput
 			for rank := range ranks {
 				shares = append(shares, edges.Whole(kronecker(b, scale, rank, ranks), 0))
 			}

@@ -25,7 +25,7 @@ type builder struct {
 	group       *collective.Group
 	tag         uint32 // of Together; the next is that of other collectives
 	rank, ranks int
-	in          *edges.Share
+	in          *edges.RankInput
 	owner       []int
 	o           graph.Options
 	team        *parallel.Team
@@ -63,11 +63,11 @@ type builder struct {
 	buffers [2][][]byte
 }
 
-// Graph makes the graph of all ranks' shares, and this rank's partitions of it: owner tells the rank of each. All ranks call
-// it at the same time, with the same owner, tag and options but for Team, Progress and Meter. It closes the share's tuples as
+// Graph makes the graph of all ranks' tuples, and this rank's partitions of it: owner tells the rank of each. All ranks call
+// it at the same time, with the same owner, tag and options but for Team, Progress and Meter. It closes the rank's tuples as
 // soon as it has read them, unless Free is nil; the Directory is open as long as the graph is. If it fails on one rank it
 // fails on all, with the same error.
-func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.Share, owner []int, o graph.Options) (*graph.Graph, *Directory, error) {
+func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*graph.Graph, *Directory, error) {
 	defer in.Close()
 	var g *graph.Graph
 	var d *Directory
@@ -101,15 +101,15 @@ func Local(ctx context.Context, in *edges.Input, o graph.Options) (*graph.Graph,
 	return g, err
 }
 
-// alone returns an input as the share of the only rank, which leaves it open.
-func alone(in *edges.Input) *edges.Share {
-	share := edges.Whole(in, 0)
-	share.Free = nil
-	return share
+// alone returns an input as that of the only rank, which leaves it open.
+func alone(in *edges.Input) *edges.RankInput {
+	whole := edges.Whole(in, 0)
+	whole.Free = nil
+	return whole
 }
 
 // newBuilder checks what the rank was given. Without owners it is alone, and its list of tuples stays.
-func newBuilder(group *collective.Group, tag uint32, in *edges.Share, owner []int, o graph.Options) (*builder, error) {
+func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner []int, o graph.Options) (*builder, error) {
 	if err := o.Place(); err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (b *builder) findPresent(ctx context.Context) error {
 	return b.checkEndpoints(ctx, undeclared)
 }
 
-// enough refuses a share that the memory left is too small for: the system would kill the process in the middle.
+// enough refuses an input that the memory left is too small for: the system would kill the process in the middle.
 func (b *builder) enough(context.Context) error {
 	what, n, tuples := "the graph", uint64(b.in.Vertices), b.all.tuples
 	if b.in.Naming == edges.Numbers {

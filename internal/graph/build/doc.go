@@ -1,5 +1,5 @@
-// Package build is kernel 1: it makes graphs of lists of tuples, over the ranks of a group. Each rank has a share of the tuples
-// and gets its partitions, and nobody ever holds more than a share of anything that grows with the graph: tuples, degrees,
+// Package build is kernel 1: it makes graphs of lists of tuples, over the ranks of a group. Each rank has a part of the tuples
+// and gets its partitions, and nobody ever holds more than a part of anything that grows with the graph: tuples, degrees,
 // ids, labels. A group of one rank is the local case.
 //
 //	terms -> endpoints numbered -> degrees, duplicates -> order: ids -> facts, arcs -> graph.Builder: lists -> link

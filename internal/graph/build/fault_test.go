@@ -58,8 +58,8 @@ func (l failing) Read(i int, b *edges.Block) error {
 }
 
 // someShares are shares of a graph that takes some rounds of everything.
-func someShares(ranks int, naming edges.Naming, directed bool) []*edges.Share {
-	var shares []*edges.Share
+func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInput {
+	var shares []*edges.RankInput
 	for rank := range ranks {
 		rng := rand.New(rand.NewPCG(uint64(rank), 6))
 		tuples := make([][2]uint64, 20_000)
@@ -205,43 +205,43 @@ func TestRefusals(t *testing.T) {
 	plain := func(int) graph.Options { return graph.Options{Partitions: 2} }
 	for _, test := range []struct {
 		what    string
-		change  func(shares []*edges.Share)
+		change  func(shares []*edges.RankInput)
 		options func(rank int) graph.Options
 		owner   []int
 		want    string
 	}{
 		{
-			what: "options", change: func([]*edges.Share) {},
+			what: "options", change: func([]*edges.RankInput) {},
 			options: func(rank int) graph.Options {
 				return graph.Options{Partitions: 2, Duplicates: graph.Duplicates(rank)}
 			},
 			want: "some: ranks 0 and 1 were not given shares of the same graph: duplicates: keep and first",
 		},
 		{
-			what: "direction", change: func(s []*edges.Share) { s[1].Directed = true },
+			what: "direction", change: func(s []*edges.RankInput) { s[1].Directed = true },
 			want: "some: ranks 0 and 1 were not given shares of the same graph: directed: false and true",
 		},
 		{
-			what: "spans", change: func(s []*edges.Share) {
+			what: "spans", change: func(s []*edges.RankInput) {
 				s[0].Spans, s[1].Spans = []edges.Span{{From: 0, To: 5, Size: 9}}, []edges.Span{{From: 6, To: 9, Size: 9}}
 			},
 			want: "some: ranks 0 and 1: file 1: to byte 5 of 9 bytes, then from byte 6 of 9: it is not the same file everywhere",
 		},
 		{
-			what: "an edge out of range", change: func(s []*edges.Share) { s[0].Vertices, s[1].Vertices = 100, 100 },
+			what: "an edge out of range", change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 100, 100 },
 			want: ": the graph has vertices 0..99",
 		},
 		{
-			what: "too many vertices", change: func(s []*edges.Share) { s[0].Vertices, s[1].Vertices = 1<<33, 1<<33 },
+			what: "too many vertices", change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 1<<33, 1<<33 },
 			want: "8589934592 vertices: at most 4293918720 in one process",
 		},
 		{
-			what: "no weights", change: func([]*edges.Share) {},
+			what: "no weights", change: func([]*edges.RankInput) {},
 			options: func(int) graph.Options { return graph.Options{Partitions: 2, Weights: edges.Float64} },
 			want:    "some: the edges have no weights",
 		},
-		{what: "owners", change: func([]*edges.Share) {}, owner: []int{0, 2}, want: "partition 1 belongs to rank 2 of 2"},
-		{what: "a check", change: func(s []*edges.Share) {
+		{what: "owners", change: func([]*edges.RankInput) {}, owner: []int{0, 2}, want: "partition 1 belongs to rank 2 of 2"},
+		{what: "a check", change: func(s []*edges.RankInput) {
 			for _, s := range s {
 				s.Check = func(tuples int, _ uint64) error { return fmt.Errorf("%d tuples", tuples) }
 			}
@@ -294,7 +294,7 @@ func TestListedFaults(t *testing.T) {
 			}
 			want = fmt.Sprintf("tuple %d: %d", first, 208*gap+gap/2)
 		}
-		var shares []*edges.Share
+		var shares []*edges.RankInput
 		for rank := range ranks {
 			lo, hi := edges.Part(len(tuples), rank, ranks)
 			from, to := edges.Part(len(list), rank, ranks)
@@ -339,7 +339,7 @@ func TestMemory(t *testing.T) {
 		stays := whole.Now()
 		g.Close()
 		var meters [ranks]mem.Meter
-		var shares []*edges.Share
+		var shares []*edges.RankInput
 		for rank := range ranks {
 			in := kronecker(t, scale, rank, ranks)
 			shares = append(shares, edges.Whole(in, 0))

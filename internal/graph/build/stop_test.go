@@ -60,7 +60,7 @@ func TestRankThatIsAloneEnds(t *testing.T) {
 		tuples[i] = [2]uint64{uint64(i) % 211, uint64(i) % 97}
 	}
 	list := edges.Pack(211, tuples, nil)
-	share := &edges.Share{Input: edges.Input{Name: "some", Edges: list, Free: list.Close}, Largest: 210}
+	share := &edges.RankInput{Input: edges.Input{Name: "some", Edges: list, Free: list.Close}, Largest: 210}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	why := errors.New("enough")

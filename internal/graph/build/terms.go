@@ -36,7 +36,7 @@ type facts struct {
 	Spans   []edges.Span
 }
 
-// whole is what is known of all ranks' shares together.
+// whole is what is known of all ranks' tuples together.
 type whole struct {
 	tuples, listed int
 	largest        uint64 // endpoint
@@ -66,25 +66,25 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shares := make([]facts, len(all))
+	ranks := make([]facts, len(all))
 	for rank, data := range all {
-		if err := json.Unmarshal(data, &shares[rank]); err != nil {
+		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
 			return fmt.Errorf("what rank %d was given: %w", rank, err)
 		}
 	}
-	return b.compare(shares)
+	return b.compare(ranks)
 }
 
 // compare adds up what all ranks were given.
-func (b *builder) compare(shares []facts) error {
+func (b *builder) compare(ranks []facts) error {
 	w := &b.all
-	for rank := range shares {
-		s := &shares[rank]
-		if err := same(&shares[0].Terms, &s.Terms); err != nil {
+	for rank := range ranks {
+		s := &ranks[rank]
+		if err := same(&ranks[0].Terms, &s.Terms); err != nil {
 			return fmt.Errorf("ranks 0 and %d were not given shares of the same graph: %w", rank, err)
 		}
 		if rank > 0 {
-			if err := follow(shares[rank-1].Spans, s.Spans); err != nil {
+			if err := follow(ranks[rank-1].Spans, s.Spans); err != nil {
 				return fmt.Errorf("ranks %d and %d: %w", rank-1, rank, err)
 			}
 		}

@@ -44,7 +44,7 @@ func everywhere(t testing.TB, ranks int, f func(rank int, group *collective.Grou
 }
 
 // buildOver builds shares, one a rank.
-func buildOver(t testing.TB, ctx context.Context, shares []*edges.Share, owner []int, options func(rank int) graph.Options) []built {
+func buildOver(t testing.TB, ctx context.Context, shares []*edges.RankInput, owner []int, options func(rank int) graph.Options) []built {
 	all := make([]built, len(shares))
 	everywhere(t, len(shares), func(rank int, group *collective.Group) {
 		g, d, err := Graph(ctx, group, 10, shares[rank], owner, options(rank))
@@ -65,7 +65,7 @@ func closeAll(all []built) {
 // problem is a random graph in the two forms: whole, with vertices numbered, and as shares.
 type problem struct {
 	whole  *edges.Input
-	shares []*edges.Share
+	shares []*edges.RankInput
 	text   string
 }
 
@@ -163,7 +163,7 @@ func newProblem(rng *rand.Rand, ranks int) *problem {
 		if naming != edges.Numbers {
 			end = largest + 1
 		}
-		s := &edges.Share{
+		s := &edges.RankInput{
 			Input:  edges.Input{Name: "random", Edges: edges.Pack(end, mine, weights[lo:hi]), Directed: directed, Vertices: p.whole.Vertices},
 			Naming: naming, Largest: largest,
 		}

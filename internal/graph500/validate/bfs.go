@@ -28,9 +28,9 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 	}
 	var count int64
 	if deepest <= maxTagDepth {
-		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags), v.checkTags, judgeLevels((*columns).tagDepth))
+		count, err = v.round(ctx, wire.Bytes(v.own.tags), wire.Bytes(v.other.tags), v.checkTags, judgeLevels((*vertexState).tagDepth))
 	} else {
-		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth), v.checkDepths, judgeLevels((*columns).exactDepth))
+		count, err = v.round(ctx, wire.Bytes(v.own.depth), wire.Bytes(v.other.depth), v.checkDepths, judgeLevels((*vertexState).exactDepth))
 	}
 	if err != nil {
 		return Result{}, err
@@ -47,7 +47,7 @@ func (v *Validator) BFS(ctx context.Context, root uint64, parent []uint32) (Resu
 
 // checkTags checks a block by tags and returns the number of its tuples in the tree's component, and the position of
 // the first tuple at fault or -1.
-func (v *Validator) checkTags(s *scratch, c *columns) (count, bad int) {
+func (v *Validator) checkTags(s *scratch, c *vertexState) (count, bad int) {
 	us, vs := s.U[:s.N], s.V[:s.N]
 	if bad := max(gather(&s.tagU, v.own.tags, us), gather(&s.tagV, c.tags, vs)); bad >= 0 {
 		return 0, bad
@@ -75,7 +75,7 @@ func (v *Validator) checkTags(s *scratch, c *columns) (count, bad int) {
 }
 
 // checkDepths is checkTags for trees too deep for tags.
-func (v *Validator) checkDepths(s *scratch, c *columns) (count, bad int) {
+func (v *Validator) checkDepths(s *scratch, c *vertexState) (count, bad int) {
 	k := 0
 	for i, x := range s.U[:s.N] {
 		y := s.V[i]
@@ -100,7 +100,7 @@ func (v *Validator) checkDepths(s *scratch, c *columns) (count, bad int) {
 }
 
 // confirmBlock confirms the tree edges of s among the first k of s.maybe.
-func (v *Validator) confirmBlock(s *scratch, k int, c *columns) {
+func (v *Validator) confirmBlock(s *scratch, k int, c *vertexState) {
 	for _, i := range s.maybe[:k] {
 		x, y := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)]
 		if uint64(v.own.parent[x]) == y+c.base {
@@ -113,8 +113,8 @@ func (v *Validator) confirmBlock(s *scratch, k int, c *columns) {
 }
 
 // judgeLevels returns what says of a tuple that checkTags or checkDepths refused what is wrong with it.
-func judgeLevels(depth func(c *columns, x uint64) uint32) judgeTuple {
-	return func(a, b *columns, x, y uint64, _ float64) *Violation {
+func judgeLevels(depth func(c *vertexState, x uint64) uint32) judgeTuple {
+	return func(a, b *vertexState, x, y uint64, _ float64) *Violation {
 		dx, dy := depth(a, x), depth(b, y)
 		x, y = x+a.base, y+b.base
 		if (dx == notReached) != (dy == notReached) {
@@ -127,9 +127,9 @@ func judgeLevels(depth func(c *columns, x uint64) uint32) judgeTuple {
 	}
 }
 
-func (c *columns) exactDepth(x uint64) uint32 { return c.depth[x] }
+func (c *vertexState) exactDepth(x uint64) uint32 { return c.depth[x] }
 
-func (c *columns) tagDepth(x uint64) uint32 {
+func (c *vertexState) tagDepth(x uint64) uint32 {
 	if depth := c.tags[x] >> parentBits; depth != tagNotReached {
 		return uint32(depth)
 	}

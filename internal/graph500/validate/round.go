@@ -14,18 +14,18 @@ import (
 // checkBlock checks a block of the tile of c's rank, and returns the number of its tuples in the tree's component, and the
 // position of the first at fault or -1; judgeTuple then says what is wrong with that tuple.
 type (
-	checkBlock func(sc *scratch, c *columns) (count, bad int)
-	judgeTuple func(a, b *columns, x, y uint64, weight float64) *Violation
+	checkBlock func(sc *scratch, c *vertexState) (count, bad int)
+	judgeTuple func(a, b *vertexState, x, y uint64, weight float64) *Violation
 )
 
-// round checks all tiles while the columns go round: the parents, and own, which is received in other. It returns the number of
+// round checks all tiles while the states go round: the parents, and own, which is received in other. It returns the number of
 // tuples in the tree's component.
 func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlock, judge judgeTuple) (int64, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sent := make(chan error, 1)
 	go func() {
-		err := v.sendColumns(within, own)
+		err := v.sendState(within, own)
 		if err != nil {
 			cancel()
 		}
@@ -36,7 +36,7 @@ func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlo
 		q := (v.ranks.rank() + k) % v.ranks.size()
 		c := &v.own
 		if k > 0 {
-			if c, err = v.receiveColumns(within, q, other); err != nil {
+			if c, err = v.receiveState(within, q, other); err != nil {
 				break
 			}
 		}
@@ -66,8 +66,8 @@ func (v *Validator) round(ctx context.Context, own, other []byte, check checkBlo
 	return int64(sum), err
 }
 
-// sendColumns sends the own columns to each other rank, in the order in which those need them.
-func (v *Validator) sendColumns(ctx context.Context, second []byte) error {
+// sendState sends the own state to each other rank, in the order in which those need them.
+func (v *Validator) sendState(ctx context.Context, second []byte) error {
 	ranks := v.ranks.size()
 	for k := 1; k < ranks; k++ {
 		to := (v.ranks.rank() - k + ranks) % ranks
@@ -80,10 +80,10 @@ func (v *Validator) sendColumns(ctx context.Context, second []byte) error {
 	return nil
 }
 
-// receiveColumns returns the columns of rank q, in the memory of v.other, which second is a part of.
-func (v *Validator) receiveColumns(ctx context.Context, q int, second []byte) (*columns, error) {
+// receiveState returns the state of rank q, in the memory of v.other, which second is a part of.
+func (v *Validator) receiveState(ctx context.Context, q int, second []byte) (*vertexState, error) {
 	n := v.size(q)
-	c := &columns{
+	c := &vertexState{
 		base: uint64(v.per) * uint64(q), parent: v.other.parent[:n], depth: v.other.depth[:n], dist: v.other.dist[:n],
 		tags: v.other.tags[:n], confirmed: v.other.confirmed[:bitmap.Words(n)],
 	}
@@ -97,8 +97,8 @@ func (v *Validator) receiveColumns(ctx context.Context, q int, second []byte) (*
 }
 
 // returnConfirmed tells the rank of c what was confirmed of its vertices, and takes in what the rank that had the own
-// columns in step k confirmed.
-func (v *Validator) returnConfirmed(ctx context.Context, k int, c *columns) error {
+// state in step k confirmed.
+func (v *Validator) returnConfirmed(ctx context.Context, k int, c *vertexState) error {
 	ranks := v.ranks.size()
 	to, from := (v.ranks.rank()+k)%ranks, (v.ranks.rank()-k+ranks)%ranks
 	within, cancel := context.WithCancel(ctx)
@@ -119,8 +119,8 @@ func (v *Validator) returnConfirmed(ctx context.Context, k int, c *columns) erro
 	return err
 }
 
-// tile checks the tile of rank q, whose columns c are, and returns the number of its tuples in the tree's component.
-func (v *Validator) tile(ctx context.Context, q int, c *columns, check checkBlock, judge judgeTuple) (int64, error) {
+// tile checks the tile of rank q, whose state c is, and returns the number of its tuples in the tree's component.
+func (v *Validator) tile(ctx context.Context, q int, c *vertexState, check checkBlock, judge judgeTuple) (int64, error) {
 	f := newFirst()
 	list := v.tiles[q]
 	var total atomic.Int64
@@ -148,7 +148,7 @@ func (v *Validator) tile(ctx context.Context, q int, c *columns, check checkBloc
 }
 
 // fault says what is wrong with a tuple of a tile. Only that of a rank alone may have vertices that there are not.
-func (v *Validator) fault(at int, x, y uint64, weight float64, c *columns, judge judgeTuple) error {
+func (v *Validator) fault(at int, x, y uint64, weight float64, c *vertexState, judge judgeTuple) error {
 	if x >= uint64(len(v.own.depth)) || y >= uint64(len(c.parent)) {
 		return v.outOfRange(at, x, y)
 	}

@@ -78,7 +78,7 @@ func parentName(p uint32) string {
 
 // checkDistances returns the number of a block's tuples in the tree's component, and the position of the first tuple
 // at fault or -1.
-func (v *Validator) checkDistances(s *scratch, c *columns) (count, bad int) {
+func (v *Validator) checkDistances(s *scratch, c *vertexState) (count, bad int) {
 	us, vs, ws := s.U[:s.N], s.V[:s.N], s.W[:s.N]
 	if bad := max(gather(&s.distU, v.own.dist, us), gather(&s.distV, c.dist, vs)); bad >= 0 {
 		return 0, bad
@@ -114,7 +114,7 @@ func (v *Validator) checkDistances(s *scratch, c *columns) (count, bad int) {
 func magnitude(x float32) uint64 { return uint64(math.Float32bits(x) << 1) }
 
 // confirmExact is confirmBlock for edges that must make up the difference of the distances, too.
-func (v *Validator) confirmExact(s *scratch, k int, c *columns) {
+func (v *Validator) confirmExact(s *scratch, k int, c *vertexState) {
 	for _, i := range s.maybe[:k] {
 		x, y, w := s.U[i&(edges.BlockSize-1)], s.V[i&(edges.BlockSize-1)], float32(s.W[i&(edges.BlockSize-1)])
 		if uint64(v.own.parent[x]) == y+c.base && v.own.dist[x] == c.dist[y]+w {
@@ -127,7 +127,7 @@ func (v *Validator) confirmExact(s *scratch, k int, c *columns) {
 }
 
 // judgeDistances says what is wrong with a tuple that checkDistances refused.
-func judgeDistances(a, b *columns, x, y uint64, weight float64) *Violation {
+func judgeDistances(a, b *vertexState, x, y uint64, weight float64) *Violation {
 	dx, dy := a.dist[x], b.dist[y]
 	x, y = x+a.base, y+b.base
 	if (dx < 0) != (dy < 0) {
@@ -180,8 +180,8 @@ func (v *Validator) lightest(ctx context.Context, x, p uint64) (uint64, error) {
 	var mu sync.Mutex
 	least := uint64(math.MaxUint64)
 	for q := range v.tiles {
-		c := &columns{base: uint64(v.per) * uint64(q)}
-		_, err := v.tile(ctx, q, c, func(s *scratch, c *columns) (int, int) {
+		c := &vertexState{base: uint64(v.per) * uint64(q)}
+		_, err := v.tile(ctx, q, c, func(s *scratch, c *vertexState) (int, int) {
 			for i, a := range s.U[:s.N] {
 				a, b := a+v.own.base, s.V[i]+c.base
 				if a == x && b == p || a == p && b == x {

@@ -45,7 +45,7 @@ type Validator struct {
 	tiles    []edges.List // by the rank of v; both endpoints count from the first vertex of their ranges
 	team     *parallel.Team
 
-	own, other columns
+	own, other vertexState
 	reached    int64    // own vertices in the tree
 	back       []uint64 // what another rank confirmed of the own vertices
 	scratch    []scratch
@@ -53,8 +53,8 @@ type Validator struct {
 	free       []func() // the tiles that New made
 }
 
-// columns are what is known of the vertices of one rank.
-type columns struct {
+// vertexState is what is known of the vertices of one rank.
+type vertexState struct {
 	base      uint64 // the first vertex
 	parent    []uint32
 	depth     []uint32 // in the tree, or notReached
@@ -76,7 +76,7 @@ type scratch struct {
 // Tags is how many tags of its group a Validator uses, from the one it is given on.
 const Tags = 3
 
-// New makes the validator of a graph of n vertices, n < 2^32 - 2. list is this rank's share of the tuples, which begins with
+// New makes the validator of a graph of n vertices, n < 2^32 - 2. list is this rank's tuples, which begin with
 // the given number of the whole list. A rank that is alone reads the list whenever it judges, others need it no longer.
 // Beside the tuples a Validator holds some 17 bytes for each vertex of its range until it is closed, 6 if it is alone. team
 // may be nil.
@@ -90,7 +90,7 @@ func New(ctx context.Context, group *collective.Group, tag uint32, list edges.Li
 		arena: new(mem.Arena), scratch: make([]scratch, team.Size()),
 	}
 	words, own := bitmap.Words(v.per), v.size(rank)
-	v.own = columns{
+	v.own = vertexState{
 		base: uint64(v.per) * uint64(rank), depth: mem.Make[uint32](v.arena, own), tags: mem.Make[uint16](v.arena, own),
 		confirmed: mem.Make[uint64](v.arena, words),
 	}
@@ -98,8 +98,8 @@ func New(ctx context.Context, group *collective.Group, tag uint32, list edges.Li
 		v.tiles = []edges.List{list}
 		return v, nil
 	}
-	// What another rank's columns are received in also serves to find depths, which needs two words a vertex.
-	v.other = columns{
+	// What another rank's state is received in also serves to find depths, which needs two words a vertex.
+	v.other = vertexState{
 		parent: mem.Make[uint32](v.arena, v.per), depth: mem.Make[uint32](v.arena, v.per),
 		tags: mem.Make[uint16](v.arena, v.per), confirmed: mem.Make[uint64](v.arena, words),
 	}
@@ -118,7 +118,7 @@ func (v *Validator) Close() {
 		free()
 	}
 	v.arena.Close()
-	v.free, v.tiles, v.own, v.other, v.back = nil, nil, columns{}, columns{}, nil
+	v.free, v.tiles, v.own, v.other, v.back = nil, nil, vertexState{}, vertexState{}, nil
 }
 
 // Range returns the first vertex of a rank's range, and the one after its last.

@@ -2,7 +2,7 @@ package edges
 
 import "context"
 
-// Naming says what the endpoints of a share's tuples are.
+// Naming says what the endpoints of a rank's tuples are.
 type Naming uint8
 
 const (
@@ -11,26 +11,26 @@ const (
 	Numbers Naming = iota
 	// Named: endpoints are input ids, and the vertices those that occur, numbered by rising id.
 	Named
-	// Listed: endpoints are input ids, and the vertices those that the shares list, numbered by rising id.
+	// Listed: endpoints are input ids, and the vertices those that the ranks list, numbered by rising id.
 	Listed
 )
 
-// Share is one rank's part of an input that several read: the tuples of all ranks, rank by rank, are those of the whole,
+// RankInput is one rank's part of an input that several read: the tuples of all ranks, rank by rank, are those of the whole,
 // in its order. Its Vertices, Labels and Directed are those of the whole.
-type Share struct {
+type RankInput struct {
 	Input
 	Naming Naming
-	// Largest is the largest endpoint of the share's tuples, if Naming is not Numbers. Else, where Vertices is 0, it may be 0:
+	// Largest is the largest endpoint of the rank's tuples, if Naming is not Numbers. Else, where Vertices is 0, it may be 0:
 	// who needs it looks at the tuples.
 	Largest uint64
-	// IDs is the share's part of the list of vertices, if there is one: ids in any order.
+	// IDs is the rank's part of the list of vertices, if there is one: ids in any order.
 	IDs []uint64
-	// Spans are the parts that the share has of the files that it was read from.
+	// Spans are the parts that the rank has of the files that it was read from.
 	Spans []Span
 	// Check, if not nil, judges what is known when all have read: how many tuples they have together, and the largest
 	// endpoint. Every rank calls it.
 	Check func(tuples int, largest uint64) error
-	// Undeclared returns what is to be said of a tuple of the share, by its place, of which an endpoint is not listed, and
+	// Undeclared returns what is to be said of a tuple of the rank, by its place, of which an endpoint is not listed, and
 	// Repeated of an id of the list that has come before. They are not nil if Naming is Listed.
 	Undeclared func(ctx context.Context, tuple int, id uint64) error
 	Repeated   func(ctx context.Context, place int, id uint64) error
@@ -42,8 +42,8 @@ type Span struct {
 	From, To, Size int64
 }
 
-// Whole returns an input as the only share.
-func Whole(in *Input, largest uint64) *Share { return &Share{Input: *in, Largest: largest} }
+// Whole returns an input as that of the only rank.
+func Whole(in *Input, largest uint64) *RankInput { return &RankInput{Input: *in, Largest: largest} }
 
 // Part returns the tuples [n*rank/ranks, n*(rank+1)/ranks) of n: an equal part, in order.
 func Part(n, rank, ranks int) (from, to int) {

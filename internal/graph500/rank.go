@@ -21,7 +21,7 @@ import (
 // MaxScale is the largest SCALE: the numbers of vertices have 32 bits, with some to spare.
 const MaxScale = 31
 
-// Config says what a rank's share of a run is.
+// Config says what a rank's part of a run is.
 type Config struct {
 	Generator generate.Kronecker
 	Roots     int  // at most
@@ -35,19 +35,19 @@ type Config struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Share is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the input's numbers, the
+// Rank is what one rank of a group has of a run of the benchmark: tuples, partitions and, in the input's numbers, the
 // results for a range of the vertices. A rank that is alone has everything.
 //
 //	Generate -> Construct -> { search, by others -> Judge }
 //
 // All methods but Close are collective: every rank calls the same, in the same order.
-type Share struct {
+type Rank struct {
 	Config
 	group *collective.Group
 	tag   uint32
 
-	in    *edges.Share
-	first int // number of the share's first tuple
+	in    *edges.RankInput
+	first int // number of the rank's first tuple
 	g     *graph.Graph
 	arena *mem.Arena
 
@@ -57,8 +57,8 @@ type Share struct {
 	dist      []float32
 }
 
-// ShareTags is how many tags of its group a Share takes, from the one it is given on.
-const ShareTags = forBuilding + build.Tags
+// RankTags is how many tags of its group a Rank takes, from the one it is given on.
+const RankTags = forBuilding + build.Tags
 
 // Which of them are for what.
 const (
@@ -67,16 +67,16 @@ const (
 	forBuilding = forValidation + validate.Tags
 )
 
-// NewShare makes a share that holds nothing yet.
-func NewShare(group *collective.Group, tag uint32, c Config) *Share {
+// NewRank makes a rank that holds nothing yet.
+func NewRank(group *collective.Group, tag uint32, c Config) *Rank {
 	if c.Progress == nil {
 		c.Progress = func(string, int64, int64) {}
 	}
-	return &Share{Config: c, group: group, tag: tag, arena: new(mem.Arena)}
+	return &Rank{Config: c, group: group, tag: tag, arena: new(mem.Arena)}
 }
 
-// Close frees what the share holds. It is idempotent.
-func (s *Share) Close() {
+// Close frees what the rank holds. It is idempotent.
+func (s *Rank) Close() {
 	s.forget()
 	if s.validator != nil {
 		s.validator.Close()
@@ -89,7 +89,7 @@ func (s *Share) Close() {
 }
 
 // forget frees the tuples.
-func (s *Share) forget() {
+func (s *Rank) forget() {
 	if s.in != nil {
 		s.in.Close()
 		s.in = nil
@@ -97,23 +97,23 @@ func (s *Share) forget() {
 }
 
 // Graph returns the own partitions, once they are built.
-func (s *Share) Graph() *graph.Graph { return s.g }
+func (s *Rank) Graph() *graph.Graph { return s.g }
 
-func (s *Share) rank() int  { return s.group.Link().Rank() }
-func (s *Share) ranks() int { return s.group.Link().Size() }
+func (s *Rank) rank() int  { return s.group.Link().Rank() }
+func (s *Rank) ranks() int { return s.group.Link().Size() }
 
-func (s *Share) bulk() collective.Call {
+func (s *Rank) bulk() collective.Call {
 	return collective.Call{Tag: s.tag + forItself, Bytes: 1 << 18 / s.ranks()}
 }
 
-func (s *Share) small() collective.Call {
+func (s *Rank) small() collective.Call {
 	return collective.Call{Tag: s.tag + forItself, Bytes: 8}
 }
 
-// Generate makes the rank's share of the tuples, and returns the seconds that took.
-func (s *Share) Generate(ctx context.Context) (float64, error) {
+// Generate makes the rank's tuples, and returns the seconds that took.
+func (s *Rank) Generate(ctx context.Context) (float64, error) {
 	start := time.Now()
-	in, err := generate.Share(ctx, s.Generator, s.rank(), s.ranks(), false, generate.Options{
+	in, err := generate.RankInput(ctx, s.Generator, s.rank(), s.ranks(), false, generate.Options{
 		Weights: s.options().Weights, Team: s.Team,
 		Beside:   graph.LeastBytes(s.Generator.Vertices(), s.Generator.Edges(), false, s.options()) / int64(s.ranks()),
 		Progress: func(done, total int64) { s.Progress("generating", done, total) },
@@ -123,7 +123,7 @@ func (s *Share) Generate(ctx context.Context) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-func (s *Share) options() graph.Options {
+func (s *Rank) options() graph.Options {
 	o := graph.Options{
 		Partitions: len(s.Owner), Grid: s.Grid, Duplicates: graph.LeastDuplicate, DropLoops: true, TupleDegrees: true, Team: s.Team, Progress: s.Progress,
 	}
@@ -136,7 +136,7 @@ func (s *Share) options() graph.Options {
 // Construct is kernel 1, which is not told how many vertices there are. It returns the seconds from when all ranks were ready
 // to when this one was done: what kernel 1 took is the most of all ranks. The validator gets its tuples afterwards; then they
 // are freed, unless the rank is alone: its validator reads them. The roots are the same on all ranks.
-func (s *Share) Construct(ctx context.Context) (float64, []Root, error) {
+func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if err := s.group.Barrier(ctx, s.small()); err != nil {
 		return 0, nil, err
 	}
@@ -174,23 +174,23 @@ func (s *Share) Construct(ctx context.Context) (float64, []Root, error) {
 }
 
 // span is the range of input vertices whose results this rank has: the validator's.
-func (s *Share) span() (lo, hi int) {
+func (s *Rank) span() (lo, hi int) {
 	lo = min(s.per*s.rank(), s.g.N)
 	return lo, min(lo+s.per, s.g.N)
 }
 
 // parts returns the own partitions.
-func (s *Share) parts() []*graph.Partition {
+func (s *Rank) parts() []*graph.Partition {
 	return slices.DeleteFunc(slices.Clone(s.g.Parts), func(p *graph.Partition) bool { return p == nil })
 }
 
 // input returns the input vertex of an own one.
-func (s *Share) input(p *graph.Partition, local uint32) uint32 {
+func (s *Rank) input(p *graph.Partition, local uint32) uint32 {
 	return uint32(s.g.Label(p.Global(local)))
 }
 
 // roots returns the official roots.
-func (s *Share) roots(ctx context.Context) ([]Root, error) {
+func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 	ids := map[uint64]pregel.VertexID{}
 	vertices, err := s.Generator.RootsOf(s.Roots, func(batch []uint64) ([]bool, error) {
 		place := make(map[uint32]int, len(batch))
@@ -231,7 +231,7 @@ func (s *Share) roots(ctx context.Context) ([]Root, error) {
 
 // Judge brings a search's result to the input's numbers, each vertex to the rank of its range, and validates it there, if
 // that was asked for. The times are this rank's. The error is a *validate.Violation if the result breaks a rule, on all ranks the same.
-func (s *Share) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
+func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
 	start := time.Now()
 	err := s.translate(ctx, found)

@@ -16,12 +16,12 @@ import (
 // joined reads a file by shares and puts them together, the slow way. Its error is that of the lowest rank.
 func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, error) {
 	t.Helper()
-	shares := make([]*edges.Share, ranks)
+	shares := make([]*edges.RankInput, ranks)
 	errs := make([]error, ranks)
 	for rank := range ranks {
 		r := newReader(o, piece)
 		r.rank, r.ranks = rank, ranks
-		if shares[rank], errs[rank] = r.share(t.Context(), path); errs[rank] == nil {
+		if shares[rank], errs[rank] = r.readRank(t.Context(), path); errs[rank] == nil {
 			defer shares[rank].Close()
 		}
 	}
@@ -257,7 +257,7 @@ func TestSharesOfLargeCompressed(t *testing.T) {
 		for rank := range 4 {
 			r := newReader(ReadOptions{}, 64<<10)
 			r.rank, r.ranks = rank, 4
-			s, err := r.share(t.Context(), path)
+			s, err := r.readRank(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}

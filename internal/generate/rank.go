@@ -7,9 +7,9 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// Share makes the part of g's tuples that the given one of several ranks has: equal parts, in order. With lazily they are
+// RankInput makes the part of g's tuples that the given one of several ranks has: equal parts, in order. With lazily they are
 // computed when they are read, each time, and take no memory.
-func Share(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options) (*edges.Share, error) {
+func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Options) (*edges.RankInput, error) {
 	if err := check(g); err != nil {
 		return nil, err
 	}
@@ -20,12 +20,12 @@ func Share(ctx context.Context, g Generator, rank, ranks int, lazily bool, o Opt
 		if err != nil {
 			return nil, err
 		}
-		return &edges.Share{Input: *in}, nil
+		return &edges.RankInput{Input: *in}, nil
 	}
 	if err := vertexLimit(g); err != nil {
 		return nil, err
 	}
-	return &edges.Share{Input: edges.Input{
+	return &edges.RankInput{Input: edges.Input{
 		Name: g.Name(), Edges: Lazy(p, o.Weights != edges.Unweighted), Vertices: int(g.Vertices()), Directed: g.Directed(),
 		Account: []string{fmt.Sprintf("%s: %d vertices, tuples %d to %d of %d, made as they are read", g.Name(), g.Vertices(), from, to-1, g.Edges())},
 	}}, nil

@@ -62,8 +62,8 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 	}
 }
 
-// ranks calls run on every rank of a group, each with a Share, and returns their errors.
-func ranks(t *testing.T, n int, c Config, run func(s *Share, roots []Root) error) []error {
+// ranks calls run on every rank of a group, each with a Rank, and returns their errors.
+func ranks(t *testing.T, n int, c Config, run func(s *Rank, roots []Root) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -80,7 +80,7 @@ func ranks(t *testing.T, n int, c Config, run func(s *Share, roots []Root) error
 			c := c
 			c.Team = parallel.NewTeam(1+rank%2, false)
 			defer c.Team.Close()
-			s := NewShare(g, 40, c)
+			s := NewRank(g, 40, c)
 			defer s.Close()
 			_, err = s.Generate(ctx)
 			var roots []Root
@@ -109,7 +109,7 @@ func TestSharesAgreeWithRun(t *testing.T) {
 		search := searched(t, c, len(owner))
 		var once sync.Mutex
 		found := map[string]Found{}
-		errs := ranks(t, n, Config{Generator: c.Generator, Roots: c.Roots, SSSP: true, Validate: true, Owner: owner}, func(s *Share, roots []Root) error {
+		errs := ranks(t, n, Config{Generator: c.Generator, Roots: c.Roots, SSSP: true, Validate: true, Owner: owner}, func(s *Rank, roots []Root) error {
 			for i, r := range roots {
 				if len(roots) != len(want.Roots) || r.Vertex != want.Roots[i] {
 					return fmt.Errorf("roots %v, want %v", roots, want.Roots)
@@ -196,7 +196,7 @@ func TestSharesFindWrongResults(t *testing.T) {
 		for _, owner := range [][]int{{0, 1, 2}, {0, 0, 0}} {
 			for _, validated := range []bool{true, false} {
 				config := Config{Generator: c.Generator, Roots: 1, SSSP: true, Validate: validated, Owner: owner}
-				errs := ranks(t, slices.Max(owner)+1, config, func(s *Share, roots []Root) error {
+				errs := ranks(t, slices.Max(owner)+1, config, func(s *Rank, roots []Root) error {
 					f := search(true, roots[0].ID)
 					_, err := s.Judge(t.Context(), roots[0].Vertex, Found{
 						Parent: func(v id) id { p, _ := change(v, f.Parent(v), f.Dist(v)); return p },
@@ -222,7 +222,7 @@ func TestSharesOfLittle(t *testing.T) {
 		c := config(t)
 		c.Generator, c.SSSP = g, false
 		want, wantErr := Run(t.Context(), c)
-		errs := ranks(t, 3, Config{Generator: g, Roots: 8, Validate: true, Owner: []int{0, 1, 2}}, func(_ *Share, roots []Root) error {
+		errs := ranks(t, 3, Config{Generator: g, Roots: 8, Validate: true, Owner: []int{0, 1, 2}}, func(_ *Rank, roots []Root) error {
 			if len(roots) != len(want.Roots) {
 				return fmt.Errorf("roots %v, want %v", roots, want.Roots)
 			}

@@ -17,7 +17,7 @@ func TestSharesAreTheWhole(t *testing.T) {
 				var gotTuples [][2]uint64
 				var gotWeights []float64
 				for rank := range ranks {
-					s, err := Share(t.Context(), g, rank, ranks, lazily, Options{Weights: edges.Float64})
+					s, err := RankInput(t.Context(), g, rank, ranks, lazily, Options{Weights: edges.Float64})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -35,10 +35,10 @@ func TestSharesAreTheWhole(t *testing.T) {
 		}
 	}
 	for _, lazily := range []bool{false, true} {
-		if _, err := Share(t.Context(), Path{1 << 40}, 0, 1<<30, lazily, Options{}); err == nil || !strings.Contains(err.Error(), "too many") {
+		if _, err := RankInput(t.Context(), Path{1 << 40}, 0, 1<<30, lazily, Options{}); err == nil || !strings.Contains(err.Error(), "too many") {
 			t.Errorf("lazily %t: error %v", lazily, err)
 		}
-		if _, err := Share(t.Context(), Path{0}, 0, 2, lazily, Options{}); err == nil {
+		if _, err := RankInput(t.Context(), Path{0}, 0, 2, lazily, Options{}); err == nil {
 			t.Errorf("lazily %t: a path of no vertices", lazily)
 		}
 	}
