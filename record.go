@@ -11,6 +11,10 @@ import (
 type SuperstepRecord struct {
 	Job       string // the program's name
 	Superstep int
+	// Phase is which phase of a program's plan it is of, from 1 in the order in which they ran, the planned program being the last, and Program
+	// whose phase that is; both are zero of a program without a plan.
+	Phase   int
+	Program string
 	// Scheme is how messages to all neighbours were delivered: none, naive, mirrored, pull and so on; Delivery is push or pull,
 	// or none; Reason says why the scheme was chosen.
 	Scheme, Delivery, Reason string
@@ -47,7 +51,7 @@ func (p PartitionRecord) Messages() int { return p.SenderEdges + p.Sends }
 func recordOf(s *trace.Superstep) SuperstepRecord {
 	r := SuperstepRecord{
 		Job: s.Job, Superstep: s.Superstep, Scheme: s.Scheme, Delivery: s.Delivery, Reason: s.Reason,
-		Predicted: maps.Clone(s.Predicted), Actual: s.Actual, Seconds: s.Seconds,
+		Predicted: maps.Clone(s.Predicted), Actual: s.Actual, Seconds: s.Seconds, Phase: s.Phase, Program: s.Program,
 	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]

@@ -187,12 +187,34 @@ func TestBetweenness(t *testing.T) {
 			if r.Supersteps != supersteps || len(r.Seconds) != supersteps || !r.Converged {
 				t.Errorf("%d supersteps, %d times, converged %t: there were %d", r.Supersteps, len(r.Seconds), r.Converged, supersteps)
 			}
+			wantPhases(t, r.Trace, 4)
 			for i, s := range r.Trace {
 				if s.Superstep < i-9 || s.Superstep >= supersteps+1 || i > 0 && s.Superstep < r.Trace[i-1].Superstep {
 					t.Errorf("record %d is of superstep %d", i, s.Superstep)
 				}
 			}
 		}
+	}
+}
+
+// wantPhases wants records of a run of betweenness from so many sources that say of which phase each is, in order, and all of them.
+func wantPhases(t *testing.T, records []superstep.SuperstepRecord, sources int) {
+	t.Helper()
+	phase := 1
+	for i, s := range records {
+		if i > 0 && s.Phase == phase+1 {
+			phase++
+		}
+		want := [...]string{"backward", "forward"}[phase%2]
+		if phase == 2*sources+1 {
+			want = "betweenness"
+		}
+		if s.Phase != phase || s.Program != want {
+			t.Fatalf("record %d, of superstep %d, is of phase %d, %s, expected %d, %s", i, s.Superstep, s.Phase, s.Program, phase, want)
+		}
+	}
+	if phase != 2*sources+1 {
+		t.Errorf("the last record is of phase %d, expected %d", phase, 2*sources+1)
 	}
 }
 
@@ -216,6 +238,11 @@ func TestBetweennessOnACluster(t *testing.T) {
 		there = open(t, there, err)
 		for range 2 {
 			compare(t, here, there, betweenness{5})
+			if r, err := superstep.Run(t.Context(), there, betweenness{2}, superstep.Options{KeepTrace: true}); err != nil {
+				t.Error(err)
+			} else {
+				wantPhases(t, r.Trace, 2)
+			}
 			compare(t, here, there, halving{Start: 40})
 			compare(t, here, there, halving{Start: 40}, superstep.Options{MaxSupersteps: 3})
 			compare(t, here, there, halving{Start: 40, Odd: true})

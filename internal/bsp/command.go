@@ -68,4 +68,5 @@ type Outcome struct {
 	Messages   int // sent, before combining
 	Sent       int // values that crossed partitions
 	Bytes      int
+	Phase      int // of a plan: the number of the one that runs next, from 1, which is the program itself at last; 0 if there is no plan
 }

@@ -136,7 +136,12 @@ func (d *Driver) Outcome() Outcome { return d.before.Then(d.c.outcome) }
 func (d *Driver) Own() Outcome     { return d.c.outcome }
 
 // Follow says what has come before the program in the same run: its supersteps are counted from there.
-func (d *Driver) Follow(before Outcome) { d.before, d.c.first = before, before.Supersteps }
+func (d *Driver) Follow(before Outcome) {
+	d.before, d.c.first = before, before.Supersteps
+	if d.recorder != nil && before.Phase > 0 {
+		d.recorder.of(d.name, before.Phase)
+	}
+}
 
 // Superstep is the number in the run of the last superstep that began.
 func (d *Driver) Superstep() int { return d.c.first + d.c.command.Superstep }

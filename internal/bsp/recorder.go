@@ -17,6 +17,8 @@ type recorder struct {
 	job string
 
 	mu      sync.Mutex // of what follows: the timer's goroutine makes records, too
+	program string     // of a phase of a plan, and which phase
+	phase   int
 	steps   []recordedStep
 	rows    []trace.Partition
 	peers   []trace.Peer    // of rows
@@ -44,6 +46,13 @@ const (
 
 func newRecorder(to trace.Sink, job string) *recorder {
 	return &recorder{to: to, job: job, steps: make([]recordedStep, 0, maxRows), rows: make([]trace.Partition, 0, maxRows)}
+}
+
+// of says which phase of a plan the supersteps are of from now on. Those before are recorded.
+func (k *recorder) of(program string, phase int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.program, k.phase = program, phase
 }
 
 // add buffers a superstep that has just ended. It returns the error of a record, of this superstep or of one before.
@@ -105,6 +114,7 @@ func (k *recorder) flush() {
 		step := &k.steps[i]
 		k.step.Partitions = rows[:step.partitions]
 		step.record(k.job, &k.step)
+		k.step.Program, k.step.Phase = k.program, k.phase
 		k.err = k.to.Record(&k.step)
 		rows = rows[step.partitions:]
 	}

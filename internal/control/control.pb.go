@@ -6163,6 +6163,8 @@ type SuperstepRecord struct {
 	Scheme        string                 `protobuf:"bytes,21,opt,name=scheme,proto3" json:"scheme,omitempty"`                                                                                  // how messages to all neighbours were delivered
 	Delivery      string                 `protobuf:"bytes,22,opt,name=delivery,proto3" json:"delivery,omitempty"`                                                                              // push, pull or none
 	Actual        float64                `protobuf:"fixed64,23,opt,name=actual,proto3" json:"actual,omitempty"`                                                                                // seconds that delivery took
+	Phase         uint32                 `protobuf:"varint,24,opt,name=phase,proto3" json:"phase,omitempty"`                                                                                   // of a plan, from 1 in the order in which they ran; 0: there is no plan
+	Program       string                 `protobuf:"bytes,25,opt,name=program,proto3" json:"program,omitempty"`                                                                                // whose phase it is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6258,6 +6260,20 @@ func (x *SuperstepRecord) GetActual() float64 {
 		return x.Actual
 	}
 	return 0
+}
+
+func (x *SuperstepRecord) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *SuperstepRecord) GetProgram() string {
+	if x != nil {
+		return x.Program
+	}
+	return ""
 }
 
 type CancelJobRequest struct {
@@ -7824,7 +7840,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\xa4\x03\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xd4\x03\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
@@ -7836,7 +7852,9 @@ const file_control_proto_rawDesc = "" +
 	"\x06search\x18\x14 \x01(\tR\x06search\x12\x16\n" +
 	"\x06scheme\x18\x15 \x01(\tR\x06scheme\x12\x1a\n" +
 	"\bdelivery\x18\x16 \x01(\tR\bdelivery\x12\x16\n" +
-	"\x06actual\x18\x17 \x01(\x01R\x06actual\x1a<\n" +
+	"\x06actual\x18\x17 \x01(\x01R\x06actual\x12\x14\n" +
+	"\x05phase\x18\x18 \x01(\rR\x05phase\x12\x18\n" +
+	"\aprogram\x18\x19 \x01(\tR\aprogram\x1a<\n" +
 	"\x0ePredictedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\":\n" +

@@ -95,7 +95,7 @@ func (p *PartitionReport) Trace() trace.Partition {
 func NewSuperstepRecord(s *trace.Superstep) *SuperstepRecord {
 	r := &SuperstepRecord{
 		Superstep: uint32(s.Superstep), Scheme: s.Scheme, Delivery: s.Delivery, Reason: s.Reason, Predicted: s.Predicted, Actual: s.Actual,
-		Seconds: s.Seconds,
+		Seconds: s.Seconds, Phase: uint32(s.Phase), Program: s.Program,
 	}
 	for i := range s.Partitions {
 		r.Partitions = append(r.Partitions, NewPartitionReport(&s.Partitions[i], len(s.Partitions)))
@@ -107,7 +107,7 @@ func NewSuperstepRecord(s *trace.Superstep) *SuperstepRecord {
 func (r *SuperstepRecord) Trace() *trace.Superstep {
 	s := &trace.Superstep{
 		Job: r.Search, Superstep: int(r.Superstep), Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason, Predicted: r.Predicted,
-		Actual: r.Actual, Seconds: r.Seconds,
+		Actual: r.Actual, Seconds: r.Seconds, Phase: int(r.Phase), Program: r.Program,
 	}
 	for _, p := range r.Partitions {
 		s.Partitions = append(s.Partitions, p.Trace())

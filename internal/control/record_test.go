@@ -50,7 +50,7 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 // TestRecordsTellEverything sends records and compares what arrives: all is told, but of many partitions the pairs.
 func TestRecordsTellEverything(t *testing.T) {
 	want := &trace.Superstep{
-		Superstep: 7, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
+		Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
 		Partitions: []trace.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
 	data, err := proto.Marshal(NewSuperstepRecord(want))

@@ -97,6 +97,7 @@ type Ran struct {
 func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
 	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Converged: true}}
 	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(nil)
+	w.sum.Phase = 1
 	err := w.plan(p, 0)
 	return w.sum, err
 }
@@ -182,6 +183,7 @@ func (w *walk) phase(i int) error {
 	}
 	w.phases++
 	w.sum = w.sum.Then(ran.Outcome)
+	w.sum.Phase = w.phases + 1
 	w.last.Supersteps = ran.Outcome.Supersteps
 	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(ran.Totals)
 	return nil

@@ -110,6 +110,9 @@ func (j *journal) superstep(s *trace.Step) {
 		attribute.Int("superstep.messages", s.Messages), attribute.Int("superstep.values_sent", s.Sent), attribute.Int("superstep.bytes_sent", s.Bytes),
 		attribute.Float64("superstep.predicted_seconds", s.Predicted[s.Scheme]), attribute.Float64("superstep.actual_seconds", s.Actual),
 		attribute.Float64("superstep.skew", s.Busy.Ratio()))
+	if s.Phase > 0 {
+		span.SetAttributes(attribute.Int("superstep.phase", s.Phase), attribute.String("superstep.program", s.Program))
+	}
 	at, means := begin, s.Times.ByPhase()
 	for i, p := range s.Longest {
 		if p.Seconds <= 0 {

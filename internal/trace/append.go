@@ -23,6 +23,13 @@ func appendPartition(dst []byte, s *Superstep, p *Partition) []byte {
 	dst = append(dst, `"job":`...)
 	dst = appendText(dst, s.Job)
 	dst = appendInt(dst, `,"superstep":`, s.Superstep)
+	if s.Phase != 0 {
+		dst = appendInt(dst, `,"phase":`, s.Phase)
+	}
+	if s.Program != "" {
+		dst = append(dst, `,"program":`...)
+		dst = appendText(dst, s.Program)
+	}
 	dst = appendInt(dst, `,"partition":`, p.Partition)
 	if p.Worker != "" {
 		dst = append(dst, `,"worker":`...)

@@ -9,6 +9,8 @@ import (
 type partitionLine struct {
 	Job       string             `json:"job"`
 	Superstep int                `json:"superstep"`
+	Phase     int                `json:"phase,omitempty"`
+	Program   string             `json:"program,omitempty"`
 	Partition int                `json:"partition"`
 	Worker    string             `json:"worker,omitempty"`
 	Scheme    string             `json:"scheme"`
@@ -35,6 +37,8 @@ func (l *partitionLine) check() error {
 		return errors.New("found a superstep without a job")
 	case l.Superstep < 0 || l.Superstep > maxSuperstep:
 		return fmt.Errorf("found superstep %d, expected 0 or more", l.Superstep)
+	case l.Phase < 0:
+		return fmt.Errorf("found phase %d, expected 1 or more", l.Phase)
 	case l.Partition < 0 || l.Partition > MaxPartition:
 		return fmt.Errorf("found partition %d, expected 0 to %d", l.Partition, MaxPartition)
 	case min(l.Active, l.Senders, l.Receivers, l.Edges, l.Messages, l.Sent) < 0 || l.Memory < 0:
@@ -74,7 +78,7 @@ func (r *Reader) add(l *partitionLine, to Journal) error {
 	}
 	if len(s.Partitions) == 0 {
 		*s = Superstep{
-			Job: l.Job, Superstep: l.Superstep, Scheme: l.Scheme, Delivery: l.Delivery, Reason: l.Reason, Predicted: l.Predicted, Actual: l.Actual,
+			Job: l.Job, Superstep: l.Superstep, Phase: l.Phase, Program: l.Program, Scheme: l.Scheme, Delivery: l.Delivery, Reason: l.Reason, Predicted: l.Predicted, Actual: l.Actual,
 			Partitions: s.Partitions,
 		}
 	}

@@ -27,6 +27,8 @@ func (s *Seconds) Add(o *Seconds) {
 // Step is a superstep of all partitions together, as the page's API has it.
 type Step struct {
 	Superstep int    `json:"superstep"`
+	Phase     int    `json:"phase,omitempty"` // and Program, as Superstep has them
+	Program   string `json:"program,omitempty"`
 	Scheme    string `json:"scheme"`
 	Delivery  string `json:"delivery"`
 	Reason    string `json:"reason"`
@@ -86,7 +88,7 @@ type process struct {
 func (s *Step) Sum(from *Superstep) {
 	processes := s.processes[:0]
 	*s = Step{
-		Superstep: from.Superstep, Scheme: from.Scheme, Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted, Actual: from.Actual,
+		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme, Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted, Actual: from.Actual,
 		Ended: from.Ended, Partitions: len(from.Partitions),
 	}
 	for i := range from.Partitions {

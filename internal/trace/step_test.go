@@ -10,7 +10,7 @@ import (
 // superstep is one of partitions of which each worked a second longer than the one before.
 func superstep(job string, number, partitions int) *Superstep {
 	s := &Superstep{
-		Job: job, Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5,
+		Job: job, Superstep: number, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5,
 	}
 	for p := range partitions {
 		s.Partitions = append(s.Partitions, Partition{
@@ -27,7 +27,7 @@ func TestStepAddsPartitionsUp(t *testing.T) {
 		got.Sum(superstep("a", i, 2))
 	}
 	want := Step{
-		Superstep: 2, Scheme: "pull", Delivery: "pull", Reason: "why", Partitions: 2, Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10,
+		Superstep: 2, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Partitions: 2, Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10,
 		Sent: 12, Bytes: 30, Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5, GCPause: 1,
 		Times: Seconds{Expand: 1, Traverse: 2.5, Fold: 3, Compute: 4, Wait: 5, Total: 20}, Busy: Spread{Least: 10, Mean: 10.5, Most: 11, Slowest: 1},
 		Longest: [len(Phases)]Longest{{1, 0}, {3, 1}, {3, 0}, {4, 0}, {5, 0}},

@@ -17,6 +17,10 @@ const Version = 1
 type Superstep struct {
 	Job       string
 	Superstep int
+	// Phase is which phase of a plan it is of, from 1 in the order in which they ran, the planned program being the last, and Program whose
+	// phase that is; both are zero where there is no plan.
+	Phase   int
+	Program string
 	// Scheme is how messages to all neighbours were delivered: none, naive, mirrored, pull and so on; Delivery is push or pull,
 	// or none; Reason says why the scheme was chosen.
 	Scheme, Delivery, Reason string

@@ -59,7 +59,7 @@ func sample() []any {
 			Threads: 2, Grid: "2x1", Delivery: "auto", Began: at,
 		},
 		&Superstep{
-			Job: "bfs", Superstep: 3, Scheme: "pull", Delivery: "pull", Reason: "pull is \"less\"\n", Seconds: 4,
+			Job: "bfs", Superstep: 3, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "pull is \"less\"\n", Seconds: 4,
 			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375,
 			Partitions: []Partition{
 				{
@@ -153,7 +153,7 @@ func TestSuperstepsAreWrittenAsJSONIs(t *testing.T) {
 				head
 				*partitionLine
 			}{head{Version, kindRecord}, &partitionLine{
-				Job: s.Job, Superstep: s.Superstep, Partition: p.Partition, Worker: p.Worker, Scheme: s.Scheme, Delivery: s.Delivery,
+				Job: s.Job, Superstep: s.Superstep, Phase: s.Phase, Program: s.Program, Partition: p.Partition, Worker: p.Worker, Scheme: s.Scheme, Delivery: s.Delivery,
 				Active: p.Computed, Senders: p.Delivered, Receivers: p.Receivers, Edges: p.Walked, Messages: p.SenderEdges + p.Sends, Sent: p.Sent,
 				Peers: p.Peers, Sums: p.Sums, Times: p.Times, Predicted: s.Predicted, Actual: s.Actual, Reason: s.Reason, Memory: p.Memory,
 				GCPause: p.GCPause,
@@ -184,7 +184,7 @@ func TestSuperstepsAreWrittenAsJSONIs(t *testing.T) {
 			Times: Seconds{number(), number(), number(), number(), number(), number()},
 		}
 		r := &Superstep{
-			Job: text(), Superstep: random.Int(), Scheme: text(), Delivery: text(), Reason: text(), Actual: number(), Predicted: map[string]float64{},
+			Job: text(), Superstep: random.Int(), Phase: random.IntN(2), Program: text(), Scheme: text(), Delivery: text(), Reason: text(), Actual: number(), Predicted: map[string]float64{},
 		}
 		for range random.IntN(3) {
 			r.Predicted[text()] = number()

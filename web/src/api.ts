@@ -11,6 +11,8 @@ export interface Seconds {
 
 export interface Step {
   superstep: number;
+  phase?: number;
+  program?: string;
   scheme: string;
   delivery: string;
   reason: string;
@@ -133,6 +135,7 @@ export interface Submission {
   graph: string;
   parameters: Record<string, string>;
   delivery: string;
+  seed?: number;
   keep_result: boolean;
 }
 

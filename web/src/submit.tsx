@@ -16,6 +16,14 @@ function parameters(text: string): Record<string, string> {
   return all;
 }
 
+/** wholeNumber reads digits; nothing is undefined. */
+function wholeNumber(name: string, text: string): number | undefined {
+  if (text === "") return undefined;
+  const x = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(x)) throw new Error(`${name}: found ${text}, expected a whole number below 2^53`);
+  return x;
+}
+
 export function Submit({ programs }: { programs: string[] }) {
   const [wrong, setWrong] = useState("");
   const [graphs, setGraphs] = useState<Graph[]>([]);
@@ -30,7 +38,7 @@ export function Submit({ programs }: { programs: string[] }) {
     try {
       const job = await api.submit({
         program: text("program"), graph: text("graph"), parameters: parameters(text("parameters")), delivery: text("delivery"),
-        keep_result: form.has("keep"),
+        seed: wholeNumber("seed", text("seed")), keep_result: form.has("keep"),
       });
       setWrong("");
       live.turned(job);
@@ -69,6 +77,9 @@ export function Submit({ programs }: { programs: string[] }) {
             <option>push</option>
             <option>pull</option>
           </select>
+        </label>
+        <label>
+          Seed <input name="seed" inputMode="numeric" placeholder="0" size={8} title="of the random numbers that the program draws" />
         </label>
         <label>
           <input name="keep" type="checkbox" /> keep the result

@@ -100,6 +100,7 @@ export function StepTable({ steps, selected, onSelect }: { steps: Step[]; select
       at={(rows) => (selected === undefined ? 0 : rows.findIndex((s) => s.superstep >= selected))}
       columns={[
         { name: "superstep", text: (s) => s.superstep },
+        ...(steps.some((s) => s.phase) ? [{ name: "phase", text: (s: Step) => `${s.phase} ${s.program}`, left: true }] : []),
         { name: "delivery", text: (s) => s.delivery, left: true },
         { name: "scheme", text: (s) => s.scheme, left: true },
         { name: "time", text: (s) => format.seconds(s.seconds.total) },
