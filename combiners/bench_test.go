@@ -115,8 +115,9 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 	}
 	var column kernel.Packed
 	column.N = benchVertices / 2
+	everyone, list := &bitmap.Frontier{Words: all, All: true}, bitmap.NewList(half)
 	each("ns/value", "pack", func() int {
-		k.Pack(all, half, &column)
+		k.Pack(everyone, list, &column)
 		return column.N
 	})
 	each("ns/value", "unpack", func() int {

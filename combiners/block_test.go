@@ -184,7 +184,7 @@ func send[M any](rng *rand.Rand, b *block, c pregel.Combiner[M], k kernel.Kernel
 			}
 			at++
 		})
-		remote.Pack(present, g.list, &column)
+		remote.Pack(&bitmap.Frontier{Words: present, All: true}, bitmap.NewList(g.list), &column)
 		k.Unpack(&column, words[:bitmap.Words(int(at-g.start))], g.start)
 	}
 	return s

@@ -3,6 +3,7 @@ package combiners
 import (
 	"math/bits"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -92,9 +93,9 @@ func (k *countKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 // presence is the column of a combiner whose messages to all neighbours need no value.
 type presence[M any] struct{}
 
-func (presence[M]) Window(_ int, scratch *[64]M) *[64]M     { return scratch }
-func (presence[M]) Store(int, uint64, *[64]M) int           { return -1 }
-func (presence[M]) Reset()                                  {}
-func (presence[M]) Swap()                                   {}
-func (presence[M]) Pack(_, _ []uint64, to *kernel.Packed)   { to.Raw = to.Raw[:0] }
-func (presence[M]) Unpack(*kernel.Packed, []uint64, uint32) {}
+func (presence[M]) Window(_ int, scratch *[64]M) *[64]M                        { return scratch }
+func (presence[M]) Store(int, uint64, *[64]M) int                              { return -1 }
+func (presence[M]) Reset()                                                     {}
+func (presence[M]) Swap()                                                      {}
+func (presence[M]) Pack(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) { to.Raw = to.Raw[:0] }
+func (presence[M]) Unpack(*kernel.Packed, []uint64, uint32)                    {}

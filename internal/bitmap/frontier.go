@@ -93,6 +93,22 @@ func (f *Frontier) Summary(t int) uint64 {
 	return ^uint64(0)
 }
 
+// next returns the first word from w on that may hold ones, or -1.
+func (f *Frontier) next(w int) int {
+	t := w >> 6
+	if t >= len(f.Top) {
+		return -1
+	}
+	top := f.Summary(t) &^ Low(w&63)
+	for top == 0 {
+		if t++; t >= len(f.Top) {
+			return -1
+		}
+		top = f.Summary(t)
+	}
+	return t<<6 + bits.TrailingZeros64(top)
+}
+
 // Count returns the number of ones.
 func (f *Frontier) Count() int {
 	if f.All {

@@ -5,7 +5,7 @@
 //
 //	HM   the kernel's column of messages to all neighbours, by owned slot      kernel.MessageColumn
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
-//	NBp  owned vertices with an edge into partition p                          graph.Partition.In.Peers[p]
+//	NBp  owned vertices with an edge into partition p                          graph.Side.Peers.Of(p)
 //	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
 //	SMp  the values of HM at the ones of SBp                                   kernel.Kernel.Pack
 //	RB   presence by ghost slot: the frontier's words of p's group             Decode
@@ -74,15 +74,14 @@ type Presence struct {
 
 // Encode writes which vertices of a list are in the frontier, as positions in the list. It returns the encoding, the
 // number present, and the bytes, which are valid until the next call.
-func (p *Presence) Encode(in *bitmap.Frontier, list bitmap.Ranked, force Encoding) (Encoding, int, []byte) {
+func (p *Presence) Encode(in *bitmap.Frontier, list *bitmap.List, force Encoding) (Encoding, int, []byte) {
 	count := 0
-	eachWord(in, list.Bits, func(_ int, word, _ uint64) { count += bits.OnesCount64(word) })
+	list.Shared(in, func(_ int, word, _ uint64, _ uint32) { count += bits.OnesCount64(word) })
 	n := list.Count()
 	switch e := choose(count, n, force); e {
 	case Bitmap:
 		out := p.clear(n)
-		eachWord(in, list.Bits, func(w int, word, mask uint64) {
-			at := list.Rank[w]
+		list.Shared(in, func(_ int, word, mask uint64, at uint32) {
 			packed := bitmap.Compress(word, mask)
 			out[at>>6] |= packed << (at & 63)
 			if spill := packed >> 1 >> (63 - at&63); spill != 0 {
@@ -92,10 +91,10 @@ func (p *Presence) Encode(in *bitmap.Frontier, list bitmap.Ranked, force Encodin
 		return e, count, wire.Bytes(out[:bitmap.Words(n)])
 	case Sparse:
 		s := p.begin()
-		eachWord(in, list.Bits, func(w int, word, mask uint64) {
+		list.Shared(in, func(_ int, word, mask uint64, first uint32) {
 			for ; word != 0; word &= word - 1 {
 				below := word&-word - 1
-				s.add(list.Rank[w] + uint32(bits.OnesCount64(mask&below)))
+				s.add(first + uint32(bits.OnesCount64(mask&below)))
 			}
 		})
 		return e, count, s.out
@@ -118,21 +117,6 @@ func (p *Presence) EncodeRun(words []uint64, n int, force Encoding) (Encoding, i
 		return e, count, s.out
 	default:
 		return e, count, nil
-	}
-}
-
-// eachWord calls f for the words that frontier and list share ones in: their intersection, and the list's word.
-func eachWord(in *bitmap.Frontier, list []uint64, f func(w int, word, mask uint64)) {
-	for t := range bitmap.Words(len(list)) {
-		for top := in.Summary(t); top != 0; top &= top - 1 {
-			w := t<<6 + bits.TrailingZeros64(top)
-			if w >= len(list) {
-				break
-			}
-			if word := in.Words[w] & list[w]; word != 0 {
-				f(w, word, list[w])
-			}
-		}
 	}
 }
 

@@ -135,11 +135,11 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to := &peers[x.place(q)]
-		e, count, presence := to.presence.Encode(f, s.Peers[q], x.force)
+		to, list := &peers[x.place(q)], s.Peers.Of(q)
+		e, count, presence := to.presence.Encode(f, &list, x.force)
 		to.packed.N = count
 		if count > 0 {
-			k.Pack(f.Words, s.Peers[q].Bits, &to.packed)
+			k.Pack(f, &list, &to.packed)
 		} else {
 			to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
 		}
@@ -231,7 +231,7 @@ func (x *Exchange[M]) foldIn(s *graph.Side, k kernel.Kernel[M], inbox *kernel.In
 	if err != nil {
 		return err
 	}
-	to, err := x.receivers(in, s.Peers[in.From])
+	to, err := x.receivers(in, s.Peers.Of(in.From))
 	if err != nil {
 		return fmt.Errorf("from partition %d: %w", in.From, err)
 	}
@@ -294,22 +294,12 @@ func checkRaw(in *transport.Frame, size int) error {
 }
 
 // receivers returns the local indices of the vertices present in a column over a fold list.
-func (x *Exchange[M]) receivers(in *transport.Frame, list bitmap.Ranked) ([]uint32, error) {
+func (x *Exchange[M]) receivers(in *transport.Frame, list bitmap.List) ([]uint32, error) {
 	n := list.Count()
 	x.scratch(bitmap.Words(n) + 1)
 	if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, x.words); err != nil {
 		return nil, err
 	}
-	x.to = x.to[:0]
-	for w, mask := range list.Bits {
-		if mask == 0 {
-			continue
-		}
-		at := list.Rank[w]
-		packed := x.words[at>>6]>>(at&63) | x.words[at>>6+1]<<1<<(63-at&63)
-		for word := bitmap.Expand(packed, mask); word != 0; word &= word - 1 {
-			x.to = append(x.to, uint32(w<<6+trailing(word)))
-		}
-	}
+	x.to = list.Members(x.words, x.to[:0])
 	return x.to, nil
 }

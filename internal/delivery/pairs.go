@@ -44,7 +44,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *kern
 	}
 	sink(x.to, x.messages)
 	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.sendPairs(&peers[x.place(q)], q, kind, superstep) }, func(in *transport.Frame) error {
-		list := s.Peers[in.From]
+		list := s.Peers.Of(in.From)
 		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {
 			return err
@@ -53,11 +53,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *kern
 			x.words = make([]uint64, list.Count())
 		}
 		locals := x.words[:0] // the list, unpacked once for all pairs
-		for w, word := range list.Bits {
-			for ; word != 0; word &= word - 1 {
-				locals = append(locals, uint64(w<<6+trailing(word)))
-			}
-		}
+		list.Each(func(i uint32) { locals = append(locals, uint64(i)) })
 		x.to = x.to[:0]
 		for _, position := range to {
 			x.to = append(x.to, uint32(locals[position]))

@@ -156,7 +156,10 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		},
 		{
 			name: "fold", kind: transport.Fold, values: true,
-			list: func(from int) int { return pushed(g.Parts[0]).Receivers.Peers[from].Count() },
+			list: func(from int) int {
+				list := pushed(g.Parts[0]).Receivers.Peers.Of(from)
+				return list.Count()
+			},
 			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
 				group := pushed(p).Receivers.Groups[0]
 				slots := some(rng, int(group.Count), 2+rng.IntN(40))
@@ -173,7 +176,10 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		},
 		{
 			name: "uncombined", kind: transport.Fold, values: true, pairs: 4,
-			list: func(from int) int { return pushed(g.Parts[0]).Receivers.Peers[from].Count() },
+			list: func(from int) int {
+				list := pushed(g.Parts[0]).Receivers.Peers.Of(from)
+				return list.Count()
+			},
 			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
 				l := p.Layout(pregel.Out)
 				bins := kernel.NewBins[M](l.Count, 6)

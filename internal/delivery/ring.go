@@ -19,8 +19,8 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 		kind, peers = transport.FinishedReversed, x.buffers(&x.finished[1])
 	}
 	return x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to := &peers[x.place(q)]
-		e, count, presence := to.presence.Encode(fresh, s.Peers[q], x.force)
+		to, list := &peers[x.place(q)], s.Peers.Of(q)
+		e, count, presence := to.presence.Encode(fresh, &list, x.force)
 		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
 		return x.send(&to.frame, superstep)
 	}, func(in *transport.Frame) error {

@@ -16,7 +16,7 @@ import (
 // docs/performance.md has the figures and the choice they led to.
 
 // roaringPresence is Encode with a roaring bitmap of the positions; the bits are brought to the list's length as ours are.
-func roaringPresence(p *Presence, f *bitmap.Frontier, list bitmap.Ranked) (*roaring.Bitmap, []byte) {
+func roaringPresence(p *Presence, f *bitmap.Frontier, list *bitmap.List) (*roaring.Bitmap, []byte) {
 	_, _, packed := p.Encode(f, list, Bitmap)
 	set := roaring.FromDense(wire.Slice[uint64](packed), false)
 	set.RunOptimize()
@@ -43,11 +43,11 @@ const presenceWords = 1 << 14 // a list of half a million of a million vertices
 
 var presenceDensities = []float64{0.0001, 0.001, 0.01, 0.03, 0.1, 0.5, 0.99}
 
-func presenceCase(density float64) (*bitmap.Frontier, bitmap.Ranked) {
+func presenceCase(density float64) (*bitmap.Frontier, *bitmap.List) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	f := bitmap.NewFrontier(randomSet(rng, presenceWords, density))
 	f.Tighten()
-	return f, bitmap.Rank(randomSet(rng, presenceWords, 0.5), nil)
+	return f, bitmap.NewList(randomSet(rng, presenceWords, 0.5))
 }
 
 func TestRoaringPresenceIsTheSame(t *testing.T) {

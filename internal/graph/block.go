@@ -38,12 +38,10 @@ type Side struct {
 	Line []int
 	// Groups has, for each partition, the slots of its vertices here.
 	Groups []Group
-	// Peers has, for each partition q, the owned vertices that are ghosts on this side of q's block, in the order of q's
-	// group: the list that a column between the two runs over. Of the senders' side it is NBq of Ueno13: the vertices
-	// with an edge into q's block, the expand list; of the receivers' side those with an edge in it, the fold list.
-	Peers []bitmap.Ranked
+	// Peers has, for each partition, the owned vertices that are ghosts of its.
+	Peers Peers
 	// Ghosts has, for each partition q, those of its vertices that the slots of its group stand for: what q has as Peers.
-	// Only of the receivers' side of a grid that is not flat.
+	// When the graph is built it is left to the receivers' side of a grid that is not flat.
 	Ghosts []bitmap.Ranked
 }
 

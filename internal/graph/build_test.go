@@ -239,7 +239,8 @@ func compareLists(g *graph.Graph) error {
 func compareColumn(l graph.Layout, q *graph.Partition, p int, s, other *graph.Side) error {
 	group := s.Groups[q.Index]
 	var list []pregel.VertexID
-	bitmap.Each(other.Peers[p].Bits, func(local uint32) { list = append(list, q.Global(local)) })
+	known := other.Peers.Of(p)
+	known.Each(func(local uint32) { list = append(list, q.Global(local)) })
 	if len(list) != int(group.Count) || group.Start%64 != 0 || int(group.Start+group.Count) > l.Count {
 		return fmt.Errorf("column %d->%d: %d sent, group %+v", q.Index, p, len(list), group)
 	}

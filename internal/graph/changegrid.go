@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -212,9 +211,9 @@ func (b *blockChange) keep() {
 	}
 }
 
-// without returns the side with room for other peers.
+// without returns the side without peers.
 func (s *Side) without() *Side {
-	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts, Peers: make([]bitmap.Ranked, len(s.Peers))}
+	return &Side{Line: s.Line, Groups: s.Groups, Ghosts: s.Ghosts}
 }
 
 // reversedPart makes what holds the reversed arcs of the new partition, whose slots it continues.
@@ -251,7 +250,6 @@ func (b *blockChange) link(ctx context.Context) error {
 		})
 	}
 	b.new = &Block{Receivers: p.side(p.Row, seen, arena)}
-	b.new.Receivers.Ghosts = slices.Clone(b.new.Receivers.Peers)
 	final := mem.Make[uint32](b.a.tmp, p.Slots)
 	copy(final, lengths[:p.Owned])
 	for _, q := range p.Row {

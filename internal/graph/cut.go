@@ -59,6 +59,7 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 		func() error { free(); return nil },
 		func() error { return each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
 		func() error { return c.a.share(ctx, c.exchange, c.parts, sides...) },
+		func() error { return each(func(i int) { blocks[i].Senders.Ghosts = nil }) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -115,7 +116,6 @@ func (c *cutter) rows(p *Partition) *Block {
 		seen[q] = set
 	}
 	b := &Block{Receivers: p.side(p.Row, seen, p.graph.arena)}
-	b.Receivers.Ghosts = slices.Clone(b.Receivers.Peers)
 	lengths := mem.Make[uint32](c.tmp, p.Slots)
 	total := uint32(0)
 	take := func(q, start int, local, position uint32) {
@@ -179,7 +179,7 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	}
 }
 
-// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. What is sent to other processes is in tmp.
+// linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by owner, which share tells these, are in tmp.
 func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) {
 	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp)
 	p.name(b.Receivers, b.Senders)

@@ -22,11 +22,11 @@ type Message struct {
 // at the same time. A message's data is its sender's again when the next one is asked for.
 type Exchange func(ctx context.Context, send iter.Seq[Message], take func(Message) error) error
 
-// share makes lists of what partitions know of each other: what p knows of q's vertices becomes q's list for p. It runs
+// share makes lists of what partitions know of each other: p's ghosts of q's vertices become q's list for p. It runs
 // when all partitions have the sides.
 func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partition, sides ...func(*Partition) *Side) error {
 	type place struct{ side, to, from int }
-	came := map[place]bitmap.Ranked{}
+	came := map[place][]uint64{}
 	send := func(yield func(Message) bool) {
 		for k, side := range sides {
 			for _, p := range parts {
@@ -37,7 +37,7 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partiti
 					if parts[q] != nil {
 						continue
 					}
-					data := appendSet([]byte{byte(k)}, side(p).Peers[q].Bits)
+					data := appendSet([]byte{byte(k)}, side(p).Ghosts[q].Bits)
 					if !yield(Message{p.Index, q, data}) {
 						return
 					}
@@ -51,11 +51,11 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partiti
 			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, errMessage)
 		}
 		p := parts[m.To]
-		set := mem.Make[uint64](a.g.arena, bitmap.Words(p.Owned))
+		set := mem.Make[uint64](a.tmp, bitmap.Words(p.Owned))
 		if err := readSet(m.Data[1:], set, p.Owned); err != nil {
 			return fmt.Errorf("a list from partition %d to %d: %w", m.From, m.To, err)
 		}
-		came[place{int(m.Data[0]), m.To, m.From}] = bitmap.Rank(set, mem.Make[uint32](a.g.arena, len(set)+1))
+		came[place{int(m.Data[0]), m.To, m.From}] = set
 		return nil
 	}
 	if exchange != nil {
@@ -64,22 +64,22 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partiti
 		}
 	}
 	for k, side := range sides {
+		sets := make([][]uint64, len(parts))
 		for _, p := range parts {
 			if p == nil {
 				continue
 			}
-			s := side(p)
-			for _, q := range s.Line {
-				switch list, ok := came[place{k, p.Index, q}]; {
-				case ok:
-					s.Peers[q] = list
-				case parts[q] == nil:
+			clear(sets)
+			for _, q := range side(p).Line {
+				set, ok := came[place{k, p.Index, q}]
+				if parts[q] != nil {
+					set = side(parts[q]).Ghosts[p.Index].Bits
+				} else if !ok {
 					return fmt.Errorf("partition %d has no list from %d: %w", p.Index, q, errMessage)
-				case q > p.Index:
-					other := side(parts[q])
-					s.Peers[q], other.Peers[p.Index] = other.Peers[p.Index], s.Peers[q]
 				}
+				sets[q] = set
 			}
+			side(p).Peers = newPeers(a.g.arena, sets)
 		}
 	}
 	return nil

@@ -7,13 +7,13 @@ import (
 	"math"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // gridSide is a side of a block whose ghosts' owners must know of them.
 type gridSide struct {
 	new, old *Side
+	sets     [][]uint64 // of owned vertices that are ghosts of the others'
 	// degrees, if not nil, are those of owned vertices that change with the arcs at this side, changes by owner.
 	degrees []uint32
 	changes [][]degreeChange
@@ -27,7 +27,8 @@ func (a *changer) shareSides(ctx context.Context, least float64, still bool, blo
 	in, out := blocks[0].degreeChanges()
 	var sides []gridSide
 	for i, b := range blocks {
-		receivers, senders := gridSide{new: b.new.Receivers, old: b.old.Receivers}, gridSide{new: b.new.Senders, old: b.old.Senders}
+		receivers := gridSide{new: b.new.Receivers, old: b.old.Receivers, sets: make([][]uint64, a.p.Of)}
+		senders := gridSide{new: b.new.Senders, old: b.old.Senders, sets: make([][]uint64, a.p.Of)}
 		if i == 0 {
 			receivers.degrees, receivers.changes = a.next.InDegrees, in
 			if a.p.graph.Directed {
@@ -68,6 +69,12 @@ func (a *changer) shareSides(ctx context.Context, least float64, still bool, blo
 			return fmt.Errorf("ghosts of partition %d: %w", q, err)
 		}
 	}
+	for _, s := range sides {
+		s.new.Peers = newPeers(a.next.graph.arena, s.sets)
+	}
+	for _, b := range blocks {
+		b.new.Senders.Ghosts = nil
+	}
 	return nil
 }
 
@@ -77,7 +84,7 @@ func (s gridSide) append(data []byte, q int, still bool) []byte {
 		data = append(data, 0)
 	} else {
 		at := len(data) + 1
-		data = appendSet(append(data, 1, 0, 0, 0, 0), s.new.Peers[q].Bits)
+		data = appendSet(append(data, 1, 0, 0, 0, 0), s.new.Ghosts[q].Bits)
 		binary.LittleEndian.PutUint32(data[at:], uint32(len(data)-at-4))
 	}
 	if s.degrees == nil {
@@ -119,12 +126,13 @@ func (a *changer) takeSet(data []byte, q int, s gridSide) ([]byte, error) {
 	if len(data) < 1 || data[0] > 1 {
 		return nil, errMessage
 	}
-	arena := a.next.graph.arena
-	set := mem.Make[uint64](arena, a.next.Words())
+	set := mem.Make[uint64](a.tmp, a.next.Words())
+	s.sets[q] = set
 	changed := data[0] == 1
 	data = data[1:]
 	if !changed {
-		copy(set, s.old.Peers[q].Bits)
+		list := s.old.Peers.Of(q)
+		list.Set(set)
 	} else {
 		if len(data) < 4 || uint64(len(data)-4) < uint64(binary.LittleEndian.Uint32(data)) {
 			return nil, errMessage
@@ -135,7 +143,6 @@ func (a *changer) takeSet(data []byte, q int, s gridSide) ([]byte, error) {
 		}
 		data = data[4+size:]
 	}
-	s.new.Peers[q] = bitmap.Rank(set, mem.Make[uint32](arena, len(set)+1))
 	return data, nil
 }
 

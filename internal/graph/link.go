@@ -26,7 +26,15 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	if g.Directed {
 		sides = append(sides, func(q *Partition) *Side { return q.along.Push.Receivers })
 	}
-	return a.share(ctx, exchange, g.Parts, sides...)
+	if err := a.share(ctx, exchange, g.Parts, sides...); err != nil {
+		return err
+	}
+	for p := range g.here() {
+		for _, side := range sides {
+			side(p).Ghosts = nil
+		}
+	}
+	return nil
 }
 
 // begin places the partition in its grid, and gives slots to the owned vertices.
@@ -39,7 +47,7 @@ func (p *Partition) begin(g Grid) {
 }
 
 // linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
-// with those of out-edges. What is sent to other processes is in tmp.
+// with those of out-edges. Its ghosts by owner, which share tells these, are in tmp.
 func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
 	owned := p.side(nil, nil, tmp)
 	from := p.side(p.Column, p.seen(ctx, p.In, p.Column, tmp), tmp)
@@ -72,23 +80,15 @@ func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
 	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
 }
 
-// arena returns where lists of q's vertices lie: in away, if q is in another process.
-func (p *Partition) arena(q int, away *mem.Arena) *mem.Arena {
-	if p.graph.Parts[q] == nil {
-		return away
-	}
-	return p.graph.arena
-}
-
 // seen returns, for each partition of a line, which of its vertices are in the lists. It stops half-way when ctx ends.
-func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, away *mem.Arena) [][]uint64 {
+func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *mem.Arena) [][]uint64 {
 	if len(line) == 0 {
 		return nil
 	}
 	parts := uint32(p.Of)
 	seen := make([][]uint64, parts)
 	for _, q := range line {
-		seen[q] = mem.Make[uint64](p.arena(q, away), bitmap.Words(owned(p.graph.N, q, p.Of)))
+		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
 	}
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
@@ -104,19 +104,19 @@ func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, away *me
 }
 
 // side makes a side whose ghosts are those seen of each partition of a line, and gives them slots.
-func (p *Partition) side(line []int, seen [][]uint64, away *mem.Arena) *Side {
+func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) *Side {
 	s := &Side{Line: line, Groups: make([]Group, p.Of)}
 	if len(line) == 0 {
 		return s
 	}
-	s.Peers = make([]bitmap.Ranked, p.Of) // at first those of p's own ghosts; share sends them to the owners
+	s.Ghosts = make([]bitmap.Ranked, p.Of)
 	for q, set := range seen {
 		if set == nil {
 			continue
 		}
-		s.Peers[q] = bitmap.Rank(set, mem.Make[uint32](p.arena(q, away), len(set)+1))
-		s.Groups[q] = Group{uint32(p.Slots), uint32(s.Peers[q].Count())}
-		p.Slots += (s.Peers[q].Count() + 63) &^ 63
+		s.Ghosts[q] = bitmap.Rank(set, mem.Make[uint32](arena, len(set)+1))
+		s.Groups[q] = Group{uint32(p.Slots), uint32(s.Ghosts[q].Count())}
+		p.Slots += (s.Ghosts[q].Count() + 63) &^ 63
 	}
 	return s
 }
@@ -128,7 +128,7 @@ func (p *Partition) name(sides ...*Side) {
 		ghosts[i] = kernel.None
 	}
 	for _, s := range sides {
-		for q, list := range s.Peers {
+		for q, list := range s.Ghosts {
 			at := s.Groups[q].Start - p.slots.Ghost
 			bitmap.Each(list.Bits, func(local uint32) {
 				ghosts[at] = uint64(local)*p.slots.Stride + uint64(q)
@@ -155,7 +155,7 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) {
 			if int(q) == p.Index {
 				some[i] = local
 			} else {
-				some[i] = s.Groups[q].Start + s.Peers[q].Of(local)
+				some[i] = s.Groups[q].Start + s.Ghosts[q].Of(local)
 			}
 		}
 	}

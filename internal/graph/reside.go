@@ -27,8 +27,8 @@ func (a *changer) side(old *Side) *sideChange {
 
 // agreed reports whether an owned vertex is in the list that is agreed with a peer.
 func (s *sideChange) agreed(peer int, row uint32) bool {
-	bits := s.old.Peers[peer].Bits
-	return int(row>>6) < len(bits) && bitmap.Get(bits, row)
+	list := s.old.Peers.Of(peer)
+	return list.Get(row)
 }
 
 // take takes the changes of the agreed lists.
@@ -146,10 +146,14 @@ func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool) {
 			s.new.Line = nil
 			continue
 		}
-		s.new.Peers = make([]bitmap.Ranked, p.Of)
+		sets := make([][]uint64, p.Of)
 		for _, q := range s.old.Line {
-			s.new.Peers[q] = toggled(arena, s.old.Peers[q].Bits, bitmap.Words(next.Owned), s.here[q])
+			list := s.old.Peers.Of(q)
+			sets[q] = mem.Make[uint64](a.tmp, bitmap.Words(next.Owned))
+			list.Set(sets[q])
+			change(sets[q], s.here[q])
 		}
+		s.new.Peers = newPeers(arena, sets)
 		for q := range s.ghosts {
 			if q == p.Index {
 				continue
@@ -187,19 +191,17 @@ func (a *changer) rank(sides []*sideChange) {
 			for slot := g.Start; slot < g.Start+g.Count; slot++ {
 				bitmap.Set(set, uint32(a.p.slots.ID(slot))/uint32(a.p.Of))
 			}
-			s.ghosts[q] = toggled(a.tmp, set, len(set), s.there[q])
+			change(set, s.there[q])
+			s.ghosts[q] = bitmap.Rank(set, mem.Make[uint32](a.tmp, len(set)+1))
 		}
 	}
 }
 
-// toggled returns a set, over so many words, in which some members are changed.
-func toggled(arena *mem.Arena, set []uint64, words int, change []uint32) bitmap.Ranked {
-	to := mem.Make[uint64](arena, words)
-	copy(to, set)
-	for _, i := range change {
-		to[i>>6] ^= 1 << (i & 63)
+// change takes out of a set, or puts into it, those that change.
+func change(set []uint64, changed []uint32) {
+	for _, i := range changed {
+		set[i>>6] ^= 1 << (i & 63)
 	}
-	return bitmap.Rank(to, mem.Make[uint32](arena, words+1))
 }
 
 // name sets the vertices of the slots of ghosts.

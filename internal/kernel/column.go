@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/wire"
 )
@@ -35,8 +36,8 @@ func (c *MessageColumn[S]) Swap() { c.Read, c.Write = c.Write, c.Read }
 // Bytes is the size of a value.
 func (c *MessageColumn[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
-// Pack appends the values at the ones of present&list.
-func (c *MessageColumn[S]) Pack(present, list []uint64, to *Packed) {
+// Pack makes to the values of those present in a list.
+func (c *MessageColumn[S]) Pack(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
 	var out []S
 	if c.Raw {
 		out = wire.Slice[S](to.Raw[:0])
@@ -46,11 +47,13 @@ func (c *MessageColumn[S]) Pack(present, list []uint64, to *Packed) {
 	if cap(out) < to.N {
 		out = make([]S, 0, to.N+to.N/4)
 	}
-	for w, word := range list {
-		for word &= present[w]; word != 0; word &= word - 1 {
-			out = append(out, c.Read[w<<6+bits.TrailingZeros64(word)])
+	list.Shared(present, func(w int, word, _ uint64, _ uint32) {
+		values, more := (*[64]S)(c.Read[w<<6:]), out
+		for ; word != 0; word &= word - 1 {
+			more = append(more, values[bits.TrailingZeros64(word)&63])
 		}
-	}
+		out = more
+	})
 	if c.Raw {
 		to.Raw = wire.Bytes(out)
 	} else {

@@ -77,8 +77,8 @@ type Kernel[M any] interface {
 	// runs of 4096.
 	Fold(to []uint32, msg []M, into *Inbox[M])
 
-	// Pack appends the column's values at the ones of present&list to c, in order.
-	Pack(present, list []uint64, c *Packed)
+	// Pack makes c the column's values of those present in a list, in order.
+	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
 	// Unpack writes c's values to the slots from first on at the ones of present, in order. One call per range of slots.
 	Unpack(c *Packed, present []uint64, first uint32)
 }

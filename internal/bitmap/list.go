@@ -1,0 +1,165 @@
+package bitmap
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// List is a set of vertices in which each has its rank, as a place in a column. In degree order nearly every hub is in it, of the
+// others few: so the first part is a bitmap with ranks, the head, and the rest are the members themselves.
+//
+//	Head   1 1 1 1 1 0 1 1 ...     a bit for each of the first 64*len(Head.Bits) vertices
+//	Tail   9001 9664 12071 ...     the members beyond
+type List struct {
+	Head Ranked
+	Tail []uint32
+}
+
+// tailMembers is the number of members a word below which a list's tail begins. A word with its rank takes 12 bytes, a member 4. To
+// look a word up in the head takes about the time of one or two members of the tail (BenchmarkList, docs/performance.md).
+const tailMembers = 2
+
+// Cut returns how many words of a set are the head of its list, so that behind any border less is saved, and how many members are
+// then its tail.
+func Cut(set []uint64) (words, tail int) {
+	words = len(set)
+	most, behind := 0, 0
+	for w := len(set) - 1; w >= 0; w-- {
+		behind += bits.OnesCount64(set[w])
+		if saved := tailMembers*(len(set)-w) - behind; saved > most {
+			most, words, tail = saved, w, behind
+		}
+	}
+	return words, tail
+}
+
+// Fill makes a list of set in the memory of l, whose parts are as long as Cut says.
+func (l *List) Fill(set []uint64) {
+	head := copy(l.Head.Bits, set)
+	l.Head = Rank(l.Head.Bits, l.Head.Rank)
+	at := 0
+	Each(set[head:], func(i uint32) {
+		l.Tail[at] = uint32(head)<<6 + i
+		at++
+	})
+}
+
+// NewList makes a list of set.
+func NewList(set []uint64) *List {
+	words, tail := Cut(set)
+	l := &List{Head: Ranked{make([]uint64, words), make([]uint32, words+1)}, Tail: make([]uint32, tail)}
+	l.Fill(set)
+	return l
+}
+
+// Count returns the number of members.
+func (l *List) Count() int { return l.Head.Count() + len(l.Tail) }
+
+// Get reports whether i is a member.
+func (l *List) Get(i uint32) bool {
+	if int(i>>6) < len(l.Head.Bits) {
+		return l.Head.Get(i)
+	}
+	_, found := slices.BinarySearch(l.Tail, i)
+	return found
+}
+
+// Set makes the members' bits of set one.
+func (l *List) Set(set []uint64) {
+	copy(set, l.Head.Bits)
+	for _, i := range l.Tail {
+		Set(set, i)
+	}
+}
+
+// Each calls f for every member, rising.
+func (l *List) Each(f func(i uint32)) {
+	Each(l.Head.Bits, f)
+	for _, i := range l.Tail {
+		f(i)
+	}
+}
+
+// Shared calls f for what the frontier and the list share, rising: a word of both, the list's word, and the rank of the first one
+// of that. Of the tail the words hold one member each.
+func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32)) {
+	head := l.Head.Bits
+	for t := range Words(len(head)) {
+		for top := in.Summary(t); top != 0; top &= top - 1 {
+			w := t<<6 + bits.TrailingZeros64(top)
+			if w >= len(head) {
+				break
+			}
+			if word := in.Words[w] & head[w]; word != 0 {
+				f(w, word, head[w], l.Head.Rank[w])
+			}
+		}
+	}
+	rank, at := uint32(l.Head.Count()), 0
+	for at < len(l.Tail) {
+		t := int(l.Tail[at] >> 12)
+		switch top := in.Summary(t); {
+		case top == 0:
+			next := in.next((t + 1) << 6)
+			if next < 0 {
+				return
+			}
+			at = l.seek(at, uint32(next)<<6)
+		case bits.OnesCount64(top) < fewWords:
+			for ; top != 0; top &= top - 1 {
+				w := uint32(t<<6 + bits.TrailingZeros64(top))
+				at = l.share(l.seek(at, w<<6), (w+1)<<6, in, rank, f)
+			}
+			at = l.seek(at, uint32(t+1)<<12)
+		default:
+			at = l.share(at, uint32(t+1)<<12, in, rank, f)
+		}
+	}
+}
+
+// fewWords is the number of words of a frontier, of 64, below which their members in a tail are searched for: all of these, at most
+// 128 or so, are looked at in the time of about so many searches.
+const fewWords = 4
+
+// share is Shared for the tail's members from place at on that are below end; rank is that of the tail's first. It returns the place
+// of the next.
+func (l *List) share(at int, end uint32, in *Frontier, rank uint32, f func(w int, word, mask uint64, rank uint32)) int {
+	for ; at < len(l.Tail) && l.Tail[at] < end; at++ {
+		i := l.Tail[at]
+		if bit := uint64(1) << (i & 63); in.Words[i>>6]&bit != 0 {
+			f(int(i>>6), bit, bit, rank+uint32(at))
+		}
+	}
+	return at
+}
+
+// seek returns the place of the first member of the tail, from place at on, that is not below i.
+func (l *List) seek(at int, i uint32) int {
+	k, _ := slices.BinarySearch(l.Tail[at:], i)
+	return at + k
+}
+
+// Members appends to dst the members whose ranks are in places, which has room for one bit more than the list.
+func (l *List) Members(places []uint64, dst []uint32) []uint32 {
+	for w, mask := range l.Head.Bits {
+		if mask == 0 {
+			continue
+		}
+		at := l.Head.Rank[w]
+		packed := places[at>>6]>>(at&63) | places[at>>6+1]<<1<<(63-at&63)
+		for word := Expand(packed, mask); word != 0; word &= word - 1 {
+			dst = append(dst, uint32(w<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	before := l.Head.Count()
+	for w := before >> 6; w < Words(l.Count()); w++ {
+		word := places[w]
+		if w == before>>6 {
+			word &^= Low(before & 63)
+		}
+		for ; word != 0; word &= word - 1 {
+			dst = append(dst, l.Tail[w<<6+bits.TrailingZeros64(word)-before])
+		}
+	}
+	return dst
+}
