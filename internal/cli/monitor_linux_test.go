@@ -13,6 +13,7 @@ import (
 // TestHowWorkersDie ends workers in ways of which they cannot tell: the reason of their jobs does. Others come in their place,
 // and of the dead nothing is left.
 func TestHowWorkersDie(t *testing.T) {
+	t.Parallel()
 	up, address, _ := startUp(t, "own")
 	for _, k := range []struct {
 		program string

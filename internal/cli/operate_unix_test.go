@@ -174,6 +174,7 @@ func listening(t *testing.T, text string) string {
 
 // TestOperate starts a master and a worker as what runs containers does, and tells them to end while a job runs.
 func TestOperate(t *testing.T) {
+	t.Parallel()
 	token, prometheus := secrets(t)
 	m, at := startMaster(t, "--token-file", token, "--metrics-token-file", prometheus, "--log-format", "json")
 	w := launch(t, "worker", "--master", at, "--token-file", token, "--metrics-token-file", prometheus, "--gossip-listen", "off",
@@ -260,6 +261,7 @@ func TestOperate(t *testing.T) {
 
 // TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the master.
 func TestStuckWorker(t *testing.T) {
+	t.Parallel()
 	own, err := exec.LookPath("own")
 	must(t, err)
 	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: own, running: map[string]*member{}}

@@ -16,6 +16,7 @@ import (
 
 // TestNobodyReadsTheLog: a master and a worker whose standard error is a full pipe that nobody reads work on, and end.
 func TestNobodyReadsTheLog(t *testing.T) {
+	t.Parallel()
 	r, stuck, err := os.Pipe()
 	must(t, err)
 	defer r.Close()

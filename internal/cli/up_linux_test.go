@@ -132,6 +132,7 @@ func TestUpEnds(t *testing.T) {
 
 // TestUpGivesUp kills a worker again and again: at last all end, and the worker is named.
 func TestUpGivesUp(t *testing.T) {
+	t.Parallel()
 	p, _, all := startUp(t, "superstep")
 	gaveUp := func() bool {
 		select {

@@ -26,7 +26,11 @@ func TestMain(m *testing.M) {
 	case "echo":
 		echo(os.Args[1])
 	case "measure":
-		measure(os.Args[1])
+		patience, err := time.ParseDuration(os.Args[2])
+		if err != nil {
+			panic(err)
+		}
+		measure(os.Args[1], patience)
 	}
 }
 
@@ -45,8 +49,14 @@ func echo(address string) {
 	}
 }
 
-func measure(address string) {
-	c, err := net.DialTimeout("tcp", address, 15*time.Second) // what is lost is sent again after 1, 2, 4 and 8 s
+// How long to wait for a connection.
+const (
+	byALossyWire = 15 * time.Second // what is lost is sent again after 1, 2, 4 and 8 s
+	ofNobody     = 2 * time.Second  // where there is no way
+)
+
+func measure(address string, patience time.Duration) {
+	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		fmt.Println("unreachable")
 		return
@@ -63,8 +73,8 @@ func measure(address string) {
 	fmt.Println(trip(1).Nanoseconds(), trip(1<<20).Nanoseconds())
 }
 
-func on(h *hosts.Host, what, address string) *exec.Cmd {
-	cmd := h.Command("/proc/self/exe", address)
+func on(h *hosts.Host, what string, args ...string) *exec.Cmd {
+	cmd := h.Command("/proc/self/exe", args...)
 	cmd.Args[4] = os.Args[0]
 	cmd.Env = append(os.Environ(), role+"="+what)
 	return cmd
@@ -91,9 +101,9 @@ func serve(t *testing.T, h *hosts.Host) (address string) {
 }
 
 // from measures from a host: the round trip of a byte and of a megabyte.
-func from(t *testing.T, h *hosts.Host, address string) (small, large time.Duration, reached bool) {
+func from(t *testing.T, h *hosts.Host, address string, patience time.Duration) (small, large time.Duration, reached bool) {
 	t.Helper()
-	out, err := on(h, "measure", address).Output()
+	out, err := on(h, "measure", address, patience.String()).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,31 +122,31 @@ func TestHostsAndWires(t *testing.T) {
 		3: {Rate: 4 << 20, Loss: 0.01, Seed: 1},
 	})
 	address := serve(t, n.Host(0))
-	small, large, ok := from(t, n.Host(1), address)
+	small, large, ok := from(t, n.Host(1), address, byALossyWire)
 	t.Logf("cable: %v, a megabyte and back %v", small, large)
 	if !ok {
 		t.Fatal("by cable: unreachable")
 	}
-	small, _, ok = from(t, n.Host(2), address)
+	small, _, ok = from(t, n.Host(2), address, byALossyWire)
 	t.Logf("wire of 20 ms: %v", small)
 	if !ok || small < 40*time.Millisecond {
 		t.Errorf("by a wire of 20 ms a round trip took %v, reached %v", small, ok)
 	}
-	_, large, ok = from(t, n.Host(3), address)
+	_, large, ok = from(t, n.Host(3), address, byALossyWire)
 	t.Logf("wire of 4 MB/s: a megabyte and back %v", large)
 	if !ok || large < 240*time.Millisecond {
 		t.Errorf("by a wire of 4 MB/s a megabyte and back took %v, reached %v", large, ok)
 	}
 	n.Host(1).Cut()
-	if _, _, ok = from(t, n.Host(1), address); ok {
+	if _, _, ok = from(t, n.Host(1), address, ofNobody); ok {
 		t.Error("a host with its cable cut reached another")
 	}
 	n.Host(1).Mend()
-	if _, _, ok = from(t, n.Host(1), address); !ok {
+	if _, _, ok = from(t, n.Host(1), address, byALossyWire); !ok {
 		t.Error("a host with its cable mended did not reach another")
 	}
 	n.Host(0).Vanish()
-	if _, _, ok = from(t, n.Host(1), address); ok {
+	if _, _, ok = from(t, n.Host(1), address, ofNobody); ok {
 		t.Error("a host that vanished was reached")
 	}
 }
