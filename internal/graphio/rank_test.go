@@ -150,7 +150,7 @@ func randomLines(rng *rand.Rand, line func() string, bad []string) string {
 func TestShares(t *testing.T) {
 	team := parallel.NewTeam(3, false)
 	defer team.Close()
-	rounds := uint64(600)
+	rounds := uint64(300) // FuzzShares goes on
 	if testing.Short() {
 		rounds = 100
 	}
