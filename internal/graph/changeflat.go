@@ -32,15 +32,15 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 	if p.Of > 1 {
 		agreedFrom, agreedTo = from.agreed, to.agreed
 	}
-	id := func(row uint32) uint32 { return uint32(next.Global(row)) }
-	out, err := a.splice(ctx, &splicer{l: &p.Out.Lists, slots: &p.slots, e: outEdits, rowID: id, ghost: agreedFrom})
+	ids, id := a.slotIDs(p), func(row uint32) uint32 { return uint32(next.Global(row)) }
+	out, err := a.splice(ctx, &splicer{l: &p.Out.Lists, of: ids, e: outEdits, rowID: id, ghost: agreedFrom})
 	if err != nil {
 		return nil, err
 	}
 	from.take(out.toggles)
 	in := out
 	if p.graph.Directed {
-		if in, err = a.splice(ctx, &splicer{l: &p.In.Lists, slots: &p.slots, e: inEdits, rowID: id, ghost: agreedTo}); err != nil {
+		if in, err = a.splice(ctx, &splicer{l: &p.In.Lists, of: ids, e: inEdits, rowID: id, ghost: agreedTo}); err != nil {
 			return nil, err
 		}
 		to.take(in.toggles)

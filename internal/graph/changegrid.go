@@ -90,6 +90,8 @@ type blockChange struct {
 	ids  []uint32        // of these slots
 	s    *splices
 	wide kernel.Lists // the old lists, by these slots
+	// slotIDs are the vertices of the old slots.
+	slotIDs []uint32
 }
 
 // gather takes the edits of the block's rows.
@@ -167,9 +169,10 @@ func (b *blockChange) splice(ctx context.Context) error {
 	}
 	b.e.list = kept
 	b.widen(slots)
+	b.slotIDs = a.slotIDs(b.part)
 	var err error
 	b.s, err = a.splice(ctx, &splicer{
-		l: &b.wide, slots: &b.part.slots, e: b.e.sort(int(slots)), rowID: func(row uint32) uint32 { return b.ids[row] },
+		l: &b.wide, of: b.slotIDs, e: b.e.sort(int(slots)), rowID: func(row uint32) uint32 { return b.ids[row] },
 	})
 	return err
 }
@@ -262,12 +265,8 @@ func (b *blockChange) link(ctx context.Context) error {
 			row++
 		})
 	}
-	ids := mem.Make[uint32](b.a.tmp, b.part.Slots)
-	for slot := range ids {
-		ids[slot] = uint32(b.part.slots.ID(uint32(slot)))
-	}
 	lists, _, err := b.a.relist(ctx, arena, final, &relister{
-		old: &b.old.ByReceiver.Lists, s: b.s, slots: ids, limit: math.MaxUint32, slot: func(id uint32) uint32 { return id },
+		old: &b.old.ByReceiver.Lists, s: b.s, slots: b.slotIDs, limit: math.MaxUint32, slot: func(id uint32) uint32 { return id },
 	})
 	if err != nil {
 		return err

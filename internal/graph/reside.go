@@ -174,7 +174,7 @@ func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool) {
 		slot := a.slot(s)
 		for _, g := range s.old.Groups {
 			for old := g.Start; old < g.Start+g.Count; old++ {
-				moved[old] = slot(uint32(p.slots.ID(old)))
+				moved[old] = slot(uint32(p.slots.Ghosts[old-p.slots.Ghost]))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // splice replaces a run of Adj by other arcs. Splices are in the order of what they replace, and do not overlap.
@@ -42,7 +43,7 @@ type toggle struct{ peer, row uint32 }
 type splicer struct {
 	a     *changer
 	l     *kernel.Lists
-	slots *kernel.Slots
+	of    []uint32 // the vertices of slots, nil where they are the same
 	e     *edits
 	rowID func(row uint32) uint32
 	// ghost, if not nil, says whether a row is a ghost in a peer's lists, of those that are agreed between owners.
@@ -74,7 +75,7 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := &splicer{a: a, l: l, slots: of.slots, e: e, rowID: of.rowID, ghost: of.ghost, arcs: make([]peerArcs, a.p.Of)}
+		s := &splicer{a: a, l: l, of: of.of, e: e, rowID: of.rowID, ghost: of.ghost, arcs: make([]peerArcs, a.p.Of)}
 		lo, hi := e.border(c*editRows), e.border((c+1)*editRows)
 		s.reserve(hi-lo, hi-lo)
 		s.chunk(lo, hi)
@@ -226,7 +227,22 @@ func (s *splicer) stay(at, hi uint32, list []splice, open int) {
 
 // id returns the neighbour at a place.
 func (s *splicer) id(at uint32) uint32 {
-	return uint32(s.slots.ID(s.l.Adj[at]))
+	if s.of == nil {
+		return s.l.Adj[at]
+	}
+	return s.of[s.l.Adj[at]]
+}
+
+// slotIDs returns the vertices of a partition's slots, nil if each is its own.
+func (a *changer) slotIDs(p *Partition) []uint32 {
+	if p.Of == 1 {
+		return nil
+	}
+	ids := mem.Make[uint32](a.tmp, p.Slots)
+	for slot := range ids {
+		ids[slot] = uint32(p.slots.ID(uint32(slot)))
+	}
+	return ids
 }
 
 // search returns the first place from lo on, below hi, of a neighbour with the id or a larger one. It looks near lo first.
