@@ -18,59 +18,17 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// meeting is where partitions exchange messages: all wait for the last.
-type meeting struct {
-	mu  sync.Mutex
-	now *round
-}
-
-type round struct {
-	came  int
-	data  [][][]byte
-	ready chan struct{}
-}
-
-func newRound(parts int) *round {
-	return &round{data: make([][][]byte, parts), ready: make(chan struct{})}
-}
-
-// exchange returns a partition's AllToAll.
-func (m *meeting) exchange(p int) graph.AllToAll {
-	return func(ctx context.Context, data [][]byte) ([][]byte, error) {
-		m.mu.Lock()
-		r := m.now
-		r.data[p] = data
-		if r.came++; r.came == len(r.data) {
-			m.now = newRound(r.came)
-			close(r.ready)
-		}
-		m.mu.Unlock()
-		select {
-		case <-r.ready:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		got := make([][]byte, len(data))
-		for q, sent := range r.data {
-			if q != p {
-				got[q] = slices.Clone(sent[p])
-			}
-		}
-		return got, nil
-	}
-}
-
 // change changes all partitions of a graph.
 func change(ctx context.Context, g []*graph.Partition, changes []graph.Change) ([]*graph.Changed, error) {
 	parts := make([]*graph.Changed, len(g))
 	errs := make([]error, len(g))
-	m := &meeting{now: newRound(len(g))}
+	m := graph.NewMeeting(len(g))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup
 	for i, p := range g {
 		group.Go(func() {
-			if parts[i], errs[i] = p.Changed(ctx, changes[i], m.exchange(i)); errs[i] != nil {
+			if parts[i], errs[i] = p.Changed(ctx, changes[i], m.Exchange(i)); errs[i] != nil {
 				cancel(errs[i])
 			}
 		})

@@ -86,12 +86,12 @@ func percent(g *graph.Graph, parts int) []graph.Change {
 // changeTwoAtATime changes all partitions as a run's runners do with 2 threads: two work at a time.
 func changeTwoAtATime(b *testing.B, g *graph.Graph, changes []graph.Change) {
 	changed := make([]*graph.Changed, len(g.Parts))
-	m := &meeting{now: newRound(len(g.Parts))}
+	m := graph.NewMeeting(len(g.Parts))
 	var group sync.WaitGroup
 	for i, p := range g.Parts {
 		group.Go(func() {
 			var err error
-			if changed[i], err = p.Changed(b.Context(), changes[i], m.exchange(i)); err != nil {
+			if changed[i], err = p.Changed(b.Context(), changes[i], m.Exchange(i)); err != nil {
 				b.Error(err)
 			}
 		})

@@ -45,13 +45,13 @@ func recorded(t testing.TB, g *graph.Graph) (came [][][]byte, c graph.Change) {
 	for i := range changes {
 		changes[i].N = g.N + 5
 	}
-	m := &meeting{now: newRound(len(g.Parts))}
+	m := graph.NewMeeting(len(g.Parts))
 	done := make(chan error)
 	for i, p := range g.Parts {
-		exchange := m.exchange(i)
+		exchange := m.Exchange(i)
 		if i == 0 {
 			exchange = func(ctx context.Context, data [][]byte) ([][]byte, error) {
-				got, err := m.exchange(0)(ctx, data)
+				got, err := m.Exchange(0)(ctx, data)
 				came = append(came, got)
 				return got, err
 			}
@@ -197,17 +197,17 @@ func TestChangedEnds(t *testing.T) {
 
 // changeUntil cancels a change at partition 0's exchange of the number given.
 func changeUntil(ctx context.Context, g []*graph.Partition, changes []graph.Change, after int, cancel context.CancelCauseFunc) error {
-	m := &meeting{now: newRound(len(g))}
+	m := graph.NewMeeting(len(g))
 	errs := make(chan error)
 	for i, p := range g {
-		exchange := m.exchange(i)
+		exchange := m.Exchange(i)
 		if i == 0 {
 			count := 0
 			exchange = func(ctx context.Context, data [][]byte) ([][]byte, error) {
 				if count++; count > after {
 					cancel(context.Canceled)
 				}
-				return m.exchange(0)(ctx, data)
+				return m.Exchange(0)(ctx, data)
 			}
 		}
 		go func() {

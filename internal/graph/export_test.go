@@ -13,3 +13,12 @@ func SetLimits(linkGrain, bucketArcs, narrowBuckets, indexedArcs, chunkCost, idB
 	limits.indexedArcs, limits.chunkCost, limits.idBits = indexedArcs, chunkCost, idBits
 	return func() { limits = before }
 }
+
+// NewMeeting returns what exchanges messages between the partitions of a test.
+func NewMeeting(parts int) interface{ Exchange(p int) AllToAll } {
+	return testMeeting{&meeting{now: newRound(parts)}}
+}
+
+type testMeeting struct{ m *meeting }
+
+func (t testMeeting) Exchange(p int) AllToAll { return t.m.exchange(p) }
