@@ -49,8 +49,8 @@ type waveReport struct {
 var start = plan{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
 
 var (
-	wave            = pregel.NewAggregator("wave", func() plan { return start }, func(a, _ plan) plan { return a }).Persistent()
-	reports         = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports)
+	wave            = pregel.NewAggregator("wave", func() plan { return start }, func(a, _ plan) plan { return a }).Persistent().Unreported()
+	reports         = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
 	waveAggregators = []pregel.Aggregate{wave, reports}
 )
 

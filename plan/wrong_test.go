@@ -119,3 +119,17 @@ func TestWrongPlans(t *testing.T) {
 		}
 	}
 }
+
+// throwing has a method Plan that panics.
+type throwing struct{ halving }
+
+func (throwing) Plan() pregel.Plan { panic("no plan") }
+
+func TestPanicInPlan(t *testing.T) {
+	g, err := superstep.Load(t.Context(), "star:vertices=3")
+	g = open(t, g, err)
+	_, err = superstep.Run(t.Context(), g, throwing{})
+	if failed := new(pregel.ProgramError); !errors.As(err, &failed) || failed.Method != "Plan" || !strings.Contains(err.Error(), "program throwing, Plan: no plan") {
+		t.Errorf("found %v", err)
+	}
+}

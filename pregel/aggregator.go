@@ -21,6 +21,7 @@ type aggregator[T any] struct {
 	name       string
 	number     int
 	persistent bool
+	unreported bool
 	identity   func() T
 	reduce     func(a, b T) T
 	float      *kernel.Float[T] // of a sum of floats, which deterministic runs add without rounding; else nil
@@ -78,6 +79,13 @@ func (a Aggregator[T]) Persistent() Aggregator[T] {
 	return Aggregator[T]{&persistent}
 }
 
+// Unreported returns the aggregator, made to be left out of reports of runs: one by which a program steers itself, say.
+func (a Aggregator[T]) Unreported() Aggregator[T] {
+	unreported := *a.aggregator
+	unreported.unreported = true
+	return Aggregator[T]{&unreported}
+}
+
 // Add gives x to this superstep's aggregate.
 func (a Aggregator[T]) Add(s Scope, x T) {
 	a.cell(s.worker().state.Cells).Add(x)
@@ -116,7 +124,7 @@ type Aggregate interface{ aggregate() kernel.Aggregate }
 
 func (a Aggregator[T]) aggregate() kernel.Aggregate {
 	return kernel.Aggregate{
-		Name: a.name, Number: a.number, Type: reflect.TypeFor[T](), Persistent: a.persistent,
+		Name: a.name, Number: a.number, Type: reflect.TypeFor[T](), Persistent: a.persistent, Unreported: a.unreported,
 		New: func(exact bool) kernel.Cell {
 			if exact {
 				return kernel.NewCell(a.identity, a.reduce, a.float)

@@ -21,6 +21,9 @@ func (d *Driver) Final() trace.Aggregates {
 	}
 	d.final = trace.Aggregates{}
 	for _, a := range d.c.aggregates.All {
+		if a.Unreported {
+			continue
+		}
 		var err error
 		// A method of the value may do what it likes.
 		ended := parallel.Contain(func() { err = d.final.Add(a.Name, d.labelled(d.c.totals[a.Number].Any())) })

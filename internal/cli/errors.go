@@ -94,13 +94,19 @@ func oneLine(err error) string {
 }
 
 // visible writes control characters, which a panic or a file's name may have, as Go does: a terminal would obey them.
-func visible(text string) string {
-	if !strings.ContainsFunc(text, unicode.IsControl) {
+func visible(text string) string { return visibleBut(text, "") }
+
+// visibleLog is visible of what a program logs, which may have lines and tabs.
+func visibleLog(text string) string { return visibleBut(text, "\n\t") }
+
+func visibleBut(text, plain string) string {
+	obeyed := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(plain, r) }
+	if !strings.ContainsFunc(text, obeyed) {
 		return text
 	}
 	var out strings.Builder
 	for _, r := range text {
-		if unicode.IsControl(r) {
+		if obeyed(r) {
 			quoted := strconv.QuoteRune(r)
 			out.WriteString(quoted[1 : len(quoted)-1])
 		} else {

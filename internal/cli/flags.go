@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -261,8 +262,8 @@ func (a *app) program(name string) (engine.Registered, error) {
 	return p, nil
 }
 
-// splitParameters reads -p key=value flags.
-func splitParameters(flags []string) (map[string]string, error) {
+// splitParameters reads -p key=value flags of a program.
+func (a *app) splitParameters(program string, flags []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, f := range flags {
 		name, text, ok := strings.Cut(f, "=")
@@ -270,7 +271,11 @@ func splitParameters(flags []string) (map[string]string, error) {
 			return nil, usagef("-p %s: expected key=value", f)
 		}
 		if _, twice := values[name]; twice {
-			return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
+			p, err := a.programs.Find(program) // an error is told where the program is run
+			if err == nil && slices.ContainsFunc(p.Parameters, func(x engine.Parameter) bool { return x.Name == name && x.List }) {
+				return nil, usagef("-p %s: given twice: the values of a list are separated with commas, %[1]s=1,5", name)
+			}
+			return nil, usagef("-p %s: given twice", name)
 		}
 		values[name] = text
 	}

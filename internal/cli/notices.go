@@ -49,8 +49,8 @@ func (l *notices) say(level slog.Level, line string, args ...any) {
 	case level >= slog.LevelError:
 		fmt.Fprintf(l.w, "superstep: %s\n", line)
 	case level >= slog.LevelWarn:
-		fmt.Fprintf(l.w, "superstep: warning: %s\n", line)
+		fmt.Fprintf(l.w, "superstep: warning: %s\n", visibleLog(line))
 	default:
-		fmt.Fprintln(l.w, line)
+		fmt.Fprintln(l.w, visibleLog(line))
 	}
 }

@@ -140,7 +140,7 @@ func (r *runCommand) spec(name string) (_ *control.JobSpec, err error) {
 	spec := &control.JobSpec{
 		Program: name, KeepResult: r.output != "" || r.verify || r.run.cluster.detach, Unsorted: !r.sorted, Options: r.run.options(),
 	}
-	if spec.Parameters, err = splitParameters(r.params); err != nil {
+	if spec.Parameters, err = r.app.splitParameters(name, r.params); err != nil {
 		return nil, err
 	}
 	if r.graph == "" {
@@ -251,7 +251,7 @@ func (p *runReport) text(w io.Writer) {
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		fmt.Fprintf(w, "aggregator %s: %s\n", name, texts[name])
+		fmt.Fprintf(w, "aggregator %s: %s\n", visible(name), visible(texts[name]))
 	}
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")

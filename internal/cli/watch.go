@@ -191,7 +191,7 @@ func (a *app) printLog(e *control.JobEvent) error {
 	var err error
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Log:
-		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), body.Log.Worker, body.Log.Text)
+		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), body.Log.Worker, visibleLog(body.Log.Text))
 	case *control.JobEvent_Job:
 		j := body.Job
 		text := j.State.Word()

@@ -146,8 +146,16 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		return nil, fmt.Errorf("%s: a program of direction either has no ComputeBlock, whose messages go one way", name)
 	}
 	if planned != nil {
-		p := PlanOf(planned.Plan())
-		m.plan = &p
+		if err := bsp.Contain(name, &bsp.NoSuperstep, func() error {
+			p := PlanOf(planned.Plan())
+			m.plan = &p
+			return nil
+		}); err != nil {
+			if failed := new(pregel.ProgramError); errors.As(err, &failed) {
+				failed.Method = "Plan"
+			}
+			return nil, err
+		}
 	}
 	if aggregating != nil {
 		for _, given := range aggregating.Aggregators() {

@@ -9,6 +9,7 @@ type Aggregate struct {
 	Number     int
 	Type       reflect.Type // of the values
 	Persistent bool         // the value is kept from superstep to superstep
+	Unreported bool         // reports leave it out
 	// New makes a cell at the identity. In a cell made with exact, sums of floats do not depend on their order.
 	New func(exact bool) Cell
 }

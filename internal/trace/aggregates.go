@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Aggregates are the values that the aggregators of a run ended with, as JSON by name.
@@ -33,8 +34,11 @@ func (a Aggregates) Add(name string, value any) error {
 }
 
 // ValueJSON returns the JSON of a value: by its own methods if it has any for text or JSON, else as json.Marshal writes it. What has
-// no JSON of its own, such as an infinite number, is the text that fmt makes of it.
+// no JSON of its own, such as an infinite number, is the text that fmt makes of it; so is a time.Duration, of which JSON has the nanoseconds.
 func ValueJSON(value any) json.RawMessage {
+	if d, ok := value.(time.Duration); ok {
+		value = d.String()
+	}
 	if data, err := json.Marshal(value); err == nil && (says(value) || string(data) != "{}") {
 		return bytes.ToValidUTF8(data, []byte("\ufffd")) // a method of the value wrote it
 	}

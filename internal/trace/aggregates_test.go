@@ -36,6 +36,7 @@ func TestValueJSON(t *testing.T) {
 		{math.Inf(1), `"+Inf"`, "+Inf"},
 		{float32(math.NaN()), `"NaN"`, "NaN"},
 		{true, "true", "true"},
+		{90 * time.Second, `"1m30s"`, "1m30s"},
 		{"a b", `"a b"`, "a b"},
 		{"", `""`, `""`},
 		{"two\nlines", `"two\nlines"`, `"two\nlines"`},
