@@ -235,13 +235,13 @@ func (f *clientFlags) completeCatalog(cmd *cobra.Command, args []string, start s
 
 // completeAnyGraph completes --graph: a generator, a file, or a graph of the cluster.
 func (f *clientFlags) completeAnyGraph(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	if !strings.HasPrefix(start, catalogPrefix) {
+	if !strings.HasPrefix(start, control.CatalogPrefix) {
 		all, directive := completeGraph(cmd, args, start)
-		return append(all, starting([]string{catalogPrefix + "\ta graph of the cluster"}, start)...), directive
+		return append(all, starting([]string{control.CatalogPrefix + "\ta graph of the cluster"}, start)...), directive
 	}
 	var all []string
 	for _, name := range f.graphs(cmd) {
-		all = append(all, catalogPrefix+name)
+		all = append(all, control.CatalogPrefix+name)
 	}
 	return starting(all, start), cobra.ShellCompDirectiveNoFileComp
 }

@@ -310,7 +310,7 @@ func (f *followed) show(j *control.Job) {
 // graphOf names the graph of a job as --graph does.
 func graphOf(spec *control.JobSpec) string {
 	if name := spec.GetGraph(); name != "" {
-		return catalogPrefix + name
+		return control.CatalogPrefix + name
 	}
 	return spec.Origin()
 }

@@ -90,7 +90,7 @@ cancels it; --detach prints the job's name and leaves.`,
 }
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
-	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, catalogPrefix)
+	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, control.CatalogPrefix)
 	err := r.run.place(onCluster, "jobs", []string{"output", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (r *runCommand) spec(name string) (_ *control.JobSpec, err error) {
 	if spec.Rows, spec.Columns, err = r.run.partitions(graph.Of); err != nil {
 		return nil, err
 	}
-	catalog, ok := strings.CutPrefix(r.graph, catalogPrefix)
+	catalog, ok := strings.CutPrefix(r.graph, control.CatalogPrefix)
 	if !ok {
 		spec.Source, err = graphSource(r.graph, &r.input, &r.store, r.run.onCluster)
 		return spec, err
@@ -165,9 +165,6 @@ func (r *runCommand) spec(name string) (_ *control.JobSpec, err error) {
 	}
 	return spec, nil
 }
-
-// catalogPrefix is what --graph of a graph of the cluster begins with.
-const catalogPrefix = control.CatalogPrefix
 
 // ofLoading are flags that say how a graph is loaded.
 var ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}

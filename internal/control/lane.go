@@ -42,7 +42,7 @@ const endTimeout = time.Second
 // Lane is a side of a session. One goroutine receives; any may send. Messages go in the order in which they were given.
 type Lane struct {
 	conn     net.Conn
-	in       *bufio.Reader
+	in       io.Reader
 	body     []byte
 	received atomic.Uint64 // bytes
 
@@ -61,7 +61,8 @@ type Lane struct {
 func NewLane(conn net.Conn) *Lane { return newLane(conn, bufio.NewReaderSize(conn, 16<<10)) }
 
 func newLane(conn net.Conn, in *bufio.Reader) *Lane {
-	l := &Lane{conn: conn, in: in}
+	l := &Lane{conn: conn}
+	l.in = metered{in, &l.received}
 	l.room.L = &l.mu
 	return l
 }
@@ -148,7 +149,7 @@ func (l *Lane) flush() {
 // io.EOF if it did not say.
 func (l *Lane) Receive(m proto.Message) error {
 	var prefix [prefixSize]byte
-	if _, err := l.read(prefix[:]); err != nil {
+	if _, err := io.ReadFull(l.in, prefix[:]); err != nil {
 		return err
 	}
 	n := int(binary.BigEndian.Uint32(prefix[1:]))
@@ -159,7 +160,7 @@ func (l *Lane) Receive(m proto.Message) error {
 		l.body = make([]byte, max(n, 1<<10))
 	}
 	body := l.body[:n]
-	if _, err := l.read(body); err != nil {
+	if _, err := io.ReadFull(l.in, body); err != nil {
 		return fmt.Errorf("the session was cut off: %w", err)
 	}
 	if prefix[0] == flagEnd {
@@ -181,22 +182,16 @@ func (l *Lane) Receive(m proto.Message) error {
 	return nil
 }
 
-// read fills b, and counts what comes.
-func (l *Lane) read(b []byte) (int, error) {
-	have := 0
-	for have < len(b) {
-		n, err := l.in.Read(b[have:])
-		have += n
-		l.received.Add(uint64(n))
-		switch {
-		case err != nil && have == len(b):
-		case errors.Is(err, io.EOF) && have > 0:
-			return have, io.ErrUnexpectedEOF
-		case err != nil:
-			return have, err
-		}
-	}
-	return have, nil
+// metered counts the bytes that are read.
+type metered struct {
+	io.Reader
+	bytes *atomic.Uint64
+}
+
+func (c metered) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.bytes.Add(uint64(n))
+	return n, err
 }
 
 // Received is how many bytes have come so far: of a message that is under way, a sign that the other side lives. Any goroutine

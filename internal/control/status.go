@@ -13,7 +13,7 @@ import (
 func StatusText(s *StatusResponse) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
-		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second), plural(int(s.JobsEnded), "job")+" ended", s.Refused)
+		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second), count(s.JobsEnded, "job", "jobs")+" ended", s.Refused)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Workers) == 0 {
 		fmt.Fprintln(t, "\nno workers: start one with superstep worker --master ADDR")
@@ -157,13 +157,6 @@ func trimLines(text string) string {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func dash(s string) string {

@@ -40,7 +40,6 @@ type table struct {
 	n        int // tuples or ids
 	starts   []int
 	max      uint64
-	lines    int
 	remarks  int
 	span     edges.Span // of the file
 	slabs    slabs
@@ -54,7 +53,6 @@ func (t *table) seal() {
 		t.starts[i] = t.n
 		t.n += b.n
 		t.max = max(t.max, b.max)
-		t.lines += b.lines
 		t.remarks += b.remarks
 	}
 	t.starts[len(t.batches)] = t.n

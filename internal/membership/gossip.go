@@ -58,7 +58,6 @@ func ReadKey(file string) ([]byte, error) {
 
 type gossip struct {
 	list   *memberlist.Memberlist
-	self   Member
 	events chan Event
 	ctx    context.Context
 	end    context.CancelFunc
@@ -88,7 +87,7 @@ func Gossip(c Config) (Group, error) {
 	if err != nil || len(meta) > metaLimit {
 		return nil, fmt.Errorf("gossip: %s says too much of itself: %w", c.Self.Name, err)
 	}
-	g := &gossip{self: c.Self, events: make(chan Event, pending)}
+	g := &gossip{events: make(chan Event, pending)}
 	g.ctx, g.end = context.WithCancel(context.Background())
 	config := memberlist.DefaultLANConfig()
 	// Roles are part of the name, so that a worker may be called as the master is.
