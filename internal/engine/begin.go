@@ -40,7 +40,7 @@ func (r *runner[V, M]) reset() {
 	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)
-		r.report.Active = r.part.Owned
+		r.report.Active = r.part.Owned - r.skipAbsent()
 	}
 	for _, t := range r.threads {
 		t.running, t.pending = false, 0

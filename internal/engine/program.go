@@ -208,7 +208,7 @@ func (m *methods[V, M]) validate() error {
 // fits refuses a graph that the program cannot run on.
 func (m *methods[V, M]) fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
-		NumVertices: uint64(g.N), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
+		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
 	})
 	if err != nil || !m.nonNegative || g.LeastWeight >= 0 {
 		return err

@@ -202,7 +202,7 @@ func (r *runner[V, M]) bind() error {
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
-	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.N), NumEdges: j.graph.Arcs}
+	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.Vertices()), NumEdges: j.graph.Arcs}
 	s := kernel.State{Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction)}
 	if p.Grid.Flat() {
 		r.edgeLists(&s)

@@ -1,0 +1,73 @@
+package graph
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// TestLabelsOfNewVertices: where no process has the maps, partitions find out together which input id is the largest; if it is the
+// largest there can be, there is none for a new vertex.
+func TestLabelsOfNewVertices(t *testing.T) {
+	for _, test := range []struct {
+		labels []uint64
+		next   uint64
+	}{
+		{[]uint64{7, 3, 40, 5, 1}, 41},
+		{[]uint64{1 << 40, 3, 40, 5, 1}, 1<<40 + 1},
+		{nil, 0},
+		{[]uint64{3, math.MaxUint64}, 0},
+	} {
+		wide := len(test.labels) > 1 && test.next != 41
+		g := &Graph{N: len(test.labels), Connected: len(test.labels)}
+		a, err := NewBuilder(g, Options{Partitions: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Own([]int{0, 1, 2}, wide)
+		for v, label := range test.labels {
+			a.Vertex(pregel.VertexID(v), Facts{Label: label})
+		}
+		s, err := a.Scatter(true, func(*Partition, uint32) int { return 0 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Link(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		a.End()
+		defer g.Close()
+		for more := range 2 { // the second change adds to the first one's
+			changes := make([]Change, 3)
+			for i := range changes {
+				changes[i].N = len(test.labels) + 4*(more+1)
+			}
+			parts, err := g.changeAll(t.Context(), changes)
+			if len(test.labels) == 2 {
+				if err == nil || !strings.HasSuffix(err.Error(), "there are no ids left") {
+					t.Errorf("error %v", err)
+				}
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			g = Assemble(g, parts...)
+			defer g.Close()
+			for id := range g.N {
+				want := test.next + uint64(id-len(test.labels))
+				if id < len(test.labels) {
+					want = test.labels[id]
+				}
+				if got := g.Label(pregel.VertexID(id)); got != want {
+					t.Errorf("vertex %d has the input id %d, want %d", id, got, want)
+				}
+			}
+		}
+	}
+}
