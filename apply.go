@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
@@ -36,11 +37,8 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error)
 		return nil, fmt.Errorf("superstep: Graph.Apply: %w", err)
 	}
 	keep = shares
-	account := append([]string(nil), g.Account...)
-	return &Graph{g: next, Account: account, refs: mem.NewRefs(func() {
-		next.Close()
-		if shares {
-			g.refs.Release()
-		}
-	})}, nil
+	if !shares {
+		return &Graph{g: next, Account: slices.Clone(g.Account), refs: mem.NewRefs(next.Close)}, nil
+	}
+	return g.derived(next), nil
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -189,6 +190,15 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
 }
 
+// derived returns a graph that was made from g by changes, and shares memory with it: it takes over the caller's hold on g, and lets go when
+// it is closed.
+func (g *Graph) derived(changed *graph.Graph) *Graph {
+	return &Graph{g: changed, Account: slices.Clone(g.Account), refs: mem.NewRefs(func() {
+		changed.Close()
+		g.refs.Release()
+	})}
+}
+
 func (o LoadOptions) directed() *bool {
 	if o.Kind == AsInput {
 		return nil
@@ -272,7 +282,7 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 	return g.g.Label(id)
 }
 
-// NumVertices returns the number of vertices.
+// NumVertices returns the number of vertices. Their handles are below it, unless vertices were removed, whose handles stay taken.
 func (g *Graph) NumVertices() int {
 	if !g.refs.Acquire() {
 		return 0

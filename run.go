@@ -104,7 +104,12 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if !g.refs.Acquire() {
 		return nil, errClosed
 	}
-	defer g.refs.Release()
+	held := true // unless the graph of the result keeps what it shares with g
+	defer func() {
+		if held {
+			g.refs.Release()
+		}
+	}()
 	if g.conn != nil {
 		return runOnCluster(ctx, g, p, o)
 	}
@@ -148,17 +153,22 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err != nil {
 		return nil, err
 	}
-	return result(g, job, outcome, sink.records), nil
+	r := result(g, job, outcome, sink.records)
+	held = r.graph == g
+	return r, nil
 }
 
 func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
 	r := &Result[V]{
-		graph: g, values: make([]V, g.g.N), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
+		graph: g, values: make([]V, job.IDs()), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
 	}
 	r.aggregates(job.Aggregates(), job.Totals())
 	for i := range r.values {
 		r.values[i] = job.Value(pregel.VertexID(i))
+	}
+	if changed := job.TakeGraph(); changed != nil {
+		r.graph = g.derived(changed)
 	}
 	return r
 }
@@ -184,7 +194,7 @@ func (r *Result[V]) All() iter.Seq2[uint64, V] {
 	}
 }
 
-// Value returns the value of a vertex. It panics if there is no such vertex.
+// Value returns the value of a vertex, zero if the program has removed it. It panics if there never was such a vertex.
 func (r *Result[V]) Value(id pregel.VertexID) V { return r.values[id] }
 
 // At returns the value of the vertex with an input id, and whether there is one.
@@ -196,7 +206,8 @@ func (r *Result[V]) At(label uint64) (v V, ok bool) {
 	return r.values[id], true
 }
 
-// Graph returns the graph that the program ran on, which must stay open while results are read.
+// Graph returns the graph that the program ran on or, if it has changed that, as it has left it: a graph of its own, on which other programs
+// run, and which keeps what it shares with the first. It must stay open while results are read.
 func (r *Result[V]) Graph() *Graph { return r.graph }
 
 // recorder holds records, or passes them on, or both.

@@ -34,6 +34,9 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if err != nil {
 		return nil, err
 	}
+	if program.Mutates() {
+		return nil, fmt.Errorf("%s: it changes the graph, and values of vertices that came or went cannot be had from a cluster: run it in this process, or by superstep run --master, which writes them", program.Name())
+	}
 	spec, err := g.conn.job(g, engine.Inner(p), o)
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (t *team) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, er
 	}
 	step := &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
-		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals,
+		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
 	}
 	first := make([][]*control.Report, len(t.team)) // of workers whose partitions do not fit into one report
 	fits := func(_ int, report *control.Report) bool {
@@ -131,6 +131,12 @@ func (t *team) Failed() error { return nil }
 func (t *team) report(p *control.PartitionReport, superstep int) (*bsp.Report, error) {
 	r := &bsp.Report{Partition: p.Trace(), Cells: t.cells[p.Partition]}
 	r.Worker = t.job.placements[p.Partition].Worker
+	r.Requests = int(p.Requests)
+	if len(p.Changed) > 0 {
+		if err := json.Unmarshal(p.Changed, &r.Changed); err != nil {
+			return nil, fmt.Errorf("superstep %d: what it tells of the changed graph: %w", superstep, err)
+		}
+	}
 	r.Account = &transport.Account{Partition: int(p.Partition), Superstep: superstep}
 	for _, x := range p.Peers {
 		r.Account.Peers = append(r.Account.Peers, transport.PeerAccount{

@@ -39,7 +39,8 @@ type Block[V, M any] struct {
 	// Worker is the goroutine's view of the superstep.
 	Worker *Worker
 
-	back back[M]
+	back    back[M]
+	changes *changes[V] // nil if the program makes none
 
 	base    uint32 // the local index of vertex 0 in its partition
 	outbox  *kernel.Outbox[M]

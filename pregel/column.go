@@ -69,6 +69,9 @@ func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[e.at] }
 func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.at] = x }
 
 func (c EdgeColumn[T]) of(e Edge) []T {
+	if e.lists == nil {
+		panic("edge column " + c.name + ": an edge that was added in this superstep has no properties before the next")
+	}
 	col, ok := lookup[T](e.lists.Properties, c.number)
 	if e.lists.Other {
 		panic("edge column " + c.name + ": it holds edges by the program's Direction, and this one is of the other")
@@ -86,6 +89,15 @@ func (c EdgeColumn[T]) column() kernel.Property {
 func property[T any](name string, number int, ofEdges bool) kernel.Property {
 	p := kernel.Property{
 		Name: name, Number: number, OfEdges: ofEdges, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
+		Move: func(from any, places []uint32) any {
+			to, values := make([]T, len(places)), from.([]T)
+			for i, at := range places {
+				if int(at) < len(values) {
+					to[i] = values[at]
+				}
+			}
+			return to
+		},
 	}
 	if mem.PointerFree[T]() {
 		p.Bytes = func(storage any) []byte { return wire.Bytes(storage.([]T)) }

@@ -3,6 +3,7 @@ package pregel
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 )
@@ -16,6 +17,9 @@ const longer = 8
 // only in the length of the other and the logarithm of that. In a grid of partitions with both sides above 1 the job fails.
 func (v *Vertex[V, M]) Common(list []VertexID) iter.Seq2[int, Edge] {
 	lists, local := v.rows("Common"), v.b.base+v.i
+	if _, ok := v.ownOutEdges(); ok {
+		return v.changedCommon(list)
+	}
 	return func(yield func(int, Edge) bool) {
 		for _, l := range lists {
 			if !eachCommon(l, local, list, yield) {
@@ -28,10 +32,27 @@ func (v *Vertex[V, M]) Common(list []VertexID) iter.Seq2[int, Edge] {
 // CountCommon returns how many edges [Vertex.Common] yields, in less time.
 func (v *Vertex[V, M]) CountCommon(list []VertexID) int {
 	n := 0
+	if _, ok := v.ownOutEdges(); ok {
+		for range v.changedCommon(list) {
+			n++
+		}
+		return n
+	}
 	for _, l := range v.rows("CountCommon") {
 		n += countCommon(l, v.b.base+v.i, list)
 	}
 	return n
+}
+
+// changedCommon is Common for a vertex that has changed its own edges.
+func (v *Vertex[V, M]) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
+	return func(yield func(int, Edge) bool) {
+		for e := range v.Edges() {
+			if i, ok := slices.BinarySearch(list, e.To); ok && !yield(i, e) {
+				return
+			}
+		}
+	}
 }
 
 // rows returns the lists that Edges runs over, for a method that fails the job where there are none.

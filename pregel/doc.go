@@ -61,6 +61,8 @@
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
 //	Plan() Plan                           programs that run first, in the same run (package plan)
+//	Mutations() Mutations                 the program adds or removes vertices or edges
+//	Resolve(r Resolution[V]) (V, bool)    with Mutations: what becomes of a vertex that is to be added or removed
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
 //	                                      their fields and elements are written as input ids
 //	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
@@ -76,6 +78,14 @@
 //
 // Common and CountCommon intersect its edges with a sorted list of ids: what two vertices have in common, if one sends the other
 // its list.
+//
+// # Changing the graph
+//
+// A program with the method Mutations may call AddEdge, RemoveEdge, AddEdgeBetween, RemoveEdgeBetween, AddVertex and RemoveVertex of a vertex
+// (Malewicz 2010, 3.4). A vertex sees what it does to its own edges at once; all else holds from the next superstep on, before which, for
+// each vertex, edges are removed, then the vertex, then the vertex is added, then edges. What was sent before arrives along the edges
+// as they were. The loaded graph stays as it is; superstep.Result.Graph has the changes. A superstep in which anything changes costs a copy
+// of the lists that change.
 //
 // # Results
 //

@@ -10,6 +10,9 @@ import (
 // v.Edge(v.Rand().IntN(v.OutDegree())). i is at least 0 and less than OutDegree, which counts by the program's Direction too. Any
 // other i fails the job, and so does a grid of partitions with both sides above 1.
 func (v *Vertex[V, M]) Edge(i int) Edge {
+	if _, ok := v.ownOutEdges(); ok {
+		return v.changedEdge(i)
+	}
 	local, at := v.b.base+v.i, uint64(i) // far too large if i is negative
 	for _, l := range v.b.Worker.state.Edges {
 		lo, hi := l.Row(local)
@@ -22,11 +25,26 @@ func (v *Vertex[V, M]) Edge(i int) Edge {
 	if why := v.b.Worker.state.NoEdges; why != nil {
 		panic(fmt.Errorf("Edge: %w", why))
 	}
-	n := v.OutDegree()
-	if n == 0 {
-		panic(fmt.Sprintf("Edge(%d): the vertex has no edges", i))
+	panic(noEdge(i, v.OutDegree()))
+}
+
+// changedEdge is Edge for a vertex that has changed its own edges.
+func (v *Vertex[V, M]) changedEdge(i int) Edge {
+	at := 0
+	for e := range v.Edges() {
+		if at == i {
+			return e
+		}
+		at++
 	}
-	panic(fmt.Sprintf("Edge(%d): the vertex has %d edges: i is from 0 to %d", i, n, n-1))
+	panic(noEdge(i, at))
+}
+
+func noEdge(i, n int) string {
+	if n == 0 {
+		return fmt.Sprintf("Edge(%d): the vertex has no edges", i)
+	}
+	return fmt.Sprintf("Edge(%d): the vertex has %d edges: i is from 0 to %d", i, n, n-1)
 }
 
 // edgeAt returns the edge at a place of the lists' Adj.

@@ -42,7 +42,7 @@ func (e *Engine[V, M]) Sweep(p Program[V, M], identity M) {
 		} else {
 			p.Compute(v, identity)
 		}
-		if v.sent {
+		if v.sent&sentOne != 0 {
 			sent |= 1 << i
 			b.Out[i] = v.message
 		}
@@ -64,7 +64,7 @@ func (e *Engine[V, M]) SweepSelf(p Program[V, M], identity M) (wrong int) {
 		} else {
 			p.Compute(v, identity)
 		}
-		if v.sent {
+		if v.sent&sentOne != 0 {
 			sent |= 1 << i
 			if *message != v.id && wrong < 0 {
 				wrong = int(i)
@@ -82,7 +82,7 @@ func (e *Engine[V, M]) SweepInit(p interface{ Init(v *Vertex[V, M]) }) {
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := v.move(run)
 		p.Init(v)
-		if v.sent {
+		if v.sent&sentOne != 0 {
 			sent |= 1 << i
 			b.Out[i] = v.message
 		}
@@ -97,7 +97,7 @@ func (e *Engine[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := v.move(run)
 		p.Compute(v, messages(int(i)))
-		if v.sent {
+		if v.sent&sentOne != 0 {
 			sent |= 1 << i
 			b.Out[i] = v.message
 		}
@@ -109,6 +109,9 @@ func (e *Engine[V, M]) SweepLists(p ListProgram[V, M], messages func(i int) []M)
 func (e *Engine[V, M]) begin() *Vertex[V, M] {
 	v := &e.cursor
 	v.b, v.values, v.halt, v.finish, v.random.of = &e.Block, e.Block.Values, 0, 0, None
+	if c := e.Block.changes; c != nil {
+		c.of = None
+	}
 	return v
 }
 
@@ -121,7 +124,7 @@ func (e *Engine[V, M]) end(sent uint64) {
 // move takes the cursor to the lowest vertex of run.
 func (v *Vertex[V, M]) move(run uint64) uint32 {
 	i := uint32(bits.TrailingZeros64(run)) & 63
-	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, false
+	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, 0
 	return i
 }
 

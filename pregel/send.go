@@ -28,9 +28,23 @@ func (v *Vertex[V, M]) sendBack(m M) {
 	}
 }
 
+// sentBits say what a vertex has done in a call: sent a message to all neighbours, which goes along the lists, or changed its own
+// edges, so that what it sends from here on goes along these one by one.
+type sentBits uint8
+
+const (
+	sentOne sentBits = 1 << iota
+	changed
+)
+
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
-// messages combined, or, in a list program and under combiners.Count, the second by itself.
+// messages combined, or, in a list program and under combiners.Count, the second by itself. A vertex that has changed its edges sends
+// along those that it has now.
 func (v *Vertex[V, M]) sendAgain(m M) {
+	if v.sent&changed != 0 {
+		v.sendChanged(m)
+		return
+	}
 	if v.b.combine != nil {
 		v.message = v.b.combine(v.message, m)
 		return

@@ -13,7 +13,7 @@ type Vertex[V, M any] struct {
 	values *[64]V // the block's
 	id     VertexID
 	i      uint32
-	sent   bool   // message, to all neighbours
+	sent   sentBits
 	bit    uint64 // 1 << i
 
 	halt, finish uint64 // what becomes the block's Halt and Finish
@@ -64,10 +64,10 @@ func (v *Vertex[V, M]) NumEdges() uint64 { return v.b.Worker.NumEdges }
 // superstep. Each partition gets it once. Called twice in one superstep, the messages are combined. What a message points to
 // (a slice, a map) belongs to the engine once it is sent, and to all its receivers: nobody may change it.
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
-	if v.sent {
+	if v.sent != 0 {
 		v.sendAgain(m)
 	} else {
-		v.sent, v.message = true, m
+		v.sent, v.message = sentOne, m
 	}
 }
 
@@ -96,8 +96,8 @@ func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
 // weight is not applied. What the message points to may not be changed any more, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
 	b := v.b
-	if uint64(to) >= b.Worker.NumVertices {
-		panic(fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(b.Worker.NumVertices)-1))
+	if uint64(to) >= b.Worker.state.IDs {
+		panic(fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(b.Worker.state.IDs)-1))
 	}
 	b.outbox.Add(uint64(to), uint64(v.id), m)
 }
@@ -126,6 +126,9 @@ func (v *Vertex[V, M]) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.b.
 func (v *Vertex[V, M]) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
 	if why := v.b.Worker.state.NoEdges; why != nil {
 		panic(fmt.Errorf("%s: %w", method, why))
+	}
+	if own, ok := v.ownOutEdges(); ok {
+		return v.changedEdges(own, method, lists)
 	}
 	local := v.b.base + v.i
 	return func(yield func(Edge) bool) {

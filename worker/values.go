@@ -48,17 +48,19 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}
 	var ids []pregel.VertexID
 	for _, i := range j.program.Own() {
-		for v := i; v < g.N; v += len(g.Parts) {
-			ids = append(ids, pregel.VertexID(v))
+		for v := pregel.VertexID(i); uint64(v) < j.program.IDs(); v += pregel.VertexID(len(g.Parts)) {
+			if j.program.Exists(v) {
+				ids = append(ids, v)
+			}
 		}
 	}
 	if v.GetSorted() {
-		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(g.Label(a), g.Label(b)) })
+		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(j.program.Label(a), j.program.Label(b)) })
 	}
 	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
 	if !j.program.Refers() {
-		return j.emitLines(ctx, ids, g.Label, o)
+		return j.emitLines(ctx, ids, j.program.Label, o)
 	}
 	group, err := collective.NewGroup(j.session.Link(), nil, nil)
 	if err != nil {
@@ -81,7 +83,9 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 		var named []pregel.VertexID
 		for _, id := range some {
 			line = j.program.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
-				named = append(named, v)
+				if int(v) < j.graph.N { // of others every worker knows
+					named = append(named, v)
+				}
 				return 0
 			})
 		}
@@ -89,7 +93,13 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 		if err != nil {
 			return err
 		}
-		err = j.emitLines(ctx, some, (&labelled{ids: named, labels: labels}).of, o)
+		names := &labelled{ids: named, labels: labels}
+		err = j.emitLines(ctx, some, func(v pregel.VertexID) uint64 {
+			if int(v) >= j.graph.N {
+				return j.program.Label(v)
+			}
+			return names.of(v)
+		}, o)
 		if err != nil {
 			return err
 		}
@@ -169,12 +179,11 @@ func (o *out) put(ctx context.Context, lines []byte, vertices int) error {
 
 // emitLines emits the lines of vertices here; label returns the input id of a value that is a vertex.
 func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(pregel.VertexID) uint64, o *out) error {
-	g := j.graph.Graph
 	var lines []byte
 	first := 0 // of the vertices in lines
 	for i, id := range ids {
 		start := len(lines)
-		lines = strconv.AppendUint(lines, g.Label(id), 10)
+		lines = strconv.AppendUint(lines, j.program.Label(id), 10)
 		lines = append(lines, ' ')
 		lines = j.program.AppendAs(lines, id, label)
 		if err := graphio.CheckLine(lines[start:]); err != nil {

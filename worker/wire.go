@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -19,6 +20,7 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
+		Change:      s.Change,
 		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
@@ -31,6 +33,12 @@ func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates)
 		return nil, err
 	}
 	aggregates.Reset(r.Cells)
+	p.Requests = uint64(r.Requests)
+	if r.Changed != nil {
+		if p.Changed, err = json.Marshal(r.Changed); err != nil {
+			return nil, err
+		}
+	}
 	if r.Account == nil {
 		return p, nil
 	}

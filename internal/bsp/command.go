@@ -25,6 +25,8 @@ type Command struct {
 	// Scheme delivers the last superstep's messages to neighbours; Sends says that there are also messages to single vertices.
 	Scheme delivery.Scheme
 	Sends  bool
+	// Change says that vertices asked for changes of the graph in the last superstep: they are made between delivery and compute.
+	Change bool
 	// Finished says that some vertices are finished.
 	Finished bool
 	// SenderEdges is how many edges the messages to neighbours cross, in all partitions.
@@ -41,6 +43,19 @@ type Report struct {
 	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
 	Cells   []kernel.Cell // this superstep's aggregates; the driver resets them after the merge
+	// Requests is how many changes of the graph the partition's vertices asked for.
+	Requests int
+	// Changed is the graph after the changes that this superstep made, nil if it made none.
+	Changed *Changed
+}
+
+// Changed is what a driver needs to know of a graph that the program has changed: the counts of the whole graph, those ids included that no
+// vertex has, and the partition's part of the loads (see Facts).
+type Changed struct {
+	IDs, Vertices, Edges uint64
+
+	Load delivery.Load
+	Ways []delivery.Load `json:",omitempty"`
 }
 
 // Begin clears all fields but those that carry over to the next superstep.

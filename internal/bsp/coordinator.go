@@ -21,10 +21,14 @@ type coordinator struct {
 	first      int // supersteps of the run before superstep 0
 	vertices   uint64
 	edges      uint64
+	ids        uint64 // the vertices and, in a graph that the program changes, those that are no more or not yet
 
 	command Command
 	view    *pregel.Coordinator
 	sum     trace.Partition // over all partitions
+	// requests is how many changes of the graph the last superstep asked for, and loaded what the graph was before the first.
+	requests int
+	loaded   *loaded
 	// Those of all messages and, of a program of direction Either, of messages that go one way alone; load is one of them, that of
 	// the last decision.
 	loads   []delivery.Load
@@ -40,6 +44,7 @@ type coordinating interface{ Coordinate(c *pregel.Coordinator) }
 func (c *coordinator) begin() (*Command, *Outcome) {
 	c.command = Command{Totals: c.totals}
 	c.outcome = Outcome{}
+	c.reload()
 	c.policy.Begin()
 	c.view.Halted, c.view.Phase = false, 0
 	c.aggregates.Reset(c.totals)
@@ -70,7 +75,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	o.Supersteps = c.command.Superstep + 1
 	o.Messages += c.sum.SenderEdges + c.sum.Sends
 	c.aggregate(reports)
-	waiting := c.sum.SenderEdges+c.sum.Sends > 0 && c.sum.Unfinished > 0
+	waiting := c.sum.SenderEdges+c.sum.Sends > 0 && c.sum.Unfinished > 0 || c.requests > 0
 	if !waiting && c.sum.Active == 0 {
 		o.Done, o.Converged = true, true
 		return &c.command, o
@@ -81,7 +86,8 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	}
 	c.command.Superstep++
 	c.command.SenderEdges = c.sum.SenderEdges
-	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.vertices)
+	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.ids)
+	c.command.Change = c.requests > 0
 	c.command.Scheme = c.choose()
 	c.callCoordinate()
 	return &c.command, o
@@ -141,8 +147,12 @@ func (m *pendingRecord) record(job string, s *trace.Superstep) {
 }
 
 func (c *coordinator) add(reports []*Report) {
-	c.sum = trace.Partition{}
+	c.sum, c.requests = trace.Partition{}, 0
+	if len(reports) > 0 && reports[0].Changed != nil {
+		c.changed(reports)
+	}
 	for _, p := range reports {
+		c.requests += p.Requests
 		s := &c.sum
 		s.Computed += p.Computed
 		s.Receivers += p.Receivers

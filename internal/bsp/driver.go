@@ -116,7 +116,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	var engine pregel.Engine[struct{}, struct{}]
 	d := &Driver{name: p.Name, options: o, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
-		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges,
+		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, ids: uint64(first.Load.Vertices),
 		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), loads: loads, load: &loads[0], sized: p.Sized,
 	}}
 	if o.Trace != nil {

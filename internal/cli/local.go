@@ -139,16 +139,20 @@ const writeEvery = 1 << 16
 
 func (r *localResult) write(ctx context.Context, w io.Writer) error {
 	g, done := r.graph, new(atomic.Int64)
-	r.progress.stage("writing", 0, int64(g.N))
-	return graphio.WriteValues(cancellable{ctx, w}, g.N, r.team, func(dst []byte, i int) []byte {
+	n := int(r.bound.IDs())
+	r.progress.stage("writing", 0, int64(n))
+	return graphio.WriteValues(cancellable{ctx, w}, n, r.team, func(dst []byte, i int) []byte {
 		if i%writeEvery == 0 {
-			r.progress.stage("writing", done.Add(writeEvery), int64(g.N))
+			r.progress.stage("writing", done.Add(writeEvery), int64(n))
 		}
 		id := pregel.VertexID(i)
-		if !r.spec.Unsorted {
+		if !r.spec.Unsorted && i < g.N { // vertices that were added have the largest input ids
 			id = pregel.VertexID(g.IDs[i])
 		}
-		dst = append(strconv.AppendUint(dst, g.Label(id), 10), ' ')
+		if !r.bound.Exists(id) {
+			return dst
+		}
+		dst = append(strconv.AppendUint(dst, r.bound.Label(id), 10), ' ')
 		return r.bound.Append(dst, id)
 	})
 }

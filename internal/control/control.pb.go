@@ -3091,6 +3091,7 @@ type Superstep struct {
 	Totals        []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"`      // of the aggregators
 	Finished      bool                   `protobuf:"varint,7,opt,name=finished,proto3" json:"finished,omitempty"` // some vertices are
 	Ways          uint32                 `protobuf:"varint,8,opt,name=ways,proto3" json:"ways,omitempty"`         // a bit for each direction in which a program of direction either has sent: out, in
+	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`     // vertices asked for changes of the graph in the last superstep
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3181,6 +3182,13 @@ func (x *Superstep) GetWays() uint32 {
 	return 0
 }
 
+func (x *Superstep) GetChange() bool {
+	if x != nil {
+		return x.Change
+	}
+	return false
+}
+
 // SuperstepReport has the partitions of a worker; those of many come in several reports.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3262,6 +3270,8 @@ type PartitionReport struct {
 	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
 	BackSenders   uint64         `protobuf:"varint,25,opt,name=back_senders,json=backSenders,proto3" json:"back_senders,omitempty"` // of the senders and their edges, those against the edges' direction
 	BackEdges     uint64         `protobuf:"varint,26,opt,name=back_edges,json=backEdges,proto3" json:"back_edges,omitempty"`
+	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"` // changes of the graph that its vertices asked for
+	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`    // the graph after changes, as the engine writes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3455,6 +3465,20 @@ func (x *PartitionReport) GetBackEdges() uint64 {
 		return x.BackEdges
 	}
 	return 0
+}
+
+func (x *PartitionReport) GetRequests() uint64 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetChanged() []byte {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
 }
 
 // ExchangeSum is what a partition sent to all others in an exchange and an encoding, which are empty if the job's records do
@@ -7569,7 +7593,7 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xd8\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xf0\x01\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -7578,12 +7602,13 @@ const file_control_proto_rawDesc = "" +
 	"\fsender_edges\x18\x05 \x01(\x04R\vsenderEdges\x12\x16\n" +
 	"\x06totals\x18\x06 \x01(\fR\x06totals\x12\x1a\n" +
 	"\bfinished\x18\a \x01(\bR\bfinished\x12\x12\n" +
-	"\x04ways\x18\b \x01(\rR\x04ways\"v\n" +
+	"\x04ways\x18\b \x01(\rR\x04ways\x12\x16\n" +
+	"\x06change\x18\t \x01(\bR\x06change\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\x86\x06\n" +
+	"partitions\"\xbc\x06\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -7613,7 +7638,9 @@ const file_control_proto_rawDesc = "" +
 	"\x04sums\x18\x18 \x03(\v2!.superstep.control.v1.ExchangeSumR\x04sums\x12!\n" +
 	"\fback_senders\x18\x19 \x01(\x04R\vbackSenders\x12\x1d\n" +
 	"\n" +
-	"back_edges\x18\x1a \x01(\x04R\tbackEdges\"\x91\x01\n" +
+	"back_edges\x18\x1a \x01(\x04R\tbackEdges\x12\x1a\n" +
+	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
+	"\achanged\x18\x1c \x01(\fR\achanged\"\x91\x01\n" +
 	"\vExchangeSum\x12\x1a\n" +
 	"\bexchange\x18\x01 \x01(\tR\bexchange\x12\x1a\n" +
 	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x18\n" +

@@ -39,6 +39,10 @@ type Exchange[M any] struct {
 	ordered  []sent[M]
 	passed   []*passed // buffers of tokens, of which this superstep used the first passing
 	passing  int
+	// Rounds of All in this superstep, and frames of later ones.
+	superstep int
+	round     uint8
+	early     []*transport.Frame
 
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
 	Tracing bool
@@ -86,8 +90,11 @@ func (x *Exchange[M]) place(q int) int {
 // Connect sets the transport, and the gate: a semaphore that the partition holds while it computes and releases while it waits.
 func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
 
-// Begin resets the counters of what a superstep sent.
-func (x *Exchange[M]) Begin() { x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0 }
+// Begin begins a superstep.
+func (x *Exchange[M]) Begin(superstep int) {
+	x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0
+	x.superstep, x.round, x.early = superstep, 0, nil
+}
 
 // End ends the superstep's exchanges and returns the account of them, nil with one partition.
 func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Account, error) {

@@ -8,6 +8,7 @@ import (
 
 // fill sets all values to the program's Initial, or to zero.
 func (r *runner[V, M]) fill() {
+	r.revert()
 	var start V
 	if m := r.job.methods; m.initial != nil {
 		start = m.initial.Initial()
@@ -40,9 +41,13 @@ func (r *runner[V, M]) reset() {
 	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if r.job.methods.initial == nil {
 		bitmap.Fill(r.active, r.part.Owned)
-		r.report.Active = r.part.Owned - r.skipAbsent()
+		r.report.Active = r.part.Owned
 	}
+	r.beginAbsent()
 	for _, t := range r.threads {
+		if t.requests != nil {
+			t.requests.Reset()
+		}
 		t.running, t.pending = false, 0
 		if t.bins != nil {
 			t.bins.Reset() // left over from a run that was stopped

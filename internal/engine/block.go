@@ -140,8 +140,8 @@ func (r *runner[V, M]) announceFinished(ctx context.Context, c *bsp.Command) err
 	defer r.timed(&r.report.Times.Expand).end()
 	g := &r.grids
 	if g.announced == nil {
-		g.announced = mem.Make[uint64](r.job.arena, r.part.Words())
-		g.fresh = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, r.part.Words()))
+		g.announced = mem.Make[uint64](r.arena, r.part.Words())
+		g.fresh = bitmap.NewFrontier(mem.Make[uint64](r.arena, r.part.Words()))
 		g.fresh.All = true
 	}
 	for w, announced := range g.announced {

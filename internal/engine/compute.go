@@ -52,6 +52,7 @@ func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	b, c := &t.Block, &t.count
 	c.computed += bits.OnesCount64(b.Run)
+	r.created(w, b.Run)
 	sent := b.Sent & b.Run
 	r.write.Words[w] = sent
 	edges := 0
@@ -161,6 +162,9 @@ func (r *runner[V, M]) startSources() error {
 		}
 		if int(uint64(id)%uint64(r.part.Of)) == r.part.Index {
 			local := uint64(id) / uint64(r.part.Of)
+			if r.isAbsent(uint32(local)) {
+				return r.job.noSource(id)
+			}
 			words[int(local>>6)] |= 1 << (local & 63)
 		}
 	}

@@ -28,14 +28,19 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) er
 	}
 	var err error
 	switch {
-	case c.Scheme == delivery.Pull && r.part.Grid.Flat():
+	case c.Scheme == delivery.Pull && r.part.Grid.Flat() && !c.Change:
 		return r.pullAndCompute(ctx, c)
+	case c.Scheme == delivery.Pull && r.part.Grid.Flat():
+		err = r.pullFlat(ctx, c)
 	case c.Scheme == delivery.Pull:
 		err = r.pullBlocks(ctx, c)
 	case c.Scheme == delivery.RingPull:
 		err = r.ringBlocks(ctx, c)
 	default:
 		err = r.pushBlocks(ctx, c)
+	}
+	if err == nil && c.Change {
+		err = r.change(ctx)
 	}
 	if err != nil {
 		return err
@@ -71,8 +76,8 @@ func (r *runner[V, M]) sink(to []uint32, msg []M) {
 // makeInbox makes the inbox over destination slots at its first use.
 func (r *runner[V, M]) makeInbox() {
 	if r.inbox.Has == nil {
-		r.inbox.Msg = mem.Make[M](r.job.arena, r.layout.Count)
-		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.job.arena, bitmap.Words(r.layout.Count)))
+		r.inbox.Msg = mem.Make[M](r.arena, r.layout.Count)
+		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.arena, bitmap.Words(r.layout.Count)))
 	}
 }
 

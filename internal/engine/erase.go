@@ -24,6 +24,8 @@ type Program interface {
 	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or nil.
 	Type() reflect.Type
 	Plan() *Plan
+	// Mutates reports whether the program changes the graph.
+	Mutates() bool
 	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or Unweighted.
 	Weights() edges.Weights
 	// Ready makes the lists that the program needs and that loading the graph did not make.
@@ -66,6 +68,10 @@ type Bound interface {
 	Append(dst []byte, id pregel.VertexID) []byte
 	AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
 	Any(id pregel.VertexID) any
+	// What has become of the vertices: see Job.
+	IDs() uint64
+	Exists(id pregel.VertexID) bool
+	Label(id pregel.VertexID) uint64
 	Close()
 }
 
@@ -94,6 +100,7 @@ func (e *erased[V, M]) Name() string { return programName(e.program) }
 
 func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
 func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
+func (e *erased[V, M]) Mutates() bool      { return e.methods.mutations != nil }
 
 func (e *erased[V, M]) Weights() edges.Weights {
 	if own := e.weights(); own != edges.Unweighted || e.methods.plan == nil {
@@ -239,5 +246,5 @@ func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
 // Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
 // their input ids.
 func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
-	return j.AppendAs(dst, id, j.graph.Label)
+	return j.AppendAs(dst, id, j.Label)
 }

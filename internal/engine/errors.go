@@ -33,7 +33,7 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 	t.running = false
 	e := bsp.NewProgramError(r.job.name, v, r.command.Superstep)
 	if at != pregel.None {
-		e.Vertex, e.Known = r.job.graph.Label(at), true
+		e.Vertex, e.Known = r.label(at), true
 	}
 	r.failure.CompareAndSwap(nil, e)
 	r.stop.Store(true)

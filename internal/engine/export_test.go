@@ -5,6 +5,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -52,4 +53,27 @@ func (j *Job[V, M]) CutChunks(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// EncodeRequests encodes so many requests, and DecodeRequests decodes any bytes.
+func EncodeRequests(n int) ([]byte, error) {
+	c, err := newRequestCodec[[]string]()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]request[[]string], n)
+	for i := range list {
+		list[i] = request[[]string]{kernel.Request{Kind: kernel.RequestKind(i % 4), Of: uint64(i)}, []string{"a", "b"}}
+	}
+	return c.encode(7, list)
+}
+
+func DecodeRequests(b []byte) {
+	all := func(uint64) bool { return true }
+	words, _ := newRequestCodec[[]string]()
+	words.decode(b, nil, all)
+	numbers, _ := newRequestCodec[uint64]()
+	numbers.decode(b, nil, all)
+	nothing, _ := newRequestCodec[struct{}]()
+	nothing.decode(b, nil, all)
 }

@@ -16,7 +16,7 @@ func (j *Job[V, M]) Facts() *bsp.Facts {
 		threads = j.options.Team.Size()
 	}
 	f := &bsp.Facts{
-		Partitions: r.part.Of, Vertices: uint64(j.graph.N), Edges: j.graph.Arcs, Ordered: r.traits.Ordered,
+		Partitions: r.part.Of, Vertices: uint64(j.graph.Vertices()), Edges: j.graph.Arcs, Ordered: r.traits.Ordered,
 		Load: delivery.Load{
 			Vertices: j.graph.N, Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
@@ -30,24 +30,38 @@ func (j *Job[V, M]) Facts() *bsp.Facts {
 		f.Ways = []delivery.Load{f.Load, f.Load}
 	}
 	for _, r := range j.runners {
-		f.Load.Arcs += r.outEdges
-		classes(&f.Load.Classes, r.inDegrees, r.inEqual)
-		for i := range r.layout.Blocks {
-			r.crossing(&f.Load, i)
-			if r.back != nil {
-				r.crossing(&f.Ways[i], i)
-			}
-		}
-		if back := r.back; back != nil {
-			f.Load.Arcs += back.outEdges
-			classes(&f.Load.Classes, r.outDegrees, r.outEqual)
-			f.Ways[0].Arcs += r.outEdges
-			classes(&f.Ways[0].Classes, r.inDegrees, r.inEqual)
-			f.Ways[1].Arcs += back.outEdges
-			classes(&f.Ways[1].Classes, r.outDegrees, r.outEqual)
-		}
+		r.addTo(&f.Load, f.Ways)
 	}
 	return f
+}
+
+// addTo adds what messages meet in the partition to the load of all, and to those of either way.
+func (r *runner[V, M]) addTo(l *delivery.Load, ways []delivery.Load) {
+	l.Arcs += r.outEdges
+	classes(&l.Classes, r.inDegrees, r.inEqual)
+	for i := range r.layout.Blocks {
+		r.crossing(l, i)
+		if r.back != nil {
+			r.crossing(&ways[i], i)
+		}
+	}
+	if back := r.back; back != nil {
+		l.Arcs += back.outEdges
+		classes(&l.Classes, r.outDegrees, r.outEqual)
+		ways[0].Arcs += r.outEdges
+		classes(&ways[0].Classes, r.inDegrees, r.inEqual)
+		ways[1].Arcs += back.outEdges
+		classes(&ways[1].Classes, r.outDegrees, r.outEqual)
+	}
+}
+
+// changedLoads are the partition's part of the loads after a change of the graph.
+func (r *runner[V, M]) changedLoads() (l delivery.Load, ways []delivery.Load) {
+	if r.back != nil {
+		ways = make([]delivery.Load, 2)
+	}
+	r.addTo(&l, ways)
+	return l, ways
 }
 
 // crossing adds to a load what messages meet that cross block i of the layout.

@@ -367,6 +367,9 @@ func (j *Job[V, M]) Value(id pregel.VertexID) V {
 func (j *Job[V, M]) Close() {
 	j.End()
 	j.phases.close()
+	for _, r := range j.runners {
+		r.closeChanges()
+	}
 	for _, t := range j.teams {
 		t.Close()
 	}

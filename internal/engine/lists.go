@@ -21,6 +21,18 @@ func (l *listInbox[M]) add(to []uint32, msg []M) {
 
 func (l *listInbox[M]) reset() { l.to, l.msg, l.starts = l.to[:0], l.msg[:0], l.starts[:0] }
 
+// drop leaves messages out by their receivers.
+func (l *listInbox[M]) drop(which func(to uint32) bool) {
+	n := 0
+	for i, to := range l.to {
+		if !which(to) {
+			l.to[n], l.msg[n] = to, l.msg[i]
+			n++
+		}
+	}
+	l.to, l.msg = l.to[:n], l.msg[:n]
+}
+
 // build sorts the messages by receiver, in the order they came.
 func (l *listInbox[M]) build(owned int) {
 	l.starts = l.starts[:0]

@@ -78,6 +78,9 @@ func (p *Plan) Phases() (all []Program, err error) {
 	errs := []error{p.err}
 	if p.kind == planPhase && p.err == nil {
 		all = append(all, p.phase)
+		if p.phase.Mutates() {
+			errs = append(errs, fmt.Errorf("%s: it changes the graph, which the phases of a plan share: run it by itself, and what follows on the graph of its result", p.phase.Name()))
+		}
 	}
 	for i := range p.plans {
 		inner, err := p.plans[i].Phases()

@@ -40,8 +40,12 @@ type (
 	After                    interface{ AfterSuperstep(w *pregel.Worker) }
 	BlockComputing[V, M any] interface{ ComputeBlock(b *pregel.Block[V, M]) }
 	Planned                  interface{ Plan() pregel.Plan }
-	Writing[V any]           interface{ Output(dst []byte, v V) []byte }
-	Naming[V any]            interface {
+	Mutating                 interface{ Mutations() pregel.Mutations }
+	Resolving[V any]         interface {
+		Resolve(r pregel.Resolution[V]) (V, bool)
+	}
+	Writing[V any] interface{ Output(dst []byte, v V) []byte }
+	Naming[V any]  interface {
 		OutputLabels(dst []byte, v V, label func(pregel.VertexID) uint64) []byte
 	}
 )
@@ -60,6 +64,8 @@ type methods[V, M any] struct {
 	after       After
 	output      Writing[V]
 	naming      Naming[V]
+	mutations   Mutating
+	resolving   Resolving[V]
 	validating  Validating
 	judging     Judging
 	monotone    bool
@@ -100,6 +106,8 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "BeforeSuperstep", &m.before, &errs)
 	find(value, "AfterSuperstep", &m.after, &errs)
 	find(value, "Output", &m.output, &errs)
+	find(value, "Mutations", &m.mutations, &errs)
+	find(value, "Resolve", &m.resolving, &errs)
 	find(value, "OutputLabels", &m.naming, &errs)
 	var planned Planned
 	find(value, "Plan", &planned, &errs)
@@ -129,6 +137,10 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, reflect.TypeFor[M]())
 	case m.output != nil && m.naming != nil:
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
+	case m.mutations != nil && m.block != nil:
+		return nil, fmt.Errorf("%s: a program that changes the graph has no ComputeBlock, in which no vertex asks", name)
+	case m.mutations == nil && m.resolving != nil:
+		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the method Mutations() pregel.Mutations is missing", name)
 	case (m.initial == nil) != (m.sources == nil):
 		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
 	}

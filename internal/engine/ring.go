@@ -63,7 +63,7 @@ func (r *runner[V, M]) makeParts() {
 		return
 	}
 	words := r.part.Words()
-	g.hasIn = mem.Make[uint64](r.job.arena, words)
+	g.hasIn = mem.Make[uint64](r.arena, words)
 	edges := make([]int, words+1)
 	for w := range words {
 		for i, d := range r.inDegrees[w<<6 : w<<6+64] {

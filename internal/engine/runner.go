@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -22,7 +20,10 @@ import (
 // Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in all bitmaps.
 type runner[V, M any] struct {
 	job      *Job[V, M]
-	part     *graph.Partition
+	loaded   *graph.Partition // as the graph was loaded
+	part     *graph.Partition // as it is after the program's changes
+	arena    *mem.Arena       // of what place makes: the job's, unless the program changes the graph
+	changing changing[V]
 	team     *parallel.Team
 	exchange *delivery.Exchange[M]
 	traits   kernel.Traits // of both columns
@@ -82,6 +83,7 @@ type tasks struct {
 type thread[V, M any] struct {
 	pregel.Engine[V, M]
 	outbox   *kernel.Outbox[M]
+	requests *kernel.Requests[V] // nil if the program changes no graph
 	bins     *kernel.Bins[M]
 	in, out  [64]M
 	back     [64]M       // as out, for in-neighbours
@@ -106,122 +108,39 @@ type counts struct {
 }
 
 func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
-	r := &runner[V, M]{job: j, part: p, team: team, stop: &j.stop}
+	r := &runner[V, M]{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena}
 	r.exchange = delivery.NewExchange[M](p, j.options.Encoding, j.options.Serial)
 	r.exchange.Tracing = j.options.Trace != nil
-	r.layout = p.Layout(j.direction)
-	switch p := r.part; j.direction {
-	case pregel.Either:
-		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
-		r.back = &column[M]{outDegrees: p.InDegrees}
-	case pregel.In:
-		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
-	case pregel.Both:
-		r.outDegrees = mem.Make[uint32](j.arena, len(p.OutDegrees))
-		for i, d := range p.OutDegrees {
-			r.outDegrees[i] = d + p.InDegrees[i]
-		}
-		r.inDegrees = r.outDegrees
-	default:
-		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
+	if j.direction == pregel.Either {
+		r.back = new(column[M])
 	}
 	r.columns = []*column[M]{&r.column}
 	if r.back != nil {
 		r.columns = append(r.columns, r.back)
 	}
-	if err := r.bind(); err != nil {
-		return nil, err
-	}
-	size, slots := (p.Owned+63)&^63, bitmap.Words(r.layout.Count)
-	r.values = mem.Make[V](j.arena, size)
-	r.active = mem.Make[uint64](j.arena, size/64)
-	r.finished = mem.Make[uint64](j.arena, slots)
 	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask}
 	r.sinking = r.sink
-	if !r.uncombined() {
+	if j.methods.list == nil && !j.options.Uncombined {
 		r.combine = j.methods.combiner.Combine
 	}
 	r.serialEdges = serialEdges
 	if r.round = roundEdges; j.methods.monotone {
 		r.round = 16 * roundEdges // most of which are dropped
 	}
-	for _, c := range r.columns {
-		c.read = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
-		c.write = bitmap.NewFrontier(mem.Make[uint64](j.arena, slots))
-		c.outEqual, c.outEdges = equalDegrees(c.outDegrees)
-	}
-	r.inEqual, r.inEdges = r.outEqual, r.outEdges
-	if len(r.inDegrees) > 0 && &r.inDegrees[0] != &r.outDegrees[0] {
-		r.inEqual, r.inEdges = equalDegrees(r.inDegrees)
-	}
-	if r.back != nil {
-		r.inEdges += r.outEdges
-	}
 	for _, c := range j.methods.properties {
 		r.properties = append(r.properties, make([]any, max(0, c.Number+1-len(r.properties)))...)
+	}
+	if err := r.beginChanges(); err != nil {
+		return nil, err
+	}
+	if err := r.place(p); err != nil {
+		return nil, err
 	}
 	for range team.Size() {
 		t := r.newThread()
 		r.threads, r.outboxes = append(r.threads, t), append(r.outboxes, t.outbox)
 	}
 	return r, nil
-}
-
-// bind makes the combiner's kernel for the partition.
-func (r *runner[V, M]) bind() error {
-	b := kernel.Binding{
-		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
-		Monotone: r.job.methods.monotone, Arena: r.job.arena,
-	}
-	for i, ways := range r.layout.Blocks {
-		r.pulls = append(r.pulls, pull[M]{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
-		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
-	}
-	for _, c := range r.columns {
-		if r.job.methods.list != nil {
-			c.gather = newListKernel[M](b)
-			c.kernel = c.gather
-		} else {
-			k, err := r.job.methods.combiner.Kernel(b)
-			if err != nil {
-				return err
-			}
-			c.kernel = k
-		}
-		if claimer, ok := c.kernel.(kernel.Claimer[M]); ok && !b.Deterministic {
-			c.claimer = claimer
-		}
-	}
-	r.traits = r.kernel.Traits()
-	if b.Monotone && !r.traits.Monotone {
-		return fmt.Errorf("a monotone program wants a combiner that keeps the better message, such as Min or MinPlus: not %v", r.job.methods.combiner)
-	}
-	return nil
-}
-
-func (r *runner[V, M]) newThread() *thread[V, M] {
-	j, p := r.job, r.part
-	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
-	w := pregel.Worker{Partition: p.Index, Partitions: p.Of, NumVertices: uint64(j.graph.Vertices()), NumEdges: j.graph.Arcs}
-	s := kernel.State{Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction)}
-	if p.Grid.Flat() {
-		r.edgeLists(&s)
-	} else {
-		s.NoEdges = noEdges(p.Grid)
-	}
-	s.Undirected = !j.graph.Directed
-	var combine func(a, b M) M
-	if j.methods.combiner != nil && !r.traits.Each {
-		combine = j.methods.combiner.Combine
-	}
-	t.Bind(w, j.graph.Label, s, t.outbox, combine)
-	t.list = t.listOf
-	t.Block.In = &t.in
-	t.Block.Stride = pregel.VertexID(p.Of)
-	if lifter, ok := r.kernel.(kernel.Lifter[M]); ok {
-		t.outbox.Lift = lifter.Lift
-	}
-	return t
 }
 
 // superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the program.
@@ -254,7 +173,7 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	delivered := p.Senders
 	p.Begin()
 	p.Delivered = delivered
-	r.exchange.Begin()
+	r.exchange.Begin(c.Superstep)
 	start := time.Now()
 	for _, t := range r.threads {
 		t.count = counts{}
@@ -271,7 +190,7 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 		m.after.AfterSuperstep(&r.threads[0].Worker)
 	}
 	if r.watcher != nil {
-		if err := r.watcher.Ended(c.Superstep, r.job.graph.Label); err != nil {
+		if err := r.watcher.Ended(c.Superstep, r.label); err != nil {
 			return err
 		}
 	}
@@ -280,6 +199,7 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 		return err
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
+	r.freeLeft()
 	r.settle()
 	r.report.Times.Total = time.Since(start).Seconds()
 	return nil
@@ -307,6 +227,9 @@ func (r *runner[V, M]) settle() {
 		p.BackEdges += c.back.edges
 		p.Walked += c.walked
 		p.Sends += t.outbox.Count
+		if t.requests != nil {
+			p.Requests += len(t.requests.List)
+		}
 	}
 	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].State().Cells

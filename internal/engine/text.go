@@ -83,7 +83,7 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 	defer func() {
 		if p := recover(); p != nil {
 			e := bsp.NewProgramError(j.name, p, bsp.NoSuperstep)
-			e.Vertex, e.Known, e.Method = j.graph.Label(id), true, method
+			e.Vertex, e.Known, e.Method = j.Label(id), true, method
 			panic(e)
 		}
 	}()
@@ -94,13 +94,13 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 	if j.methods.naming != nil {
 		method = "OutputLabels"
 		return j.methods.naming.OutputLabels(dst, v, func(id pregel.VertexID) uint64 {
-			if uint64(id) >= uint64(j.graph.N) {
-				panic(fmt.Sprintf("the label of vertex %d: the graph has vertices 0..%d", id, j.graph.N-1))
+			if uint64(id) >= j.IDs() {
+				panic(fmt.Sprintf("the label of vertex %d: the graph has vertices 0..%d", id, int64(j.IDs())-1))
 			}
 			return label(id)
 		})
 	}
-	return appender{uint64(j.graph.N), label}.value(dst, v)
+	return appender{j.IDs(), label}.value(dst, v)
 }
 
 // appender writes values of a graph of n vertices as result files have them.

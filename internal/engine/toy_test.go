@@ -14,6 +14,7 @@ import (
 // receiver runs. It is what the engine is compared with.
 type toy[V, M any] struct {
 	n         int
+	edges     []arc // of the graph, by handle: an undirected edge once
 	arcs      []arc // by direction, by handle
 	stored    uint64
 	program   pregel.Program[V, M]
@@ -39,6 +40,10 @@ type toy[V, M any] struct {
 	active      []bool
 	done        []bool
 	outcome     bsp.Outcome
+	changes     toyChanges[V]
+	seed        uint64
+	unweighted  bool // added edges have the weight 1
+	spread      bool // no vertex has all its edges
 }
 
 // arc is an edge that messages cross.
@@ -53,18 +58,43 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 	if d, ok := t.inner.(engine.Directed); ok && s.directed {
 		t.direction = d.Direction()
 	}
-	var ways [2][]arc
 	for i, e := range s.tuples {
-		u, v := uint64(ids[e[0]]), uint64(ids[e[1]])
 		w := 1.0
 		if s.weights != nil {
 			w = s.weights[i]
 		}
-		there, back := arc{u, v, w}, arc{v, u, w}
+		t.edges = append(t.edges, arc{uint64(ids[e[0]]), uint64(ids[e[1]]), w})
+	}
+	t.undirected = !s.directed
+	t.link()
+	t.values, t.inbox = make([]V, s.n), make([][]M, s.n)
+	t.active, t.done = make([]bool, s.n), make([]bool, s.n)
+	for _, a := range t.aggregators() {
+		for len(t.cells) <= a.Number {
+			t.cells, t.totals = append(t.cells, nil), append(t.totals, nil)
+		}
+		t.cells[a.Number], t.totals[a.Number] = a.New(false), a.New(false)
+	}
+	t.label = func(id pregel.VertexID) uint64 {
+		if i := slices.Index(ids, uint32(id)); i >= 0 {
+			return uint64(i)
+		}
+		return uint64(id) // of a vertex that was added: the largest id is the number of vertices less one
+	}
+	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals, nil)
+	return t
+}
+
+// link makes lists of the edges.
+func (t *toy[V, M]) link() {
+	var ways [2][]arc
+	t.stored, t.arcs = 0, nil
+	for _, e := range t.edges {
+		back := arc{e.to, e.from, e.weight}
 		t.stored++
-		ways[0], ways[1] = append(ways[0], there), append(ways[1], back)
-		if !s.directed && u != v {
-			ways[0], ways[1] = append(ways[0], back), append(ways[1], there)
+		ways[0], ways[1] = append(ways[0], e), append(ways[1], back)
+		if t.undirected && e.from != e.to {
+			ways[0], ways[1] = append(ways[0], back), append(ways[1], e)
 			t.stored++
 		}
 	}
@@ -74,25 +104,21 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 	if t.direction == pregel.In || t.direction == pregel.Both {
 		t.arcs = append(t.arcs, ways[1]...)
 	}
-	t.undirected = !s.directed
 	t.lists = t.index(t.arcs)
-	t.out, t.in = make([]uint32, s.n), make([]uint32, s.n)
+	t.out, t.in = make([]uint32, t.n), make([]uint32, t.n)
 	for _, a := range t.arcs {
 		t.out[a.from]++
 		t.in[a.to]++
 	}
 	t.ways = [2][]*kernel.EdgeLists{{t.index(ways[0])}, {t.index(ways[1])}}
-	t.values, t.inbox = make([]V, s.n), make([][]M, s.n)
-	t.active, t.done = make([]bool, s.n), make([]bool, s.n)
-	for _, a := range t.aggregators() {
-		for len(t.cells) <= a.Number {
-			t.cells, t.totals = append(t.cells, nil), append(t.totals, nil)
-		}
-		t.cells[a.Number], t.totals[a.Number] = a.New(false), a.New(false)
+}
+
+// edgeLists are those of the program's direction.
+func (t *toy[V, M]) edgeLists() []*kernel.EdgeLists {
+	if t.direction == pregel.Both {
+		return []*kernel.EdgeLists{t.ways[0][0], t.ways[1][0]}
 	}
-	t.label = func(id pregel.VertexID) uint64 { return uint64(slices.Index(ids, uint32(id))) }
-	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals, nil)
-	return t
+	return []*kernel.EdgeLists{t.lists}
 }
 
 // index makes lists of arcs, such as Vertex.Edges runs over.
@@ -131,9 +157,13 @@ func (t *toy[V, M]) run() {
 	t.outbox = kernel.NewOutbox[M](1, false)
 	t.engine.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n), NumEdges: t.stored}, t.label,
 		kernel.State{
-			Edges: []*kernel.EdgeLists{t.lists}, Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
-			Cells: t.cells, Totals: t.totals,
+			Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
+			Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
 		}, t.outbox, combine)
+	if t.spread {
+		t.engine.State().NoEdges = noEdgesInToy
+	}
+	t.beginChanges()
 	start, _ := t.inner.(engine.Starting[V])
 	for v := range t.n {
 		t.active[v] = start == nil
@@ -150,6 +180,7 @@ func (t *toy[V, M]) run() {
 		}
 		t.engine.Worker.Phase = t.coordinator.Phase
 		inbox := t.inbox
+		inbox = t.change(inbox)
 		t.inbox = make([][]M, t.n)
 		ran := 0
 		for v := range t.n {
@@ -177,7 +208,7 @@ func (t *toy[V, M]) awaits() bool {
 			return true
 		}
 	}
-	return false
+	return t.changes.asked()
 }
 
 func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {
@@ -185,7 +216,7 @@ func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {
 	if superstep == 0 && ok {
 		return slices.Contains(sources.Sources(), pregel.VertexID(v))
 	}
-	return !t.done[v] && (t.active[v] || len(messages) > 0)
+	return t.exists(v, messages) && !t.done[v] && (t.active[v] || len(messages) > 0)
 }
 
 func (t *toy[V, M]) coordinate(superstep int) {
@@ -256,6 +287,7 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 	if sent, back := t.engine.SentBack(); sent != 0 {
 		t.deliverAlong(t.ways[1][0], v, back[0])
 	}
+	t.took()
 	for i, to := range t.outbox.To[0] {
 		t.deliver(to, t.lift(t.outbox.Msg[0][i]))
 	}

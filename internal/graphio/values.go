@@ -16,8 +16,8 @@ import (
 // valueLines is how many lines of values a worker formats at a time.
 const valueLines = 16 << 10
 
-// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst; several goroutines call
-// it at once.
+// WriteValues writes n lines to w in order. line appends line i, without its newline, to dst, or nothing if there is no such line; several
+// goroutines call it at once.
 func WriteValues(w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
 	return writeValues(context.Background(), w, n, team, line)
 }
@@ -31,7 +31,9 @@ func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, l
 			if err := CheckLine(dst[start:]); err != nil {
 				return nil, err
 			}
-			dst = append(dst, '\n')
+			if len(dst) > start {
+				dst = append(dst, '\n')
+			}
 		}
 		return dst, nil
 	}

@@ -113,6 +113,8 @@ type State struct {
 	// Direction is the program's, a pregel.Direction; Undirected says that the graph has none.
 	Direction  uint8
 	Undirected bool
+	// IDs is the first vertex id that the graph does not have.
+	IDs uint64
 	// Totals are the aggregators' values of the previous superstep; Cells take this superstep's, for this goroutine. Both
 	// are indexed by the aggregators' numbers.
 	Totals, Cells []Cell
@@ -129,6 +131,8 @@ type Property struct {
 	OfEdges bool
 	New     func(n int) any // makes the storage of n zero values, a []T
 	Type    reflect.Type    // T
+	// Move makes storage of as many values as there are places: each from its place in other storage, zero if it is beyond the end.
+	Move func(from any, places []uint32) any
 	// Bytes views storage as it lies in memory; nil where values hold pointers.
 	Bytes func(storage any) []byte
 }

@@ -20,7 +20,41 @@ func programs() engine.Registry {
 		engine.Register("listing", pregel.List(listing{})), engine.Register("census", census{}),
 		engine.Register("letters", letters{}), engine.Register("paths", pregel.List(paths{})), engine.Register("broken", broken{}),
 		engine.Register("forever", forever{}), engine.Register("idle", idle{}), engine.Register("chatty", chatty{}),
-		engine.Register("crowd", crowd{}),
+		engine.Register("crowd", crowd{}), engine.Register("reshaping", reshaping{}),
+	}
+}
+
+// reshaping changes the graph in every way there is, and tells every vertex what its neighbours have seen.
+type reshaping struct{}
+
+func (reshaping) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
+func (reshaping) Mutations() pregel.Mutations       { return pregel.Mutations{CreateOnMessage: true} }
+
+func (reshaping) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
+	v.Set(v.Value()*31 + sum*7 + v.NumVertices()*3 + v.NumEdges() + uint64(v.OutDegree()))
+	if v.Superstep() == 6 {
+		v.VoteToHalt()
+		return
+	}
+	v.SendToAllNeighbors(v.Value() % 1000)
+	rng := v.Rand()
+	some := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	switch rng.IntN(9) {
+	case 0:
+		v.AddEdge(some(), float64(rng.IntN(5)))
+	case 1:
+		v.RemoveEdge(some())
+	case 2:
+		v.AddEdgeBetween(some(), some(), 1)
+		v.RemoveEdgeBetween(some(), some())
+	case 3:
+		v.RemoveVertex(some())
+		v.AddVertex(v.NextID()+pregel.VertexID(rng.IntN(4)), v.Value())
+	case 4:
+		v.AddVertex(some(), 5)
+		v.Send(some(), 9)
+	case 5:
+		v.RemoveVertex(v.ID())
 	}
 }
 

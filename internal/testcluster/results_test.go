@@ -115,8 +115,10 @@ func inGrid(t testing.TB, p engine.Registered, values map[string]string, input s
 		t.Fatal(err)
 	}
 	lines := map[uint64]string{}
-	for v := range g.N {
-		lines[g.Label(pregel.VertexID(v))] = string(bound.Append(nil, pregel.VertexID(v)))
+	for v := pregel.VertexID(0); uint64(v) < bound.IDs(); v++ {
+		if bound.Exists(v) {
+			lines[bound.Label(v)] = string(bound.Append(nil, v))
+		}
 	}
 	return lines, outcome
 }
@@ -190,6 +192,7 @@ func ways() []*way {
 			{program: "listing"},
 			{program: "letters"},
 			{program: "paths"},
+			{program: "reshaping"},
 		} {
 			w.delivery = delivery
 			all = append(all, &w)
@@ -236,6 +239,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		{"one", "kronecker:scale=8,seed1=3", &no, 4, 1},
 		{"two", "kronecker:scale=8,seed1=3", &yes, 1, 8},
 		{"odd", "uniform:vertices=37,degree=2", &yes, 1, 5},
+		{"grid", "kronecker:scale=7,seed1=3", &no, 2, 2}, // where only what needs no lists of edges runs
 	} {
 		c.load(t, g.name, &control.GraphSource{Input: g.input, Directed: g.directed, Weights: "float64"}, g.rows, g.columns)
 		type answer struct {
@@ -244,6 +248,9 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		}
 		answers := map[string]answer{}
 		for _, w := range ways() {
+			if g.name == "grid" && (w.program != "reshaping" || w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%v", g.name, w), func(t *testing.T) {
 				key := w.program + w.params
 				want, ok := answers[key]
@@ -262,7 +269,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.Converged != o.Converged {
 					t.Errorf("found %d supersteps, %d messages, converged %v; expected %+v", j.Supersteps, j.Messages, j.Converged, o)
 				}
-				if w.forced() {
+				if w.forced() && w.program != "reshaping" { // whose workers tell each other their input ids, too
 					choice, err := delivery.ParseChoice(w.delivery)
 					if err != nil {
 						t.Fatal(err)

@@ -22,6 +22,7 @@ const (
 	FinishedReversed
 	Ring // vertices still to be pulled, from one block of the row to the next
 	RingReversed
+	Changes // of the graph, between all partitions
 	kinds
 )
 
@@ -29,7 +30,7 @@ const (
 const Kinds = int(kinds)
 
 func (k Kind) String() string {
-	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on", "finished", "finished back", "ring", "ring back"}[k]
+	return [...]string{"expand", "expand back", "fold", "fold back", "sends", "sends on", "finished", "finished back", "ring", "ring back", "changes"}[k]
 }
 
 // Carries reports whether frames of the kind carry messages: their Count is of values.

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"reflect"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// become moves the runner to the changed partition.
+func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids uint64, vertices []vertexChange[V]) error {
+	c, owned := &r.changing, r.part.Owned
+	values, active, finished, inbox := r.values, r.active, r.finished, r.inbox
+	outBefore := 0
+	if r.part.Grid.Flat() {
+		outBefore = len(r.part.Out.Adj)
+	}
+	r.leave()
+	r.arena, c.changed = new(mem.Arena), changed
+	c.ids = ids
+	if err := r.place(changed.Partition); err != nil {
+		return err
+	}
+	r.exchange.Become(r.part)
+	words := bitmap.Words(owned)
+	copy(r.values, values)
+	copy(r.active, active)
+	copy(r.finished, finished[:words])
+	if inbox.Has != nil {
+		r.makeInbox()
+		copy(r.inbox.Msg[:words<<6], inbox.Msg)
+		for w, has := range inbox.Has.Words[:words] {
+			if has != 0 {
+				r.inbox.Has.Words[w] = has
+				r.inbox.Has.Mark(w)
+			}
+		}
+	}
+	r.moveProperties(changed, owned, outBefore)
+	r.setVertices(vertices, owned)
+	if err := r.countAll(ctx, changed); err != nil {
+		return err
+	}
+	for _, t := range r.threads {
+		r.equip(t)
+	}
+	r.recount()
+	l, ways := r.changedLoads()
+	r.report.Changed = &bsp.Changed{IDs: c.ids, Vertices: c.vertices, Edges: c.arcs, Load: l, Ways: ways}
+	return nil
+}
+
+// setVertices makes the vertices of which some did not exist before, owned being how many did, what they are from now on.
+func (r *runner[V, M]) setVertices(vertices []vertexChange[V], owned int) {
+	c := &r.changing
+	before := c.absent
+	c.absent = make([]uint64, len(r.active))
+	copy(c.absent, before)
+	for v := owned; v < r.part.Owned; v++ {
+		bitmap.Set(c.absent, uint32(v))
+	}
+	var zero V
+	gone := map[uint32]bool{}
+	for _, to := range vertices {
+		local := uint32(uint64(to.id) / uint64(r.part.Of))
+		w, bit := local>>6, uint64(1)<<(local&63)
+		if !to.anew {
+			r.values[local] = to.value
+			continue
+		}
+		gone[local] = true
+		if r.inbox.Has != nil {
+			r.inbox.Has.Words[w] &^= bit
+		}
+		r.finished[w] &^= bit
+		for _, p := range r.job.methods.properties {
+			if !p.OfEdges {
+				reflect.ValueOf(r.properties[p.Number]).Index(int(local)).SetZero()
+			}
+		}
+		if to.exists {
+			r.values[local] = to.value
+			c.absent[w] &^= bit
+			r.active[w] |= bit
+			continue
+		}
+		r.values[local] = zero
+		c.absent[w] |= bit
+		r.active[w] &^= bit
+	}
+	if len(gone) > 0 {
+		r.lists.drop(func(to uint32) bool { return gone[to] })
+	}
+	if bitmap.Count(c.absent) == 0 {
+		c.absent = nil
+	}
+	r.hideAbsent()
+}
+
+// beginAbsent has vertices that the graph does not have any more take no part in a run.
+func (r *runner[V, M]) beginAbsent() {
+	if r.changing.absent = slices.Clone(r.part.Absent); r.changing.absent != nil {
+		r.hideAbsent()
+		r.recount()
+	}
+}
+
+// hideAbsent keeps vertices that do not exist from running.
+func (r *runner[V, M]) hideAbsent() {
+	for w, absent := range r.changing.absent {
+		r.active[w] &^= absent
+		if !r.changing.create {
+			r.finished[w] |= absent
+		}
+	}
+}
+
+// created notes that vertices of word w run: those that did not exist do now.
+func (r *runner[V, M]) created(w int, run uint64) {
+	if a := r.changing.absent; a != nil {
+		a[w] &^= run
+	}
+}
+
+// moveProperties carries the property columns over to the changed lists; so many owned vertices, and arcs in the out-lists, were there before.
+func (r *runner[V, M]) moveProperties(changed *graph.Changed, owned, outBefore int) {
+	for _, p := range r.job.methods.properties {
+		before := r.properties[p.Number]
+		switch {
+		case !p.OfEdges:
+			to := p.New(r.part.Owned)
+			reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(before).Slice(0, owned))
+			r.properties[p.Number] = to
+		default:
+			if places := r.places(changed, outBefore); places != nil {
+				r.properties[p.Number] = p.Move(before, places)
+			}
+		}
+	}
+}
+
+// places returns, for each arc that edge columns hold properties of, where it was before the change; nil if no arc has moved.
+func (r *runner[V, M]) places(changed *graph.Changed, outBefore int) []uint32 {
+	out, in := changed.OutFrom, changed.InFrom
+	switch d := r.job.direction; {
+	case d == pregel.In:
+		return in
+	case d == pregel.Out:
+		return out
+	case out == nil && in == nil:
+		return nil
+	}
+	// Of both directions, one after the other: see edgeLists.
+	places := make([]uint32, 0, r.outEdges)
+	list := func(from []uint32, n, offset int) {
+		for i := range n {
+			at := uint32(i)
+			if from != nil {
+				at = from[i]
+			}
+			if at != graph.NewPlace {
+				at += uint32(offset)
+			}
+			places = append(places, at)
+		}
+	}
+	list(out, len(changed.Partition.Out.Adj), 0)
+	list(in, len(changed.Partition.In.Adj), outBefore)
+	return places
+}
+
+// countAll adds up how many vertices and arcs the whole graph has.
+func (r *runner[V, M]) countAll(ctx context.Context, changed *graph.Changed) error {
+	c := &r.changing
+	vertices, arcs := uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs)
+	data := make([][]byte, r.part.Of)
+	for q := range data {
+		data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, vertices), arcs)
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return err
+	}
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		if len(b) != 16 {
+			return fmt.Errorf("%w: counts of %d bytes from partition %d", errRequests, len(b), q)
+		}
+		vertices += binary.LittleEndian.Uint64(b)
+		arcs += binary.LittleEndian.Uint64(b[8:])
+	}
+	c.vertices, c.arcs = vertices, arcs
+	return nil
+}
+
+// recount counts the vertices anew, by their states.
+func (r *runner[V, M]) recount() {
+	p := &r.report
+	p.Active, p.Unfinished, p.UnfinishedEdges = bitmap.Count(r.active), r.part.Owned, r.inEdges
+	for w := range r.active {
+		finished := r.finished[w]
+		p.Unfinished -= bits.OnesCount64(finished)
+		p.UnfinishedEdges -= degrees(r.inDegrees, r.inEqual, w, finished)
+		if r.back != nil {
+			p.UnfinishedEdges -= degrees(r.outDegrees, r.outEqual, w, finished)
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// changing is the part of a runner that a program uses which changes the graph (docs/design/mutation.md).
+type changing[V any] struct {
+	on     bool
+	create bool // a message makes a vertex that was removed anew
+	codec  requestCodec[V]
+	absent []uint64 // owned vertices that do not exist; nil if all do
+
+	// ids is the first id that no vertex has had, vertices and arcs are counted, of the whole graph.
+	ids, vertices, arcs uint64
+
+	changed *graph.Changed // what part is of; nil before the first change
+	// What the superstep that runs has left behind: frames that it sent may still be read.
+	left []func()
+}
+
+// idsAhead is how many ids may be made in a superstep beside as many as there are: who counts wrongly must not fill the memory.
+const idsAhead = 1 << 16
+
+// beginChanges prepares a runner for a program that changes the graph.
+func (r *runner[V, M]) beginChanges() (err error) {
+	c, m := &r.changing, r.job.methods
+	r.revertCounts()
+	if m.mutations == nil {
+		return nil
+	}
+	r.arena = new(mem.Arena)
+	c.on, c.create = true, m.mutations.Mutations().CreateOnMessage
+	c.codec, err = newRequestCodec[V]()
+	return err
+}
+
+// revertCounts makes ids, vertices and arcs those of the graph as it was loaded.
+func (r *runner[V, M]) revertCounts() {
+	c, g := &r.changing, r.job.graph
+	c.ids, c.vertices, c.arcs = uint64(g.N), uint64(g.Vertices()), g.Arcs
+}
+
+// revert goes back to the graph as it was loaded, before another run.
+func (r *runner[V, M]) revert() {
+	c := &r.changing
+	if c.changed == nil {
+		return
+	}
+	r.leave()
+	r.arena = new(mem.Arena)
+	r.revertCounts()
+	if err := r.place(r.loaded); err != nil {
+		panic(err) // it went well before
+	}
+	r.exchange.Become(r.loaded)
+	r.freeLeft()
+	for _, t := range r.threads {
+		r.equip(t)
+	}
+}
+
+// leave leaves the runner's arrays, and the partition if it is a changed one, to freeLeft.
+func (r *runner[V, M]) leave() {
+	c, arena := &r.changing, r.arena
+	c.left = append(c.left, arena.Close)
+	if c.changed != nil {
+		c.left = append(c.left, c.changed.Close)
+		c.changed = nil
+	}
+}
+
+// freeLeft frees what was left, when nobody uses it any more.
+func (r *runner[V, M]) freeLeft() {
+	for _, free := range r.changing.left {
+		free()
+	}
+	r.changing.left = nil
+}
+
+// closeChanges frees all that a program that changes the graph has beside the job's arena.
+func (r *runner[V, M]) closeChanges() {
+	if r.changing.on {
+		r.leave()
+		r.freeLeft()
+	}
+}
+
+// label returns the input id of a vertex.
+func (r *runner[V, M]) label(id pregel.VertexID) uint64 {
+	if uint64(id) < uint64(r.job.graph.N) {
+		return r.job.graph.Label(id)
+	}
+	return r.part.Label(id)
+}
+
+// allow tells a thread how its vertices may change the graph.
+func (r *runner[V, M]) allow(t *thread[V, M]) {
+	c, g := &r.changing, r.job.graph
+	t.Worker.NumVertices, t.Worker.NumEdges = c.vertices, c.arcs
+	q := t.requests
+	if q == nil {
+		return
+	}
+	q.NextID, q.Limit = c.ids, min(2*c.ids+idsAhead, graph.MaxVertices)
+	q.Loops, q.Weighted, q.Weigh, q.Merge = !g.Options.DropLoops, r.traits.Weighted, g.Weigh, nil
+	switch g.Options.Duplicates {
+	case graph.KeepDuplicates:
+	case graph.LeastDuplicate:
+		q.Merge = func(stored, added float64) float64 { return min(stored, added) }
+	case graph.SumDuplicates:
+		q.Merge = func(stored, added float64) float64 { return g.Weigh(stored + added) }
+	default:
+		q.Merge = func(stored, _ float64) float64 { return stored }
+	}
+}
+
+// pullFlat is the first half of pullAndCompute: what is pulled goes to the inbox, since the graph changes before the vertices run.
+func (r *runner[V, M]) pullFlat(ctx context.Context, c *bsp.Command) error {
+	r.clearWritten()
+	if r.gather == nil {
+		r.makeInbox()
+	}
+	for i, ways := range r.layout.Blocks {
+		if !r.crossed(c, i) {
+			continue
+		}
+		p, err := r.expandToPull(ctx, c, i, ways.Pull)
+		if err != nil {
+			return err
+		}
+		phase := r.timed(&r.report.Times.Traverse)
+		if r.gather != nil {
+			r.pullLists(p)
+		} else {
+			r.pulling = append(r.pulling[:0], p)
+			err = r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.pullBlock)
+		}
+		phase.end()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pullLists gathers what the in-neighbours of each vertex sent.
+func (r *runner[V, M]) pullLists(p *pull[M]) {
+	var to []uint32
+	var messages []M
+	for v := range uint32(r.part.Owned) {
+		lo, hi := p.Row(v)
+		if lo == hi || r.finished[v>>6]>>(v&63)&1 != 0 {
+			continue
+		}
+		before := len(messages)
+		messages = p.from.gather.gather(&p.Pull, lo, hi, messages)
+		for range len(messages) - before {
+			to = append(to, v)
+		}
+		r.threads[0].count.walked += int(hi - lo)
+	}
+	r.lists.add(to, messages)
+}
+
+// change carries out what the vertices asked for in the last superstep. It comes between the delivery of messages, which are in the inbox
+// or the lists, and the run of the vertices.
+func (r *runner[V, M]) change(ctx context.Context) error {
+	list, ids, err := r.requested(ctx)
+	if err != nil {
+		return fmt.Errorf("changing the graph: %w", err)
+	}
+	inOrder(list)
+	s := resolver[V]{state: r.vertexState}
+	if m := r.job.methods.resolving; m != nil {
+		s.resolve = m.Resolve
+	}
+	to := s.run(list)
+	to.remove = slices.DeleteFunc(to.remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
+	gone, err := r.outArcs(ctx, to.gone)
+	if err != nil {
+		return fmt.Errorf("changing the graph: %w", err)
+	}
+	to.remove = append(to.remove, gone...)
+	places := false
+	for _, p := range r.job.methods.properties {
+		places = places || p.OfEdges
+	}
+	changed, err := r.part.Changed(ctx, graph.Change{
+		N: int(ids), Remove: to.remove, Add: to.add, Places: places, Team: r.team,
+	}, r.exchange.All)
+	if err != nil {
+		return err
+	}
+	return r.become(ctx, changed, ids, to.vertices)
+}
+
+// requested returns the requests about owned vertices, and one more than the largest id of a vertex from now on.
+func (r *runner[V, M]) requested(ctx context.Context) ([]request[V], uint64, error) {
+	c, of := &r.changing, uint64(r.part.Of)
+	byOwner := make([][]request[V], of)
+	ids := c.ids
+	for _, t := range r.threads {
+		for _, q := range t.requests.List {
+			r := request[V]{Request: q}
+			if q.Kind == kernel.AddVertex {
+				r.value = t.requests.Values[q.Value]
+			}
+			if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
+				ids = max(ids, q.Of+1, q.To+1)
+			}
+			byOwner[q.Of%of] = append(byOwner[q.Of%of], r)
+		}
+		t.requests.Reset()
+	}
+	data := make([][]byte, of)
+	var err error
+	for q := range data {
+		if q != r.part.Index {
+			if data[q], err = c.codec.encode(ids, byOwner[q]); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, 0, err
+	}
+	list := byOwner[r.part.Index]
+	limit := min(2*c.ids+idsAhead, graph.MaxVertices)
+	owns := func(id uint64) bool { return id < limit && id%of == uint64(r.part.Index) }
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		var needed uint64
+		if list, needed, err = c.codec.decode(b, list, owns); err != nil {
+			return nil, 0, fmt.Errorf("from partition %d: %w", q, err)
+		}
+		ids = max(ids, needed)
+	}
+	if ids > limit {
+		return nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", errRequests, ids, limit)
+	}
+	// What nobody adds there is nothing to remove of.
+	return slices.DeleteFunc(list, func(q request[V]) bool { return q.Of >= ids }), ids, nil
+}
+
+// vertexState returns whether an owned vertex exists, and its value.
+func (r *runner[V, M]) vertexState(id uint64) (value V, exists bool) {
+	local := id / uint64(r.part.Of)
+	if local >= uint64(r.part.Owned) || r.isAbsent(uint32(local)) {
+		return value, false
+	}
+	return r.values[local], true
+}
+
+func (r *runner[V, M]) isAbsent(local uint32) bool {
+	a := r.changing.absent
+	return a != nil && a[local>>6]>>(local&63)&1 != 0
+}
+
+// outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie with other partitions, too, which
+// therefore all call it.
+func (r *runner[V, M]) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
+	if r.part.Grid.Flat() {
+		if len(from) == 0 {
+			return nil, nil
+		}
+		return r.part.OutArcs(from), nil
+	}
+	arcs := r.part.OutArcs(from)
+	var ids []byte
+	for id := range from {
+		ids = binary.LittleEndian.AppendUint64(ids, uint64(id))
+	}
+	data := make([][]byte, r.part.Of)
+	for q := range data {
+		data[q] = ids
+	}
+	asked, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	for q, b := range asked {
+		data[q] = nil
+		if q == r.part.Index || len(b) == 0 {
+			continue
+		}
+		of := map[pregel.VertexID]bool{}
+		for ; len(b) >= 8; b = b[8:] {
+			of[pregel.VertexID(binary.LittleEndian.Uint64(b))] = true
+		}
+		for _, a := range r.part.OutArcs(of) {
+			data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(data[q], uint64(a.From)), uint64(a.To))
+		}
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		for ; len(b) >= 16; b = b[16:] {
+			a := graph.Arc{From: pregel.VertexID(binary.LittleEndian.Uint64(b)), To: pregel.VertexID(binary.LittleEndian.Uint64(b[8:]))}
+			if !from[a.From] {
+				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", errRequests, a.From, q)
+			}
+			arcs = append(arcs, a)
+		}
+	}
+	return arcs, nil
+}
+
+// IDs returns the first id that no vertex has had after the last run, and Exists whether an id below it is a vertex's.
+func (j *Job[V, M]) IDs() uint64 { return j.runners[0].changing.ids }
+
+func (j *Job[V, M]) Exists(id pregel.VertexID) bool {
+	n := uint64(len(j.owners))
+	return !j.owners[uint64(id)%n].isAbsent(uint32(uint64(id) / n))
+}
+
+// Label returns the input id of a vertex: of one that was added, too.
+func (j *Job[V, M]) Label(id pregel.VertexID) uint64 { return j.runners[0].label(id) }
+
+// TakeGraph returns the graph as the last run has changed it, which belongs to the caller from now on, or nil if the run has changed
+// nothing. It needs all partitions in this process. Values are read before it: the next run begins anew.
+func (j *Job[V, M]) TakeGraph() *graph.Graph {
+	var parts []*graph.Changed
+	for _, r := range j.runners {
+		if c := &r.changing; c.changed != nil {
+			c.changed.Partition.Absent = c.absent
+			parts = append(parts, c.changed)
+			c.changed = nil
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return graph.Assemble(j.graph, parts...)
+}

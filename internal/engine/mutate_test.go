@@ -1,0 +1,427 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// changer is a program that does random things to the graph, and whose values depend on all that it sees.
+type changer struct {
+	rounds    int
+	direction pregel.Direction
+	mutations pregel.Mutations
+	spread    bool // no vertex has all its edges
+	once      bool // it sends once to all neighbours
+	messages  pregel.Combiner[uint64]
+}
+
+type cursor = *pregel.Vertex[uint64, uint64]
+
+func (c changer) Combiner() pregel.Combiner[uint64] { return c.messages }
+func (c changer) Direction() pregel.Direction       { return c.direction }
+func (c changer) Mutations() pregel.Mutations       { return c.mutations }
+func (changer) Columns() []pregel.Column            { return []pregel.Column{changerAge} }
+
+var changerAge = pregel.NewVertexColumn[uint64]("age")
+
+var changerHash = maphash.MakeSeed()
+
+func digest(values ...any) uint64 { return maphash.Comparable(changerHash, fmt.Sprint(values...)) }
+
+// look returns a digest of what a vertex sees, in whatever order its edges come.
+func (c changer) look(v cursor) uint64 {
+	x := digest(v.OutDegree(), v.InDegree(), v.NumVertices(), v.NumEdges(), v.NextID(), v.Label())
+	if c.spread {
+		return x
+	}
+	n := 0
+	for e := range v.Edges() {
+		x += digest("edge", e.To, e.Weight)
+		n++
+	}
+	if n != v.OutDegree() {
+		x = math.MaxUint64
+	}
+	for e := range v.OutEdges() {
+		x += digest("out", e.To, e.Weight)
+	}
+	for e := range v.InEdges() {
+		x += digest("in", e.To, e.Weight)
+	}
+	return x
+}
+
+func (c changer) Compute(v cursor, m uint64) {
+	changerAge.Set(v, changerAge.Of(v)+1)
+	x := digest(v.Value(), m, v.HasMessage(), v.Woken(), changerAge.Of(v)) + c.look(v)
+	rng := v.Rand()
+	if v.Superstep() >= c.rounds {
+		v.Set(x)
+		v.VoteToHalt()
+		return
+	}
+	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	weight := func() float64 { return float64(rng.IntN(16)) / 16 }
+	some := func() pregel.VertexID { // often a neighbour
+		if d := v.OutDegree(); d > 0 && !c.spread && rng.IntN(2) == 0 {
+			k := rng.IntN(d)
+			to := make([]pregel.VertexID, 0, d)
+			for e := range v.Edges() {
+				to = append(to, e.To)
+			}
+			slices.Sort(to)
+			return to[k]
+		}
+		return id()
+	}
+	if rng.IntN(3) > 0 {
+		v.SendToAllNeighbors(x % 1000)
+	}
+	for range rng.IntN(4) {
+		switch rng.IntN(12) {
+		case 0, 1:
+			v.AddEdge(id(), weight())
+		case 2, 3:
+			v.RemoveEdge(some())
+		case 4:
+			v.AddEdgeBetween(id(), id(), weight())
+		case 5, 6:
+			v.RemoveEdgeBetween(some(), v.ID())
+		case 7:
+			v.RemoveVertex(some())
+		case 8:
+			if rng.IntN(3) == 0 {
+				v.RemoveVertex(v.ID())
+			}
+		case 9:
+			v.AddVertex(v.NextID()+pregel.VertexID(rng.IntN(9)), x)
+		case 10:
+			v.AddVertex(id(), x)
+		case 11:
+			v.AddEdge(v.NextID()+pregel.VertexID(rng.IntN(3)), weight())
+		}
+	}
+	if !c.spread {
+		x += c.look(v)
+	}
+	if rng.IntN(4) == 0 && !c.once {
+		v.SendToAllNeighbors(x % 77)
+	}
+	if rng.IntN(3) == 0 {
+		v.Send(id(), x%55)
+	}
+	if c.direction == pregel.Either && rng.IntN(3) == 0 && !c.once {
+		v.SendAlong(pregel.In, x%33)
+	}
+	if rng.IntN(9) == 0 {
+		v.Finish()
+	} else if rng.IntN(3) == 0 {
+		v.VoteToHalt()
+	}
+	v.Set(x)
+}
+
+// chooser is a changer that decides itself what becomes of vertices.
+type chooser struct{ changer }
+
+func (chooser) Resolve(r pregel.Resolution[uint64]) (uint64, bool) {
+	x := digest(r.ID, r.Exists, r.Value, r.Remove, r.Add)
+	return x, x%3 > 0
+}
+
+// lister is a changer that gets every message.
+type lister struct{ c changer }
+
+func (l lister) Direction() pregel.Direction { return l.c.direction }
+func (l lister) Mutations() pregel.Mutations { return l.c.mutations }
+func (lister) Columns() []pregel.Column      { return changer{}.Columns() }
+
+func (l lister) Compute(v cursor, messages []uint64) {
+	sum := uint64(0)
+	for _, m := range messages {
+		sum += digest(m)
+	}
+	l.c.Compute(v, sum)
+}
+
+func TestMutationIsAsTheToyDoesIt(t *testing.T) {
+	rounds := 60
+	if raced || testing.Short() {
+		rounds = 8
+	}
+	for seed := range rounds {
+		mutateAsToy(t, uint64(seed))
+	}
+}
+
+func FuzzMutation(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { mutateAsToy(t, seed) })
+}
+
+func mutateAsToy(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	all := shapes(seed)
+	s := all[rng.IntN(len(all))]
+	if s.n > 400 {
+		s = all[rng.IntN(5)]
+	}
+	kind := edges.Weights(rng.IntN(3))
+	if kind == edges.Unweighted {
+		s.weights = nil
+	}
+	c := changer{
+		rounds: 1 + rng.IntN(6), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
+		mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0},
+	}
+	ways := settings()
+	if c.spread = rng.IntN(3) == 0; c.spread {
+		ways = grids()
+	}
+	rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	for _, way := range ways[:4] {
+		switch rng.IntN(3) {
+		case 0:
+			compareMutated(t, seed, s, kind, pregel.Program[uint64, uint64](c), way, c.spread)
+		case 1:
+			compareMutated(t, seed, s, kind, pregel.Program[uint64, uint64](chooser{c}), way, c.spread)
+		default:
+			if c.once = c.spread; !way.o.Deterministic && (!c.spread || way.o.Delivery == delivery.ChoosePush) {
+				compareMutated(t, seed, s, kind, pregel.List[uint64, uint64](lister{c}), way, c.spread)
+			}
+		}
+	}
+}
+
+// compareMutated runs a program in a setting and by the toy, and compares values and graphs.
+func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pregel.Program[uint64, uint64], way setting, spread bool) {
+	t.Helper()
+	g := s.loadAs(t, way, kind)
+	defer g.Close()
+	toy := newToy(s, g.IDs, p)
+	toy.seed = seed
+	toy.unweighted = kind == edges.Unweighted
+	toy.spread = spread
+	toy.run()
+	way.o.Seed = seed
+	way.o.Team = parallel.NewTeam(way.threads, false)
+	defer way.o.Team.Close()
+	j, err := engine.NewJob(g, p, way.o)
+	check(t, err)
+	defer j.Close()
+	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, engine.Inner(p), s.name, kind, way)
+	for run := range 2 {
+		o, err := j.Run(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		if o.Supersteps != toy.outcome.Supersteps || o.Messages != toy.outcome.Messages || !o.Converged {
+			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, toy.outcome)
+		}
+		if n := j.IDs(); n != uint64(toy.n) {
+			t.Fatalf("%s, run %d: ids up to %d, want %d", where, run, n, toy.n)
+		}
+		for v := range toy.n {
+			id := pregel.VertexID(v)
+			if j.Exists(id) == toy.changes.absent[uint64(v)] {
+				t.Fatalf("%s, run %d: vertex %d exists: %t", where, run, v, j.Exists(id))
+			}
+			if got := j.Value(id); j.Exists(id) && got != toy.values[v] {
+				t.Fatalf("%s, run %d: vertex %d is %x, want %x", where, run, v, got, toy.values[v])
+			}
+		}
+	}
+	changed := j.TakeGraph()
+	if changed == nil {
+		return
+	}
+	defer changed.Close()
+	if changed.N != toy.n || changed.Arcs != toy.stored || changed.Vertices() != toy.n-len(toy.changes.absent) {
+		t.Fatalf("%s: a graph of %d ids, %d vertices, %d arcs, want %d, without %d, %d", where, changed.N, changed.Vertices(), changed.Arcs,
+			toy.n, len(toy.changes.absent), toy.stored)
+	}
+	have, want := map[arc]int{}, map[arc]int{}
+	for _, p := range changed.Parts {
+		l := p.Layout(pregel.Out)
+		lists := l.Blocks[0].Push.BySender
+		bitmap.Each(lists.Bits, func(slot uint32) {
+			lo, hi := lists.Row(slot)
+			for k := lo; k < hi; k++ {
+				have[arc{l.Slots.ID(slot), l.Slots.ID(lists.Adj[k]), weightOf(&lists.Lists, k)}]++
+			}
+		})
+	}
+	toy.direction = pregel.Out
+	toy.link()
+	for _, a := range toy.arcs {
+		if kind == edges.Unweighted {
+			a.weight = 1
+		}
+		want[a]++
+	}
+	if !maps.Equal(have, want) {
+		t.Fatalf("%s: the graph of the result has the arcs %v, want %v", where, have, want)
+	}
+}
+
+func weightOf(l *kernel.Lists, k uint32) float64 {
+	switch {
+	case l.Weights64 != nil:
+		return l.Weights64[k]
+	case l.Weights32 != nil:
+		return float64(l.Weights32[k])
+	}
+	return 1
+}
+
+// marked marks every edge with what it and the superstep are, and finds the marks again beside the changes of all. Edges that were added
+// have none.
+type marked struct{ changer }
+
+func (marked) Columns() []pregel.Column { return []pregel.Column{changerMark} }
+
+var changerMark = pregel.NewEdgeColumn[uint64]("mark")
+
+func (m marked) Compute(v cursor, _ uint64) {
+	for e := range v.Edges() {
+		if x := changerMark.Of(e); x != 0 && x != digest(v.ID(), e.To, e.Weight) {
+			panic(fmt.Sprintf("edge %d of vertex %d has the mark %x", e.To, v.ID(), x))
+		}
+	}
+	rng := v.Rand()
+	if v.Superstep() == 5 {
+		n := uint64(0)
+		for e := range v.Edges() {
+			if changerMark.Of(e) != 0 {
+				n++
+			}
+		}
+		v.Set(n<<32 | uint64(v.OutDegree()))
+		v.VoteToHalt()
+		return
+	}
+	for e := range v.Edges() {
+		if changerMark.Of(e) == 0 && v.Superstep() > 0 {
+			v.Set(v.Value() + 1)
+		}
+		changerMark.Set(e, digest(v.ID(), e.To, e.Weight))
+	}
+	for range rng.IntN(3) {
+		if to := pregel.VertexID(rng.Uint64N(v.NumVertices())); rng.IntN(2) == 0 {
+			v.AddEdge(to, float64(rng.IntN(8)))
+		} else {
+			v.RemoveEdge(to)
+		}
+	}
+}
+
+func TestEdgeColumnsMoveWithTheirEdges(t *testing.T) {
+	for i, s := range shapes(12) {
+		if s.n > 400 {
+			continue
+		}
+		m := marked{changer{direction: pregel.Direction(i % 4), messages: combiners.Sum[uint64]()}}
+		var first []uint64
+		for _, way := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 2}, {parts: 4, threads: 4}} {
+			g := s.loadAs(t, way, edges.Float32)
+			got, o := run(t, g, pregel.Program[uint64, uint64](m), way)
+			if o.Supersteps != 6 {
+				t.Fatalf("%s, %v: %+v", s.name, way, o)
+			}
+			if first == nil {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				t.Fatalf("%s, %v: %x, want %x", s.name, way, got, first)
+			}
+			g.Close()
+		}
+		if s.n > 50 && len(s.tuples) > 100 && !slices.ContainsFunc(first, func(x uint64) bool { return x>>32 > 0 }) {
+			t.Errorf("%s: no edge kept its mark", s.name)
+		}
+	}
+}
+
+func FuzzRequests(f *testing.F) {
+	for _, n := range []int{0, 1, 3} {
+		b, err := engine.EncodeRequests(n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(b[:len(b)-n])
+	}
+	f.Fuzz(func(_ *testing.T, b []byte) { engine.DecodeRequests(b) })
+}
+
+// Who changes the graph without saying so, or asks for ids far off, fails by name.
+func TestMutationRefuses(t *testing.T) {
+	w := on(t, "0>1 1>2")
+	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.AddEdge(0, 1) }}), 1,
+		"AddEdge: a program that changes the graph has the method Mutations() pregel.Mutations")
+	far := changer{messages: combiners.Sum[uint64]()}
+	for what, ask := range map[string]func(v cursor){
+		"AddVertex: vertex 65542: ids from 3 on are new, and must be below 65542": func(v cursor) { v.AddVertex(65542, 0) },
+		"AddEdge: vertex 18446744073709551615":                                    func(v cursor) { v.AddEdge(pregel.None, 0) },
+		"RemoveEdgeBetween: vertex 70000":                                         func(v cursor) { v.RemoveEdgeBetween(1, 70000) },
+	} {
+		_, _, err := tryRun(t, w.load(t, 2, edges.Unweighted), pregel.Program[uint64, uint64](asking{far, ask}), setting{parts: 2, threads: 1})
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %s", err, what)
+		}
+	}
+}
+
+type asking struct {
+	changer
+	ask func(v cursor)
+}
+
+func (a asking) Compute(v cursor, _ uint64) {
+	if v.Superstep() == 6 {
+		v.VoteToHalt()
+		return
+	}
+	a.ask(v)
+}
+
+// A run that is cancelled while the graph changes ends, and the job can run again.
+func TestMutationIsCancelled(t *testing.T) {
+	for _, parts := range []int{1, 4} {
+		s := shapes(3)[9]
+		g := s.load(t, parts, edges.Unweighted)
+		ctx, cancel := context.WithCancel(t.Context())
+		c := changer{rounds: 5, messages: combiners.Sum[uint64]()}
+		stops := asking{c, func(v cursor) {
+			if v.AddEdge(0, 1); v.Superstep() == 3 {
+				cancel()
+			}
+		}}
+		j, err := engine.NewJob(g, pregel.Program[uint64, uint64](stops), engine.Options{})
+		check(t, err)
+		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) && err != nil {
+			t.Errorf("%d partitions: %v", parts, err)
+		}
+		if _, err := j.Run(t.Context()); err != nil {
+			t.Errorf("%d partitions, again: %v", parts, err)
+		}
+		j.Close()
+	}
+}

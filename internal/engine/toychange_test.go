@@ -1,0 +1,251 @@
+package engine_test
+
+import (
+	"cmp"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// toyChanges is how a toy's program changes the graph: by the rules of docs/design/mutation.md, with maps.
+type toyChanges[V any] struct {
+	on, create bool
+	requests   kernel.Requests[V]
+	list       []toyRequest[V] // of the superstep that runs
+	absent     map[uint64]bool
+}
+
+type toyRequest[V any] struct {
+	kernel.Request
+	value V
+}
+
+func (c *toyChanges[V]) asked() bool { return len(c.list) > 0 }
+
+func (t *toy[V, M]) beginChanges() {
+	c := &t.changes
+	c.absent = map[uint64]bool{}
+	t.growColumns(0)
+	m, ok := t.inner.(engine.Mutating)
+	if !ok {
+		return
+	}
+	c.on, c.create = true, m.Mutations().CreateOnMessage
+	c.requests = kernel.Requests[V]{Loops: true, Weigh: t.weigh}
+	t.engine.Changing(&c.requests)
+	t.allow()
+}
+
+func (t *toy[V, M]) allow() {
+	t.changes.requests.NextID, t.changes.requests.Limit = uint64(t.n), uint64(2*t.n+1<<16)
+}
+
+// took takes what a vertex has asked for.
+func (t *toy[V, M]) took() {
+	c := &t.changes
+	for _, r := range c.requests.List {
+		q := toyRequest[V]{Request: r}
+		if r.Kind == kernel.AddVertex {
+			q.value = c.requests.Values[r.Value]
+		}
+		c.list = append(c.list, q)
+	}
+	c.requests.Reset()
+}
+
+// net is what happens to the edges of one vertex.
+type net struct {
+	removed map[uint64]bool // targets
+	all     bool
+	added   []arc
+}
+
+func (n *net) remove(to uint64) {
+	n.removed[to] = true
+	n.added = slices.DeleteFunc(n.added, func(a arc) bool { return a.to == to })
+}
+
+// change makes the changes that the last superstep asked for, and returns the messages that are left.
+func (t *toy[V, M]) change(inbox [][]M) [][]M {
+	c := &t.changes
+	if len(c.list) == 0 {
+		return inbox
+	}
+	about := map[uint64][]toyRequest[V]{}
+	next := uint64(t.n)
+	slices.SortStableFunc(c.list, func(a, b toyRequest[V]) int { return cmp.Compare(a.By, b.By) })
+	for _, r := range c.list {
+		about[r.Of] = append(about[r.Of], r)
+		if r.Kind == kernel.AddEdge || r.Kind == kernel.AddVertex {
+			next = max(next, r.Of+1, r.To+1)
+		}
+	}
+	c.list = nil
+	before := t.n
+	for ; uint64(t.n) < next; t.n++ {
+		c.absent[uint64(t.n)] = true
+		t.values, t.active, t.done = append(t.values, *new(V)), append(t.active, false), append(t.done, false)
+		inbox = append(inbox, nil)
+	}
+	t.growColumns(before)
+	nets := map[uint64]*net{}
+	for id, list := range about {
+		if id < next {
+			nets[id] = t.resolve(id, list, inbox)
+		}
+	}
+	kept := t.edges[:0]
+	for _, e := range t.edges {
+		from, to := nets[e.from], nets[e.to]
+		gone := from != nil && (from.all || from.removed[e.to])
+		if t.undirected {
+			gone = gone || to != nil && (to.all || to.removed[e.from])
+		}
+		if !gone {
+			kept = append(kept, e)
+		}
+	}
+	t.edges = kept
+	for _, n := range nets {
+		t.edges = append(t.edges, n.added...)
+	}
+	t.link()
+	s, w := t.engine.State(), &t.engine.Worker
+	s.Edges, s.Out, s.In, s.IDs = t.edgeLists(), t.ways[0], t.ways[1], uint64(t.n)
+	w.NumVertices, w.NumEdges = uint64(t.n-len(c.absent)), t.stored
+	t.coordinator.NumVertices, t.coordinator.NumEdges = w.NumVertices, w.NumEdges
+	t.allow()
+	return inbox
+}
+
+// resolve carries out what was asked about one vertex, but for its edges, which it returns.
+func (t *toy[V, M]) resolve(id uint64, list []toyRequest[V], inbox [][]M) *net {
+	c, n := &t.changes, &net{removed: map[uint64]bool{}}
+	existed := !c.absent[id]
+	for _, r := range list {
+		switch {
+		case r.By != id || !existed:
+		case r.Kind == kernel.RemoveEdge:
+			n.remove(r.To)
+		case r.Kind == kernel.AddEdge:
+			n.added = append(n.added, arc{id, r.To, t.weigh(r.Weight)})
+		}
+	}
+	remove, values := false, []V(nil)
+	for _, r := range list {
+		switch r.Kind {
+		case kernel.RemoveEdge:
+			if r.By != id && existed {
+				n.remove(r.To)
+			}
+		case kernel.RemoveVertex:
+			remove = true
+		case kernel.AddVertex:
+			values = append(values, r.value)
+		}
+	}
+	clean := func() { // the vertex that was there is gone
+		*n = net{removed: n.removed, all: true}
+		inbox[id] = nil
+		t.values[id], t.active[id], t.done[id] = *new(V), false, false
+		c.absent[id] = true
+		t.clearColumns(id)
+	}
+	make := func(x V) {
+		if !existed || c.absent[id] {
+			inbox[id] = nil
+		}
+		t.values[id], t.active[id], t.done[id] = x, true, false
+		t.clearColumns(id)
+		delete(c.absent, id)
+	}
+	if p, ok := t.inner.(engine.Resolving[V]); ok && (remove || values != nil) {
+		r := pregel.Resolution[V]{ID: pregel.VertexID(id), Exists: existed, Remove: remove, Add: values}
+		if existed {
+			r.Value = t.values[id]
+		}
+		x, exists := p.Resolve(r)
+		switch {
+		case !exists && existed:
+			clean()
+		case exists && existed && remove && len(values) > 0:
+			clean()
+			make(x)
+		case exists && existed:
+			t.values[id] = x
+		case exists:
+			make(x)
+		}
+	} else {
+		if remove && existed {
+			clean()
+		}
+		if len(values) > 0 && c.absent[id] {
+			make(values[0])
+		}
+	}
+	for _, r := range list {
+		if r.Kind == kernel.AddEdge && (r.By != id || !existed) {
+			if c.absent[id] {
+				make(*new(V))
+			}
+			n.added = append(n.added, arc{id, r.To, t.weigh(r.Weight)})
+		}
+	}
+	return n
+}
+
+// exists reports whether a vertex does: a message may make it.
+func (t *toy[V, M]) exists(v int, messages []M) bool {
+	c := &t.changes
+	if !c.absent[uint64(v)] {
+		return true
+	}
+	if c.create && len(messages) > 0 {
+		delete(c.absent, uint64(v))
+		return true
+	}
+	return false
+}
+
+var noEdgesInToy = errors.New("the edges are spread")
+
+func (t *toy[V, M]) weigh(w float64) float64 {
+	if t.unweighted {
+		return 1
+	}
+	return w
+}
+
+// growColumns makes the vertex columns as long as there are ids, of which so many were there before.
+func (t *toy[V, M]) growColumns(before int) {
+	for _, c := range t.columns() {
+		all := t.engine.State().Properties
+		all = append(all, make([]any, max(0, c.Number+1-len(all)))...)
+		to := c.New(t.n)
+		if before > 0 {
+			reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(all[c.Number]))
+		}
+		all[c.Number] = to
+		t.engine.State().Properties = all
+	}
+}
+
+func (t *toy[V, M]) clearColumns(id uint64) {
+	for _, c := range t.columns() {
+		reflect.ValueOf(t.engine.State().Properties[c.Number]).Index(int(id)).SetZero()
+	}
+}
+
+func (t *toy[V, M]) columns() (all []kernel.Property) {
+	if p, ok := t.inner.(engine.Columnar); ok {
+		for _, c := range p.Columns() {
+			all = append(all, t.engine.Property(c))
+		}
+	}
+	return all
+}

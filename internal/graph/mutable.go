@@ -1,0 +1,39 @@
+package graph
+
+import (
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Label returns the input id of one of the partition's vertices, or of one that was added to the graph.
+func (p *Partition) Label(id pregel.VertexID) uint64 { return p.graph.Label(id) }
+
+// Weigh returns a weight as the graph stores it, 1 if it has none.
+func (g *Graph) Weigh(w float64) float64 {
+	switch {
+	case g.Options.UnitWeights, g.Weights == edges.Unweighted:
+		return 1
+	case g.Weights == edges.Float32:
+		return float64(float32(w))
+	default:
+		return w
+	}
+}
+
+// OutArcs returns the arcs that go out from vertices, without weights, as far as they are stored here for a push: all of the partition's
+// own in a flat grid, those of its block in another.
+func (p *Partition) OutArcs(from map[pregel.VertexID]bool) []Arc {
+	l := p.Layout(pregel.Out)
+	lists := l.Blocks[0].Push.BySender
+	var arcs []Arc
+	bitmap.Each(lists.Bits, func(slot uint32) {
+		if id := pregel.VertexID(l.Slots.ID(slot)); from[id] {
+			lo, hi := lists.Row(slot)
+			for _, to := range lists.Adj[lo:hi] {
+				arcs = append(arcs, Arc{From: id, To: pregel.VertexID(l.Slots.ID(to))})
+			}
+		}
+	})
+	return arcs
+}

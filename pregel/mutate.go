@@ -1,0 +1,209 @@
+package pregel
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
+
+// Mutations says how a program changes the graph (Malewicz 2010, 3.4): a program with the method Mutations, which returns it, may add and
+// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes.
+type Mutations struct {
+	// CreateOnMessage has a message to a vertex that was removed make it anew, with the zero value. Otherwise the message is dropped.
+	CreateOnMessage bool
+}
+
+// Resolution is what was asked about one vertex in a superstep, for a program's method Resolve, which returns the vertex's value and
+// whether it exists from now on. Without the method a removal comes before an addition, an addition of a vertex that exists has no
+// effect, and of several values the first is taken.
+type Resolution[V any] struct {
+	ID     VertexID
+	Exists bool
+	Value  V    // if it exists
+	Remove bool // somebody asked for its removal
+	Add    []V  // the values with which it was to be added, by rising ids of who asked
+}
+
+// changes are what the vertices of a block do to the graph, and what the vertex that runs has done to its own edges.
+type changes[V any] struct {
+	*kernel.Requests[V]
+	of      VertexID // the vertex whose out-edges own are, after its changes; None if it made none
+	own     []Edge
+	out, in [64]uint32 // the degrees of the block, if the vertex made changes
+}
+
+// Changing gives the program's vertices access to the graph's changes, which go to r.
+func (e *Engine[V, M]) Changing(r *kernel.Requests[V]) {
+	e.Block.changes = &changes[V]{Requests: r, of: None}
+}
+
+// AddEdge adds an edge from the vertex to another. The vertex itself sees it at once, in Edges, Edge and OutDegree, and what it sends to all
+// its neighbours from here on crosses it; all others see it in the next superstep. In an undirected graph it is an edge of both. An edge that
+// is there already follows the graph's rule for duplicates. In a graph without weights weight has no effect. An id from NextID on
+// belongs to no vertex: the edge reserves it, and AddVertex makes the vertex.
+//
+// In a grid of partitions with both sides above 1 the vertex, too, sees it in the next superstep.
+func (v *Vertex[V, M]) AddEdge(to VertexID, weight float64) {
+	c := v.request("AddEdge", kernel.Request{Kind: kernel.AddEdge, Of: uint64(v.id), To: uint64(to), Weight: weight})
+	v.changeOwn(c, func() {
+		if to == v.id && !c.Loops {
+			return
+		}
+		e := Edge{To: to, Weight: c.Weigh(weight)}
+		at, there := slices.BinarySearchFunc(c.own, to, func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
+		if there && c.Merge != nil {
+			c.own[at].Weight = c.Merge(c.own[at].Weight, e.Weight)
+			return
+		}
+		for at < len(c.own) && c.own[at].To == to {
+			at++
+		}
+		c.own = slices.Insert(c.own, at, e)
+	})
+}
+
+// RemoveEdge removes all edges from the vertex to another, if there are any. When that holds, see [Vertex.AddEdge].
+func (v *Vertex[V, M]) RemoveEdge(to VertexID) {
+	c := v.request("RemoveEdge", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(v.id), To: uint64(to)})
+	v.changeOwn(c, func() { c.own = slices.DeleteFunc(c.own, func(e Edge) bool { return e.To == to }) })
+}
+
+// AddEdgeBetween adds an edge between any two vertices, before the next superstep. If from does not exist then, it is made, with the zero
+// value.
+func (v *Vertex[V, M]) AddEdgeBetween(from, to VertexID, weight float64) {
+	if own, other := v.ownEdge(from, to); own {
+		v.AddEdge(other, weight)
+		return
+	}
+	v.request("AddEdgeBetween", kernel.Request{Kind: kernel.AddEdge, Of: uint64(from), To: uint64(to), Weight: weight})
+}
+
+// RemoveEdgeBetween removes all edges from one vertex to another, before the next superstep.
+func (v *Vertex[V, M]) RemoveEdgeBetween(from, to VertexID) {
+	if own, other := v.ownEdge(from, to); own {
+		v.RemoveEdge(other)
+		return
+	}
+	v.request("RemoveEdgeBetween", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(from), To: uint64(to)})
+}
+
+// ownEdge reports whether an edge is one of the vertex that runs, and to whom.
+func (v *Vertex[V, M]) ownEdge(from, to VertexID) (bool, VertexID) {
+	if to == v.id && v.b.Worker.state.Undirected {
+		return true, from
+	}
+	return from == v.id, to
+}
+
+// AddVertex adds a vertex before the next superstep, in which it runs: one that was removed, or a new one with an id from NextID on. It
+// has no effect on a vertex that exists; if several ask, the vertex of the least id does (but see [Resolution]). Ids may run ahead of
+// NextID by as many as there have been ids, and 65,536.
+func (v *Vertex[V, M]) AddVertex(id VertexID, value V) {
+	c := v.request("AddVertex", kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
+	c.List[len(c.List)-1].Value = uint32(len(c.Values))
+	c.Values = append(c.Values, value)
+}
+
+// RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the messages to it; v.ID() is the vertex itself. Edges
+// that lead to it stay, unless the graph is undirected, and messages along them are dropped. What it has sent arrives.
+func (v *Vertex[V, M]) RemoveVertex(id VertexID) {
+	v.request("RemoveVertex", kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
+}
+
+// NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed vertices keep theirs.
+func (v *Vertex[V, M]) NextID() VertexID {
+	if v.b.changes == nil {
+		return VertexID(v.b.Worker.NumVertices)
+	}
+	return VertexID(v.b.changes.NextID)
+}
+
+func (v *Vertex[V, M]) request(method string, r kernel.Request) *changes[V] {
+	c := v.b.changes
+	if c == nil {
+		panic(method + ": a program that changes the graph has the method Mutations() pregel.Mutations")
+	}
+	if r.Of >= c.Limit || r.To >= c.Limit {
+		panic(fmt.Sprintf("%s: vertex %d: ids from %d on are new, and must be below %d in this superstep", method, max(r.Of, r.To), c.NextID, c.Limit))
+	}
+	r.By = uint64(v.id)
+	c.List = append(c.List, r)
+	return c
+}
+
+// changeOwn applies a change to what the vertex that runs sees of its own edges.
+func (v *Vertex[V, M]) changeOwn(c *changes[V], change func()) {
+	s := &v.b.Worker.state
+	if s.NoEdges != nil {
+		return
+	}
+	if c.of != v.id {
+		c.own = c.own[:0]
+		for e := range v.OutEdges() {
+			c.own = append(c.own, e)
+		}
+		c.of = v.id
+		c.out, c.in = *v.b.OutDegrees, *v.b.InDegrees
+		v.b.OutDegrees, v.b.InDegrees = &c.out, &c.in
+	}
+	before := len(c.own)
+	change()
+	more := uint32(len(c.own) - before) // modulo 2^32
+	switch d := Direction(s.Direction); {
+	case s.Undirected, d == Both:
+		c.out[v.i&63] += more
+		c.in[v.i&63] += more
+	case d == In:
+		c.in[v.i&63] += more
+		return // what it sends goes the other way
+	default:
+		c.out[v.i&63] += more
+	}
+	v.sent |= changed
+}
+
+// ownOutEdges are the out-edges of the vertex that runs after its own changes, if it has made any.
+func (v *Vertex[V, M]) ownOutEdges() ([]Edge, bool) {
+	if c := v.b.changes; c != nil && c.of == v.id {
+		return c.own, true
+	}
+	return nil, false
+}
+
+// changedEdges yields what a method that lists edges does, for a vertex whose out-edges are own after its own changes.
+func (v *Vertex[V, M]) changedEdges(own []Edge, method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
+	s := &v.b.Worker.state
+	out := s.Undirected || method == "OutEdges" || method != "InEdges" && Direction(s.Direction) != In
+	rest := lists // that are not of out-edges
+	if out {
+		rest = lists[1:]
+	}
+	local := v.b.base + v.i
+	return func(yield func(Edge) bool) {
+		for _, e := range own {
+			if out && !yield(e) {
+				return
+			}
+		}
+		for _, l := range rest {
+			if !eachEdge(l, local, yield) {
+				return
+			}
+		}
+	}
+}
+
+// sendChanged sends a message along every edge that the vertex has after its own changes.
+func (v *Vertex[V, M]) sendChanged(m M) {
+	if v.b.changes.Weighted {
+		panic("SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs messages wants it before the change, or in the next superstep")
+	}
+	for e := range v.Edges() {
+		if uint64(e.To) < v.b.Worker.state.IDs { // else a vertex to be
+			v.Send(e.To, m)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package programs_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/pregel/pregeltest"
+)
+
+// Contract finds the minimum spanning forest of an undirected graph by Boruvka's algorithm (1926) as it is told: each vertex takes its
+// lightest edge, and what is joined so becomes one vertex, until no edge is left. One vertex of each component remains, whose value has the
+// weights of its tree.
+type Contract struct{}
+
+type piece struct {
+	Root   id
+	Picked edge
+	Tree   []float64
+}
+
+// note tells who sends it, or a root, or the weights of a tree.
+type note struct {
+	From, Root id
+	Tree       []float64
+}
+
+const (
+	pick = iota
+	join
+	answer
+	jump
+	tell
+	contract
+)
+
+var jumped = pregel.AnyOf("jumped")
+
+func (Contract) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Contract) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{jumped} }
+
+func (Contract) Coordinate(c *pregel.Coordinator) {
+	switch {
+	case c.Superstep == 0, c.Phase == contract:
+		c.SetPhase(pick)
+	case c.Phase == jump && jumped.Value(c):
+		c.SetPhase(answer)
+	default:
+		c.SetPhase(c.Phase + 1)
+	}
+}
+
+func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
+	x := v.Ref()
+	switch v.Phase() {
+	case pick: // by weight, of equals by the ids, so that there are no circles
+		for _, n := range notes {
+			x.Tree = append(x.Tree, n.Tree...)
+		}
+		slices.Sort(x.Tree)
+		least := candidate{Weight: math.Inf(1)}
+		for e := range v.Edges() {
+			if c := (candidate{Weight: e.Weight, Low: min(v.ID(), e.To), High: max(v.ID(), e.To)}); e.To != v.ID() && c.compare(least) < 0 {
+				least, x.Picked = c, edge{e.To, e.Weight}
+			}
+		}
+		if x.Root = v.ID(); math.IsInf(least.Weight, 1) {
+			v.VoteToHalt()
+			return
+		}
+		v.Send(x.Picked.To, note{From: v.ID()})
+	case join: // of two that took each other the first is the root
+		if v.ID() > x.Picked.To || !slices.ContainsFunc(notes, func(n note) bool { return n.From == x.Picked.To }) {
+			x.Root, x.Tree = x.Picked.To, append(x.Tree, x.Picked.Weight)
+			v.Send(x.Root, note{From: v.ID()})
+		}
+	case answer:
+		for _, n := range notes {
+			v.Send(n.From, note{Root: x.Root})
+		}
+	case jump:
+		for _, n := range notes {
+			jumped.Add(v, n.Root != x.Root)
+			x.Root = n.Root
+			v.Send(x.Root, note{From: v.ID()})
+		}
+	case tell:
+		v.SendToAllNeighbors(note{From: v.ID(), Root: x.Root})
+	case contract:
+		roots := map[id]id{}
+		for _, n := range notes {
+			roots[n.From] = n.Root
+		}
+		edges := slices.Collect(v.Edges())
+		if x.Root == v.ID() {
+			for _, e := range edges {
+				v.RemoveEdge(e.To)
+			}
+		} else {
+			v.Send(x.Root, note{Tree: x.Tree})
+			v.RemoveVertex(v.ID())
+		}
+		for _, e := range edges { // either end knows both roots
+			if v.ID() < e.To && roots[e.To] != x.Root {
+				v.AddEdgeBetween(x.Root, roots[e.To], e.Weight)
+			}
+		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	for name, g := range pregeltest.Graphs(t, 11) {
+		if g.IsDirected() {
+			continue
+		}
+		var all []candidate
+		for u, list := range edgesOf(t, g) {
+			for _, e := range list {
+				all = append(all, candidate{Weight: e.Weight, Low: min(id(u), e.To), High: max(id(u), e.To)})
+			}
+		}
+		want := map[id][]float64{} // by the least id of a component
+		components := map[id]id{}
+		for u := range g.NumVertices() {
+			components[id(u)] = id(u)
+			want[id(u)] = nil
+		}
+		for _, c := range kruskal(g.NumVertices(), all) {
+			a, b := components[c.Low], components[c.High]
+			a, b = min(a, b), max(a, b)
+			for v := range components {
+				if components[v] == b {
+					components[v] = a
+				}
+			}
+			want[a] = append(append(want[a], want[b]...), c.Weight)
+			delete(want, b)
+		}
+		res := pregeltest.Matrix(t, g, pregel.List(Contract{}))
+		got := map[id][]float64{}
+		for label, x := range res.All() {
+			v, ok := g.Vertex(label)
+			if _, twice := got[components[v]]; !ok || twice {
+				t.Errorf("%s: two vertices of a component are left, or %d is none", name, label)
+			}
+			got[components[v]] = x.Tree
+		}
+		for _, trees := range []map[id][]float64{got, want} {
+			for _, tree := range trees {
+				slices.Sort(tree)
+			}
+		}
+		if !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: the trees are %v, expected %v", name, got, want)
+		}
+		if n := res.Graph().NumVertices(); n != len(want) {
+			t.Errorf("%s: %d vertices are left of %d components", name, n, len(want))
+		}
+		res.Graph().Close()
+	}
+}
