@@ -56,6 +56,7 @@ type Exchange[M any] struct {
 // peer has the send buffers for one other partition.
 type peer[M any] struct {
 	frame     transport.Frame
+	list      bitmap.List
 	presence  Presence
 	packed    kernel.Packed
 	positions []uint32
@@ -142,11 +143,12 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel
 	}
 	full := true
 	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to, list := &peers[x.place(q)], s.Peers.Of(q)
-		e, count, presence := to.presence.Encode(f, &list, x.force)
+		to := &peers[x.place(q)]
+		to.list = s.Peers.Of(q) // not a variable: the kernel gets its address, so that it would be garbage
+		e, count, presence := to.presence.Encode(f, &to.list, x.force)
 		to.packed.N = count
 		if count > 0 {
-			k.Pack(f, &list, &to.packed)
+			k.Pack(f, &to.list, &to.packed)
 		} else {
 			to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
 		}
