@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/graph"
@@ -12,8 +11,6 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/wire"
 )
-
-func trailing(word uint64) int { return bits.TrailingZeros64(word) }
 
 // Sink receives messages at the receivers' owner; to has the receivers' local indices.
 type Sink[M any] func(to []uint32, msg []M)

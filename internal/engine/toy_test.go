@@ -161,7 +161,7 @@ func (t *toy[V, M]) run() {
 			Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
 		}, t.outbox, combine)
 	if t.spread {
-		t.engine.State().NoEdges = noEdgesInToy
+		t.engine.State().NoEdges = errSpread
 	}
 	t.beginChanges()
 	start, _ := t.inner.(engine.Starting[V])

@@ -212,7 +212,7 @@ func (t *toy[V, M]) exists(v int, messages []M) bool {
 	return false
 }
 
-var noEdgesInToy = errors.New("the edges are spread")
+var errSpread = errors.New("the edges are spread")
 
 func (t *toy[V, M]) weigh(w float64) float64 {
 	if t.unweighted {
