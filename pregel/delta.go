@@ -7,7 +7,7 @@ type Delta struct {
 	RemoveVertices []uint64
 	RemoveEdges    []InputEdge
 	// AddVertices are added if they are not there, and so are the ends of AddEdges. An edge that is there already becomes what the
-	// graph's rule for duplicates says, and a loop what that for loops says.
+	// graph's rule for duplicates says, the one that is there if they are refused, and a loop what that for loops says.
 	AddVertices []uint64
 	AddEdges    []InputEdge
 }

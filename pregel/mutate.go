@@ -43,7 +43,8 @@ func (e *Engine[V, M]) Changing(r *kernel.Requests[V]) {
 // AddEdge adds an edge from the vertex to another. The vertex itself sees it at once, in Edges, Edge and OutDegree, and what it sends to all
 // its neighbours from here on crosses it; all others see it in the next superstep. In an undirected graph it is an edge of both. An edge that
 // is there already follows the graph's rule for duplicates. In a graph without weights weight has no effect. An id from NextID on
-// belongs to no vertex: the edge reserves it, and AddVertex makes the vertex.
+// belongs to no vertex: the edge reserves it, and AddVertex makes the vertex. What is sent along it in the same superstep is lost. Where the
+// graph refuses duplicates, the edge that is there stays. An EdgeColumn has a place for the edge from the next superstep on.
 //
 // In a grid of partitions with both sides above 1 the vertex, too, sees it in the next superstep.
 func (v *Vertex[V, M]) AddEdge(to VertexID, weight float64) {
@@ -72,7 +73,7 @@ func (v *Vertex[V, M]) RemoveEdge(to VertexID) {
 }
 
 // AddEdgeBetween adds an edge between any two vertices, before the next superstep. If from does not exist then, it is made, with the zero
-// value.
+// value. An edge of the vertex itself it adds at once, as AddEdge does.
 func (v *Vertex[V, M]) AddEdgeBetween(from, to VertexID, weight float64) {
 	if own, other := v.ownEdge(from, to); own {
 		v.AddEdge(other, weight)
@@ -81,7 +82,7 @@ func (v *Vertex[V, M]) AddEdgeBetween(from, to VertexID, weight float64) {
 	v.request("AddEdgeBetween", kernel.Request{Kind: kernel.AddEdge, Of: uint64(from), To: uint64(to), Weight: weight})
 }
 
-// RemoveEdgeBetween removes all edges from one vertex to another, before the next superstep.
+// RemoveEdgeBetween removes all edges from one vertex to another, before the next superstep; those of the vertex itself at once.
 func (v *Vertex[V, M]) RemoveEdgeBetween(from, to VertexID) {
 	if own, other := v.ownEdge(from, to); own {
 		v.RemoveEdge(other)

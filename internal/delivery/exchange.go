@@ -123,8 +123,12 @@ func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	}
 	x.Bytes += f.Size()
 	if x.Tracing {
+		encoding := "bytes"
+		if f.Kind != transport.Changes { // which have the round there
+			encoding = Encoding(f.Encoding).String()
+		}
 		x.Peers = append(x.Peers, trace.Peer{
-			Partition: f.To, Exchange: f.Kind.String(), Encoding: Encoding(f.Encoding).String(), Messages: f.Count, Bytes: f.Size(),
+			Partition: f.To, Exchange: f.Kind.String(), Encoding: encoding, Messages: f.Count, Bytes: f.Size(),
 		})
 	}
 	return x.end.Send(f)
