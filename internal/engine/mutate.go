@@ -52,8 +52,7 @@ func (r *runner[V, M]) revertCounts() {
 
 // revert goes back to the graph as it was loaded, before another run.
 func (r *runner[V, M]) revert() {
-	c := &r.changing
-	if c.changed == nil {
+	if r.part == r.loaded {
 		return
 	}
 	r.leave()

@@ -257,6 +257,9 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		return
 	}
 	defer changed.Close()
+	if o, err := j.Run(t.Context()); err != nil || o.Messages != toy.outcome.Messages { // begins with the loaded graph
+		t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
+	}
 	if changed.N != toy.n || changed.Arcs != toy.stored || changed.Vertices() != toy.n-len(toy.changes.absent) {
 		t.Fatalf("%s: a graph of %d ids, %d vertices, %d arcs, want %d, without %d, %d", where, changed.N, changed.Vertices(), changed.Arcs,
 			toy.n, len(toy.changes.absent), toy.stored)
