@@ -74,7 +74,7 @@
 // A [Vertex] has its value, its edges, all by Edges or one by Edge(i), aggregators, columns, and random numbers, which depend on
 // the seed of the run, the vertex's input id and the superstep alone. One step of a random walk is
 //
-//	v.Send(v.Edge(v.Rand().IntN(v.OutDegree())).To, walker)
+//	v.SendAlongEdge(v.Rand().IntN(v.OutDegree()), walker)
 //
 // Common and CountCommon intersect its edges with a sorted list of ids: what two vertices have in common, if one sends the other
 // its list.

@@ -51,6 +51,7 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) er
 // sends exchanges the messages to single vertices, into the inbox or the lists.
 func (r *runner[V, M]) sends(ctx context.Context, c *bsp.Command) error {
 	defer r.timed(&r.report.Times.Fold).end()
+	r.came = 0
 	var err error
 	if r.outboxes[0].KeepSenders {
 		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking, c.Superstep)
@@ -65,6 +66,7 @@ func (r *runner[V, M]) sends(ctx context.Context, c *bsp.Command) error {
 
 // sink takes messages that reached their owner.
 func (r *runner[V, M]) sink(to []uint32, msg []M) {
+	r.came += len(to)
 	if r.gather != nil {
 		r.lists.add(to, msg)
 		return
@@ -214,8 +216,11 @@ func (r *runner[V, M]) computeInbox(c *bsp.Command) error {
 	}
 	r.makeInbox()
 	defer r.inbox.Has.Clear()
-	many := r.report.Active+r.delivered() > r.serialEdges && r.team.Size() > 1
-	return r.run(many, nil, r.tasks.inbox)
+	work := r.report.Active + r.delivered()
+	if c.Sends {
+		work += r.came
+	}
+	return r.run(work > r.serialEdges && r.team.Size() > 1, nil, r.tasks.inbox)
 }
 
 // lap times a phase.

@@ -60,6 +60,7 @@ type runner[V, M any] struct {
 	bins     parallel.Counter // bins being folded
 	emitted  []*kernel.Bins[M]
 	sinking  delivery.Sink[M]
+	came     int            // messages to single vertices, in the last superstep that delivered any
 	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
 	// serialEdges is the number of edges from which the team shares a superstep's work, and round the number of pairs that a worker
 	// emits before the bins are folded. Tests lower them.
@@ -226,6 +227,7 @@ func (r *runner[V, M]) settle() {
 		p.BackSenders += c.back.senders
 		p.BackEdges += c.back.edges
 		p.Walked += c.walked
+		t.outbox.Settle()
 		p.Sends += t.outbox.Count
 		if t.requests != nil {
 			p.Requests += len(t.requests.List)

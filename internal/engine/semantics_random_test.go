@@ -82,10 +82,41 @@ func TestEdgeOutOfRangeFailsTheJobByVertex(t *testing.T) {
 	}
 }
 
+// along has every vertex send along each of its edges, in two supersteps, and say what came: by index, or to the edge's target.
+func along(d pregel.Direction, byIndex bool) columned {
+	return columned{looker{script{func(v talker, came int64) {
+		say(v, "%d", came)
+		if v.Superstep() < 2 {
+			for i := range v.OutDegree() {
+				switch m := int64(v.Label())*31 + int64(i) + came%7; {
+				case byIndex && i%3 != 2:
+					v.SendAlongEdge(i, m)
+				default:
+					v.Send(v.Edge(i).To, m)
+				}
+			}
+		}
+		v.VoteToHalt()
+	}}, d}}
+}
+
+func TestSendAlongEdgeIsSendToItsTarget(t *testing.T) {
+	for i, s := range shapes(9) {
+		for _, o := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 3}, {parts: 4, threads: 2, o: engine.Options{Deterministic: true}}} {
+			g := s.load(t, o.parts, edges.Unweighted)
+			want, _ := run(t, g, pregel.Program[string, int64](along(pregel.Direction(i%4), false)), o)
+			got, _ := run(t, g, pregel.Program[string, int64](along(pregel.Direction(i%4), true)), o)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %v: vertices said %q, expected %q", s.name, o, got, want)
+			}
+		}
+	}
+}
+
 func TestEdgesInAGridNameTheGridThatHasThem(t *testing.T) {
 	w := on(t, "0>1 1>0")
 	for name, call := range map[string]func(v talker){
-		"Edge": func(v talker) { v.Edge(0) }, "Common": func(v talker) { v.Common(nil) }, "CountCommon": func(v talker) { v.CountCommon(nil) },
+		"Edge": func(v talker) { v.Edge(0) }, "SendAlongEdge": func(v talker) { v.SendAlongEdge(0, 1) }, "Common": func(v talker) { v.Common(nil) }, "CountCommon": func(v talker) { v.CountCommon(nil) },
 	} {
 		_, err := tryOn(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { call(v) }}),
 			setting{parts: 4, grid: graph.Grid{Rows: 2, Columns: 2}, threads: 1})

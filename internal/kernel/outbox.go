@@ -12,9 +12,19 @@ type Outbox[M any] struct {
 	KeepSenders bool
 	// Lift, if not nil, converts a message; it reports false for one that the sender may not send.
 	Lift func(from uint64, m M) (M, bool)
-	// Count is the number of messages.
+	// Count is the number of messages, but for those along edges that Settle has not seen.
 	Count int
+
+	// Messages along edges of lists, by the edges' places in Adj. Their receivers are looked up many at a time: each is likely not in the
+	// cache, and lookups that do not depend on one another overlap.
+	lists   *EdgeLists
+	waiting int
+	places  [along]uint32
+	along   [along]M
 }
+
+// along is how many receivers are looked up at a time: several times the misses that a core has under way.
+const along = 128
 
 // NewOutbox makes an empty outbox for a number of owners.
 func NewOutbox[M any](partitions int, keepSenders bool) *Outbox[M] {
@@ -44,10 +54,44 @@ func (o *Outbox[M]) Add(to, from uint64, m M) {
 	o.Count++
 }
 
+// AddAlong takes a message along the edge at a place of the lists' Adj.
+func (o *Outbox[M]) AddAlong(lists *EdgeLists, place uint32, from uint64, m M) {
+	if o.KeepSenders || o.Lift != nil {
+		o.Add(lists.ID(lists.Adj[place]), from, m)
+		return
+	}
+	if o.waiting == along || o.lists != lists {
+		o.Settle()
+		o.lists = lists
+	}
+	o.places[o.waiting], o.along[o.waiting] = place, m
+	o.waiting++
+}
+
+// Settle finds the receivers of all messages along edges.
+func (o *Outbox[M]) Settle() {
+	if o.waiting == 0 {
+		return
+	}
+	adj, places := o.lists.Adj, o.places[:o.waiting]
+	for i, at := range places {
+		places[i] = adj[at]
+	}
+	if o.Partitions == 1 { // where a slot is a vertex
+		o.To[0], o.Msg[0] = append(o.To[0], places...), append(o.Msg[0], o.along[:o.waiting]...)
+		o.Count += o.waiting
+	} else {
+		for i, slot := range places {
+			o.Add(o.lists.ID(slot), 0, o.along[i])
+		}
+	}
+	o.waiting = 0
+}
+
 // Reset empties the outbox and keeps its memory.
 func (o *Outbox[M]) Reset() {
 	for i := range o.To {
 		o.To[i], o.Msg[i], o.From[i] = o.To[i][:0], o.Msg[i][:0], o.From[i][:0]
 	}
-	o.Count = 0
+	o.Count, o.waiting = 0, 0
 }

@@ -29,7 +29,7 @@ func (p Walk) Compute(v *pregel.Vertex[uint32, uint32], walkers uint32) {
 		return
 	}
 	for r := v.Rand(); walkers > 0; walkers-- {
-		v.Send(v.Edge(r.IntN(degree)).To, 1)
+		v.SendAlongEdge(r.IntN(degree), 1)
 	}
 }
 
