@@ -19,10 +19,14 @@ type SuperstepRecord struct {
 	// or none; Reason says why the scheme was chosen.
 	Scheme, Delivery, Reason string
 	// Predicted is the model's guess of what delivery takes, in seconds by scheme, and Actual what the chosen scheme took.
-	Predicted  map[string]float64
-	Actual     float64
-	Seconds    float64 // wall time
-	Partitions []PartitionRecord
+	Predicted map[string]float64
+	Actual    float64
+	Seconds   float64 // wall time
+	// Changed says that the program has changed the graph in the superstep; NumVertices and NumEdges are the graph's after it then, else 0.
+	Changed     bool
+	NumVertices int
+	NumEdges    uint64
+	Partitions  []PartitionRecord
 }
 
 // PartitionRecord says what one partition did in a superstep.
@@ -36,6 +40,7 @@ type PartitionRecord struct {
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the messages
 	// to single vertices.
 	Senders, SenderEdges, Sends int
+	Requests                    int // for changes of the graph, which the next superstep makes
 	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
 	Active, Unfinished, UnfinishedEdges int
 	// Times are the seconds of each phase. Traverse has the program's, too, where the two are one loop; Wait is for others.
@@ -53,11 +58,14 @@ func recordOf(s *trace.Superstep) SuperstepRecord {
 		Job: s.Job, Superstep: s.Superstep, Scheme: s.Scheme, Delivery: s.Delivery, Reason: s.Reason,
 		Predicted: maps.Clone(s.Predicted), Actual: s.Actual, Seconds: s.Seconds, Phase: s.Phase, Program: s.Program,
 	}
+	if s.Graph != nil {
+		r.Changed, r.NumVertices, r.NumEdges = true, int(s.Graph.Vertices), s.Graph.Arcs
+	}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
 		r.Partitions = append(r.Partitions, PartitionRecord{
 			Partition: p.Partition, Computed: p.Computed, Receivers: p.Receivers, Walked: p.Walked, Sent: p.Sent, Bytes: p.Bytes,
-			Senders: p.Senders, SenderEdges: p.SenderEdges, Sends: p.Sends,
+			Senders: p.Senders, SenderEdges: p.SenderEdges, Sends: p.Sends, Requests: p.Requests,
 			Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
 			Times: struct{ Expand, Traverse, Fold, Compute, Wait, Total float64 }(p.Times), Memory: p.Memory, GCPause: p.GCPause,
 		})

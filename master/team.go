@@ -71,6 +71,9 @@ func (t *team) publish() {
 	t.set(func(a *control.Job) {
 		a.Converged, a.Supersteps = o.Converged, uint32(o.Supersteps)
 		a.Messages, a.MessagesSent, a.BytesSent = uint64(o.Messages), uint64(o.Sent), uint64(o.Bytes)
+		if a.GraphLeft = control.NewGraphSize(o.Left); a.GraphLeft != nil {
+			a.GraphLeft.Ids = o.IDs
+		}
 	})
 }
 
@@ -131,7 +134,7 @@ func (t *team) Failed() error { return nil }
 func (t *team) report(p *control.PartitionReport, superstep int) (*bsp.Report, error) {
 	r := &bsp.Report{Partition: p.Trace(), Cells: t.cells[p.Partition]}
 	r.Worker = t.job.placements[p.Partition].Worker
-	r.Requests = int(p.Requests)
+	r.Created = int(p.Created)
 	if len(p.Changed) > 0 {
 		if err := json.Unmarshal(p.Changed, &r.Changed); err != nil {
 			return nil, fmt.Errorf("superstep %d: what it tells of the changed graph: %w", superstep, err)

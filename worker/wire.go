@@ -33,7 +33,7 @@ func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates)
 		return nil, err
 	}
 	aggregates.Reset(r.Cells)
-	p.Requests = uint64(r.Requests)
+	p.Created = uint64(r.Created)
 	if r.Changed != nil {
 		if p.Changed, err = json.Marshal(r.Changed); err != nil {
 			return nil, err

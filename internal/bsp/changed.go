@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // loaded is what a coordinator knows of a graph before the program changes it.
@@ -12,11 +13,44 @@ type loaded struct {
 	loads                []delivery.Load
 }
 
-// changed takes what the partitions report of the graph after changes.
-func (c *coordinator) changed(reports []*Report) {
+// resized returns the size of the graph after a superstep in which it was changed, by requests or by messages to vertices that did not exist;
+// nil if it was not.
+func (c *coordinator) resized(reports []*Report) *trace.GraphSize {
+	if len(reports) == 0 {
+		return nil
+	}
+	size, changed := trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, reports[0].Changed != nil
+	if changed {
+		size = trace.GraphSize{Vertices: reports[0].Changed.Vertices, Arcs: reports[0].Changed.Edges}
+	}
+	for _, p := range reports {
+		size.Vertices += uint64(p.Created)
+		changed = changed || p.Created > 0
+	}
+	if !changed {
+		return nil
+	}
+	return &size
+}
+
+// resize takes the size of the graph after a superstep.
+func (c *coordinator) resize(reports []*Report) {
+	size := c.resized(reports)
+	if size == nil {
+		return
+	}
 	if c.loaded == nil {
 		c.loaded = &loaded{c.ids, c.vertices, c.edges, slices.Clone(c.loads)}
 	}
+	if reports[0].Changed != nil {
+		c.changed(reports)
+	}
+	c.vertices, c.edges = size.Vertices, size.Arcs
+	c.outcome.Left, c.outcome.IDs = size, c.ids
+}
+
+// changed takes what the partitions report of the graph after changes.
+func (c *coordinator) changed(reports []*Report) {
 	first := reports[0].Changed
 	c.ids, c.vertices, c.edges = first.IDs, first.Vertices, first.Edges
 	c.view.NumVertices, c.view.NumEdges = c.vertices, c.edges

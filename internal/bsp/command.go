@@ -43,8 +43,8 @@ type Report struct {
 	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
 	Cells   []kernel.Cell // this superstep's aggregates; the driver resets them after the merge
-	// Requests is how many changes of the graph the partition's vertices asked for.
-	Requests int
+	// Created is how many vertices messages have made that did not exist.
+	Created int
 	// Changed is the graph after the changes that this superstep made, nil if it made none.
 	Changed *Changed
 }
@@ -71,6 +71,9 @@ func (o Outcome) Then(next Outcome) Outcome {
 	next.Messages += o.Messages
 	next.Sent += o.Sent
 	next.Bytes += o.Bytes
+	if next.Left == nil {
+		next.Left, next.IDs = o.Left, o.IDs
+	}
 	return next
 }
 
@@ -84,4 +87,8 @@ type Outcome struct {
 	Sent       int // values that crossed partitions
 	Bytes      int
 	Phase      int // of a plan: the number of the one that runs next, from 1, which is the program itself at last; 0 if there is no plan
+	// Left is the size of the graph as a program that changes it has left it, and IDs the first id that no vertex has had; nil and 0 of other
+	// programs.
+	Left *trace.GraphSize
+	IDs  uint64
 }

@@ -29,6 +29,7 @@ type coordinator struct {
 	// requests is how many changes of the graph the last superstep asked for, and loaded what the graph was before the first.
 	requests int
 	loaded   *loaded
+	mutates  bool // the program changes the graph
 	// Those of all messages and, of a program of direction Either, of messages that go one way alone; load is one of them, that of
 	// the last decision.
 	loads   []delivery.Load
@@ -49,8 +50,11 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	c.view.Halted, c.view.Phase = false, 0
 	c.aggregates.Reset(c.totals)
 	c.sum = trace.Partition{Active: int(c.vertices)}
+	if c.mutates {
+		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
+	}
 	if c.vertices == 0 {
-		c.outcome = Outcome{Done: true, Converged: true}
+		c.outcome.Done, c.outcome.Converged = true, true
 	} else if c.limit > 0 && c.first >= c.limit {
 		c.outcome.Done = true
 	} else {
@@ -118,6 +122,7 @@ type pendingRecord struct {
 	decision  delivery.Decision
 	actual    float64 // seconds of delivery
 	seconds   float64
+	graph     *trace.GraphSize // if the superstep has changed it
 	ended     time.Time
 }
 
@@ -125,6 +130,7 @@ type pendingRecord struct {
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
 		superstep: c.first + c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(c.load), seconds: seconds, ended: ended,
+		graph: c.resized(reports),
 	}
 	if m.decision.Chosen != delivery.None {
 		m.actual = c.delivery(reports, seconds)
@@ -137,7 +143,7 @@ func (m *pendingRecord) record(job string, s *trace.Superstep) {
 	d := &m.decision
 	*s = trace.Superstep{
 		Job: job, Superstep: m.superstep, Scheme: m.scheme.String(), Delivery: m.scheme.Direction(), Reason: d.Reason(),
-		Actual: m.actual, Ended: m.ended, Partitions: s.Partitions,
+		Actual: m.actual, Graph: m.graph, Ended: m.ended, Partitions: s.Partitions,
 	}
 	if d.Chosen != delivery.None {
 		s.Predicted = make(map[string]float64, 4)
@@ -148,9 +154,7 @@ func (m *pendingRecord) record(job string, s *trace.Superstep) {
 
 func (c *coordinator) add(reports []*Report) {
 	c.sum, c.requests = trace.Partition{}, 0
-	if len(reports) > 0 && reports[0].Changed != nil {
-		c.changed(reports)
-	}
+	c.resize(reports)
 	for _, p := range reports {
 		c.requests += p.Requests
 		s := &c.sum

@@ -33,6 +33,7 @@ type Program struct {
 	Combiner   string // as errors name it
 	List       bool   // it gets every message, and has no combiner
 	Sized      bool   // messages are of different sizes
+	Mutates    bool   // it changes the graph
 	Coordinate coordinating
 	Aggregates []kernel.Aggregate
 }
@@ -117,7 +118,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	d := &Driver{name: p.Name, options: o, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
 		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, ids: uint64(first.Load.Vertices),
-		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), loads: loads, load: &loads[0], sized: p.Sized,
+		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), loads: loads, load: &loads[0], sized: p.Sized, mutates: p.Mutates,
 	}}
 	if o.Trace != nil {
 		d.recorder = newRecorder(o.Trace, o.Job)
@@ -303,7 +304,7 @@ func (d *Driver) ending(err error, took time.Duration) *trace.End {
 		e.Outcome = trace.Limit
 	}
 	if err == nil {
-		e.Aggregators = d.Final()
+		e.Aggregators, e.GraphLeft = d.Final(), d.Outcome().Left
 	}
 	return e
 }

@@ -175,6 +175,9 @@ func (r *localResult) figures(p *runReport) {
 	p.Supersteps, p.Converged, p.SuperstepTime = r.outcome.Supersteps, r.outcome.Converged, r.bound.Times()
 	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
 	p.Aggregators = r.bound.Final()
+	if p.GraphLeft = r.outcome.Left; p.GraphLeft != nil {
+		p.GraphLoaded = &trace.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs}
+	}
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := gridOf(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()

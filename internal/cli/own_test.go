@@ -22,7 +22,7 @@ func own() []pregel.Registered {
 		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
-		superstep.Register("adds", Adds{}),
+		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
 	}
 }
 
@@ -57,6 +57,22 @@ func (p Hops) Compute(v *vertex, hops int64) {
 		if hops < p.Limit {
 			v.SendToAllNeighbors(hops + 1)
 		}
+	}
+	v.VoteToHalt()
+}
+
+// Prune removes vertices of fewer than K edges until all have as many.
+type Prune struct {
+	K int `param:"k" help:"least degree"`
+}
+
+func (Prune) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (Prune) Mutations() pregel.Mutations      { return pregel.Mutations{} }
+
+func (p Prune) Compute(v *vertex, _ int64) {
+	if v.OutDegree() < p.K {
+		v.SendToAllNeighbors(1)
+		v.RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }

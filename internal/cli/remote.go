@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // remote runs jobs on a cluster: it submits them, waits for them and fetches what they have computed.
@@ -224,6 +225,9 @@ func (r *remoteResult) figures(p *runReport) {
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
 	p.Aggregators = j.FinalAggregates()
+	if p.GraphLeft = j.GraphLeft.Trace(); p.GraphLeft != nil {
+		p.GraphLoaded = &trace.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs}
+	}
 	p.PeakRSS, p.Threads = int64(j.PeakMemory), int(j.Threads)
 	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()
 }

@@ -215,6 +215,8 @@ type runReport struct {
 	Delivery      string            `json:"delivery"`
 	Verified      *bool             `json:"verified,omitempty"`
 	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"`
+	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"` // both of a program that changes the graph
+	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`
 }
 
 // reported prints the report of a run, and lines that sum it up.
@@ -246,6 +248,10 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
+	if left, loaded := p.GraphLeft, p.GraphLoaded; left != nil {
+		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n", things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
+			counted(loaded.Vertices), counted(loaded.Arcs))
+	}
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		fmt.Fprintf(w, "aggregator %s: %s\n", visible(name), visible(texts[name]))

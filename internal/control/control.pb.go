@@ -3272,6 +3272,7 @@ type PartitionReport struct {
 	BackEdges     uint64         `protobuf:"varint,26,opt,name=back_edges,json=backEdges,proto3" json:"back_edges,omitempty"`
 	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"` // changes of the graph that its vertices asked for
 	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`    // the graph after changes, as the engine writes it
+	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`   // vertices that messages have made
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3481,6 +3482,74 @@ func (x *PartitionReport) GetChanged() []byte {
 	return nil
 }
 
+func (x *PartitionReport) GetCreated() uint64 {
+	if x != nil {
+		return x.Created
+	}
+	return 0
+}
+
+// GraphSize is how large a graph is that a program changes.
+type GraphSize struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Arcs          uint64                 `protobuf:"varint,2,opt,name=arcs,proto3" json:"arcs,omitempty"` // as stored: an undirected edge is two
+	Ids           uint64                 `protobuf:"varint,3,opt,name=ids,proto3" json:"ids,omitempty"`   // of jobs: the first id that no vertex has had
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphSize) Reset() {
+	*x = GraphSize{}
+	mi := &file_control_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphSize) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphSize) ProtoMessage() {}
+
+func (x *GraphSize) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
+func (*GraphSize) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GraphSize) GetVertices() uint64 {
+	if x != nil {
+		return x.Vertices
+	}
+	return 0
+}
+
+func (x *GraphSize) GetArcs() uint64 {
+	if x != nil {
+		return x.Arcs
+	}
+	return 0
+}
+
+func (x *GraphSize) GetIds() uint64 {
+	if x != nil {
+		return x.Ids
+	}
+	return 0
+}
+
 // ExchangeSum is what a partition sent to all others in an exchange and an encoding, which are empty if the job's records do
 // not tell of exchanges.
 type ExchangeSum struct {
@@ -3496,7 +3565,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3508,7 +3577,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3521,7 +3590,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -3574,7 +3643,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3586,7 +3655,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3599,7 +3668,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3658,7 +3727,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3670,7 +3739,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3683,7 +3752,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3735,7 +3804,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3747,7 +3816,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3760,7 +3829,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3815,7 +3884,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +3896,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +3909,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -3927,7 +3996,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3939,7 +4008,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3952,7 +4021,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -3992,7 +4061,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4004,7 +4073,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4017,7 +4086,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 // Search makes ready to search from a root.
@@ -4032,7 +4101,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4044,7 +4113,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4057,7 +4126,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Search) GetKernel() string {
@@ -4091,7 +4160,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4103,7 +4172,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4116,7 +4185,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -4145,7 +4214,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4157,7 +4226,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4170,7 +4239,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -4255,7 +4324,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4267,7 +4336,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4280,7 +4349,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4317,7 +4386,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4329,7 +4398,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4342,7 +4411,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4376,7 +4445,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4388,7 +4457,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4401,7 +4470,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4421,7 +4490,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4433,7 +4502,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4446,7 +4515,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4467,7 +4536,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4479,7 +4548,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4492,7 +4561,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4519,7 +4588,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4531,7 +4600,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4544,7 +4613,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4572,7 +4641,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4584,7 +4653,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4597,7 +4666,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4624,7 +4693,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4636,7 +4705,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4649,7 +4718,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4671,7 +4740,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4683,7 +4752,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4696,7 +4765,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4750,7 +4819,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4762,7 +4831,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4775,7 +4844,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4896,7 +4965,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4908,7 +4977,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4921,7 +4990,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ColumnData) GetId() string {
@@ -4965,7 +5034,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4977,7 +5046,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4990,7 +5059,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5029,7 +5098,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5041,7 +5110,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5054,7 +5123,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -5070,7 +5139,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5082,7 +5151,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5095,7 +5164,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -5142,7 +5211,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5154,7 +5223,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5167,7 +5236,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -5234,7 +5303,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5246,7 +5315,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5259,7 +5328,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5316,7 +5385,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5328,7 +5397,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5341,7 +5410,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5403,6 +5472,7 @@ type Job struct {
 	Panic         *Panic                 `protobuf:"bytes,28,opt,name=panic,proto3" json:"panic,omitempty"`                              // as well
 	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
 	Aggregators   []*Aggregator          `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                  // when it has run; lists of jobs lack them
+	GraphLeft     *GraphSize             `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`     // of a program that changes the graph: as it is now, and as the run has left it
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5410,7 +5480,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5422,7 +5492,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5435,7 +5505,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Job) GetId() string {
@@ -5641,6 +5711,13 @@ func (x *Job) GetAggregators() []*Aggregator {
 	return nil
 }
 
+func (x *Job) GetGraphLeft() *GraphSize {
+	if x != nil {
+		return x.GraphLeft
+	}
+	return nil
+}
+
 func (x *Job) GetGraph500() *Graph500Result {
 	if x != nil {
 		return x.Graph500
@@ -5660,7 +5737,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5672,7 +5749,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5685,7 +5762,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5719,7 +5796,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5731,7 +5808,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5744,7 +5821,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5770,7 +5847,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5782,7 +5859,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5795,7 +5872,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5815,7 +5892,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5827,7 +5904,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5840,7 +5917,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5866,7 +5943,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5878,7 +5955,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5891,7 +5968,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -5912,7 +5989,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5924,7 +6001,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5937,7 +6014,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -5979,7 +6056,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5991,7 +6068,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6004,7 +6081,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6120,7 +6197,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6132,7 +6209,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6145,7 +6222,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6189,13 +6266,14 @@ type SuperstepRecord struct {
 	Actual        float64                `protobuf:"fixed64,23,opt,name=actual,proto3" json:"actual,omitempty"`                                                                                // seconds that delivery took
 	Phase         uint32                 `protobuf:"varint,24,opt,name=phase,proto3" json:"phase,omitempty"`                                                                                   // of a plan, from 1 in the order in which they ran; 0: there is no plan
 	Program       string                 `protobuf:"bytes,25,opt,name=program,proto3" json:"program,omitempty"`                                                                                // whose phase it is
+	Graph         *GraphSize             `protobuf:"bytes,26,opt,name=graph,proto3" json:"graph,omitempty"`                                                                                    // after a superstep that has changed it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6207,7 +6285,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6220,7 +6298,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -6300,6 +6378,13 @@ func (x *SuperstepRecord) GetProgram() string {
 	return ""
 }
 
+func (x *SuperstepRecord) GetGraph() *GraphSize {
+	if x != nil {
+		return x.Graph
+	}
+	return nil
+}
+
 type CancelJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -6310,7 +6395,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6322,7 +6407,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6335,7 +6420,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6362,7 +6447,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6374,7 +6459,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6387,7 +6472,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6413,7 +6498,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6425,7 +6510,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6438,7 +6523,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6460,7 +6545,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6472,7 +6557,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6485,7 +6570,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6540,7 +6625,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6552,7 +6637,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6565,7 +6650,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Graph) GetName() string {
@@ -6688,7 +6773,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6700,7 +6785,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6713,7 +6798,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 type ListGraphsResponse struct {
@@ -6725,7 +6810,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6737,7 +6822,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6750,7 +6835,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6769,7 +6854,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6781,7 +6866,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6794,7 +6879,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6813,7 +6898,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6825,7 +6910,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6838,7 +6923,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6859,7 +6944,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6871,7 +6956,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6884,7 +6969,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -6917,7 +7002,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6929,7 +7014,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6942,7 +7027,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -6975,7 +7060,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6987,7 +7072,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7000,7 +7085,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Worker) GetName() string {
@@ -7116,7 +7201,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7128,7 +7213,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7141,7 +7226,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 type ListWorkersResponse struct {
@@ -7153,7 +7238,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7165,7 +7250,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7178,7 +7263,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7196,7 +7281,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7208,7 +7293,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7221,7 +7306,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 type StatusResponse struct {
@@ -7244,7 +7329,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7256,7 +7341,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7269,7 +7354,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7608,7 +7693,7 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xbc\x06\n" +
+	"partitions\"\xd6\x06\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -7640,7 +7725,12 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"back_edges\x18\x1a \x01(\x04R\tbackEdges\x12\x1a\n" +
 	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
-	"\achanged\x18\x1c \x01(\fR\achanged\"\x91\x01\n" +
+	"\achanged\x18\x1c \x01(\fR\achanged\x12\x18\n" +
+	"\acreated\x18\x1d \x01(\x04R\acreated\"M\n" +
+	"\tGraphSize\x12\x1a\n" +
+	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
+	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\x91\x01\n" +
 	"\vExchangeSum\x12\x1a\n" +
 	"\bexchange\x18\x01 \x01(\tR\bexchange\x12\x1a\n" +
 	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x18\n" +
@@ -7797,7 +7887,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xac\b\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xec\b\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -7833,7 +7923,9 @@ const file_control_proto_rawDesc = "" +
 	"\x05stack\x18\x1a \x01(\tR\x05stack\x121\n" +
 	"\x05panic\x18\x1c \x01(\v2\x1b.superstep.control.v1.PanicR\x05panic\x12\x12\n" +
 	"\x04arcs\x18\x1b \x01(\x04R\x04arcs\x12B\n" +
-	"\vaggregators\x18\x1d \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\x12@\n" +
+	"\vaggregators\x18\x1d \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\x12>\n" +
+	"\n" +
+	"graph_left\x18\x1e \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
@@ -7867,7 +7959,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\xd4\x03\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\x8b\x04\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
@@ -7881,7 +7973,8 @@ const file_control_proto_rawDesc = "" +
 	"\bdelivery\x18\x16 \x01(\tR\bdelivery\x12\x16\n" +
 	"\x06actual\x18\x17 \x01(\x01R\x06actual\x12\x14\n" +
 	"\x05phase\x18\x18 \x01(\rR\x05phase\x12\x18\n" +
-	"\aprogram\x18\x19 \x01(\tR\aprogram\x1a<\n" +
+	"\aprogram\x18\x19 \x01(\tR\aprogram\x125\n" +
+	"\x05graph\x18\x1a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\x05graph\x1a<\n" +
 	"\x0ePredictedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\":\n" +
@@ -8025,7 +8118,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 95)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 96)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -8068,65 +8161,66 @@ var file_control_proto_goTypes = []any{
 	(*Superstep)(nil),             // 38: superstep.control.v1.Superstep
 	(*SuperstepReport)(nil),       // 39: superstep.control.v1.SuperstepReport
 	(*PartitionReport)(nil),       // 40: superstep.control.v1.PartitionReport
-	(*ExchangeSum)(nil),           // 41: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 42: superstep.control.v1.Times
-	(*Peer)(nil),                  // 43: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 44: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 45: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 46: superstep.control.v1.Generate
-	(*Construct)(nil),             // 47: superstep.control.v1.Construct
-	(*Search)(nil),                // 48: superstep.control.v1.Search
-	(*Judge)(nil),                 // 49: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 50: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 51: superstep.control.v1.Violation
-	(*Measure)(nil),               // 52: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 53: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 54: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 55: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 56: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 57: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 58: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 59: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 60: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 61: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 62: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 63: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 64: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 65: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 66: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 67: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 68: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 69: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 70: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 71: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 72: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 73: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 74: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 75: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 76: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 77: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 78: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 79: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 80: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 81: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 82: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 83: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 84: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 85: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 86: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 87: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 88: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 89: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 90: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 91: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 92: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 93: superstep.control.v1.StatusResponse
-	nil,                           // 94: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 95: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 96: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 97: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 98: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 99: google.protobuf.Timestamp
+	(*GraphSize)(nil),             // 41: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 42: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 43: superstep.control.v1.Times
+	(*Peer)(nil),                  // 44: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 45: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 46: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 47: superstep.control.v1.Generate
+	(*Construct)(nil),             // 48: superstep.control.v1.Construct
+	(*Search)(nil),                // 49: superstep.control.v1.Search
+	(*Judge)(nil),                 // 50: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 51: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 52: superstep.control.v1.Violation
+	(*Measure)(nil),               // 53: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 54: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 55: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 56: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 57: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 58: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 59: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 60: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 61: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 62: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 63: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 64: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 65: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 66: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 67: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 68: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 69: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 70: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 71: superstep.control.v1.SubmitJobRequest
+	(*ListJobsRequest)(nil),       // 72: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 73: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 74: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 75: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 76: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 77: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 78: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 79: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 80: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 81: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 82: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 83: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 84: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 85: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 86: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 87: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 88: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 89: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 90: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 91: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 92: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 93: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 94: superstep.control.v1.StatusResponse
+	nil,                           // 95: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 96: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 97: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 98: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 99: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 100: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -8135,10 +8229,10 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	59,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	60,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	56,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	57,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	29,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	30,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -8150,130 +8244,132 @@ var file_control_proto_depIdxs = []int32{
 	29,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	35,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
 	38,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	55,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	57,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	58,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	56,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	58,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	59,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	32,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	45,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	46,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	28,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	52,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	53,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	53,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	54,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
 	36,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
 	24,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	30,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	37,  // 32: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	39,  // 33: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
 	33,  // 34: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	50,  // 35: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	54,  // 36: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	51,  // 35: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	55,  // 36: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
 	25,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	26,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	27,  // 39: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	26,  // 40: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	34,  // 41: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	94,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	95,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	31,  // 43: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	26,  // 44: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	34,  // 45: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	34,  // 46: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
 	40,  // 47: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	42,  // 48: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	43,  // 49: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	44,  // 50: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	41,  // 51: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	46,  // 52: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	47,  // 53: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	48,  // 54: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	49,  // 55: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	65,  // 56: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	43,  // 48: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	44,  // 49: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	45,  // 50: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	42,  // 51: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	47,  // 52: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	48,  // 53: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	49,  // 54: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	50,  // 55: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	66,  // 56: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
 	26,  // 57: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
 	34,  // 58: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
 	31,  // 59: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
 	34,  // 60: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	51,  // 61: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	64,  // 62: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	52,  // 61: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	65,  // 62: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	26,  // 63: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	26,  // 64: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	99,  // 65: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	95,  // 66: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	100, // 65: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	96,  // 66: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	27,  // 67: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	31,  // 68: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	96,  // 69: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	97,  // 70: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	65,  // 71: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	64,  // 72: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	67,  // 73: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	67,  // 74: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	51,  // 75: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	60,  // 76: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	97,  // 69: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	98,  // 70: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	66,  // 71: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	65,  // 72: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	68,  // 73: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	68,  // 74: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	52,  // 75: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	61,  // 76: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 77: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	99,  // 78: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	99,  // 79: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	99,  // 80: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	100, // 78: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	100, // 79: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	100, // 80: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	25,  // 81: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	69,  // 82: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	66,  // 83: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	60,  // 84: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	68,  // 85: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	99,  // 86: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	68,  // 87: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	77,  // 88: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	59,  // 89: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 90: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	76,  // 91: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	99,  // 92: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	40,  // 93: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	98,  // 94: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	27,  // 95: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 96: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 97: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 98: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 99: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	82,  // 100: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 101: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	89,  // 102: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	89,  // 103: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	82,  // 104: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	68,  // 105: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	99,  // 106: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	61,  // 107: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 108: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 109: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	70,  // 110: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	71,  // 111: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	73,  // 112: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	74,  // 113: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	78,  // 114: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	62,  // 115: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	79,  // 116: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	81,  // 117: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	83,  // 118: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	85,  // 119: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	86,  // 120: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	87,  // 121: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	90,  // 122: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	92,  // 123: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 124: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 125: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	68,  // 126: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	72,  // 127: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	68,  // 128: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	75,  // 129: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	68,  // 130: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	63,  // 131: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	80,  // 132: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	82,  // 133: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	84,  // 134: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	82,  // 135: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	82,  // 136: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	88,  // 137: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	91,  // 138: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	93,  // 139: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	124, // [124:140] is the sub-list for method output_type
-	108, // [108:124] is the sub-list for method input_type
-	108, // [108:108] is the sub-list for extension type_name
-	108, // [108:108] is the sub-list for extension extendee
-	0,   // [0:108] is the sub-list for field type_name
+	70,  // 82: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	41,  // 83: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	67,  // 84: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	61,  // 85: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	69,  // 86: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	100, // 87: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	69,  // 88: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	78,  // 89: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	60,  // 90: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 91: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	77,  // 92: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	100, // 93: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	40,  // 94: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	99,  // 95: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	41,  // 96: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	27,  // 97: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 98: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 99: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 100: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 101: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	83,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 103: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	90,  // 104: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	90,  // 105: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	83,  // 106: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	69,  // 107: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	100, // 108: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	62,  // 109: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 110: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 111: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	71,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	72,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	74,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	75,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	79,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	63,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	80,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	82,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	84,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	86,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	87,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	88,  // 123: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	91,  // 124: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	93,  // 125: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 126: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 127: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	69,  // 128: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	73,  // 129: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	69,  // 130: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	76,  // 131: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	69,  // 132: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	64,  // 133: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	81,  // 134: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	83,  // 135: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	85,  // 136: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	83,  // 137: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	83,  // 138: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	89,  // 139: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	92,  // 140: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	94,  // 141: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	126, // [126:142] is the sub-list for method output_type
+	110, // [110:126] is the sub-list for method input_type
+	110, // [110:110] is the sub-list for extension type_name
+	110, // [110:110] is the sub-list for extension extendee
+	0,   // [0:110] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -8321,13 +8417,13 @@ func file_control_proto_init() {
 		(*Report_Probe)(nil),
 	}
 	file_control_proto_msgTypes[23].OneofWrappers = []any{}
-	file_control_proto_msgTypes[41].OneofWrappers = []any{
+	file_control_proto_msgTypes[42].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[71].OneofWrappers = []any{
+	file_control_proto_msgTypes[72].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -8340,7 +8436,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   95,
+			NumMessages:   96,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -20,7 +20,7 @@ func NewPartitionReport(p *trace.Partition, partitions int) *PartitionReport {
 		Partition: uint32(p.Partition), Worker: p.Worker,
 		Computed: uint64(p.Computed), Delivered: uint64(p.Delivered), Receivers: uint64(p.Receivers), Walked: uint64(p.Walked),
 		Sent: uint64(p.Sent), Bytes: uint64(p.Bytes),
-		Senders: uint64(p.Senders), SenderEdges: uint64(p.SenderEdges), Sends: uint64(p.Sends),
+		Senders: uint64(p.Senders), SenderEdges: uint64(p.SenderEdges), Sends: uint64(p.Sends), Requests: uint64(p.Requests),
 		BackSenders: uint64(p.BackSenders), BackEdges: uint64(p.BackEdges),
 		Active: uint64(p.Active), Unfinished: uint64(p.Unfinished), UnfinishedEdges: uint64(p.UnfinishedEdges),
 		Times: &Times{
@@ -65,7 +65,7 @@ func (p *PartitionReport) Trace() trace.Partition {
 		Partition: int(p.Partition), Worker: p.Worker,
 		Computed: int(p.Computed), Delivered: int(p.Delivered), Receivers: int(p.Receivers), Walked: int(p.Walked),
 		Sent: int(p.Sent), Bytes: int(p.Bytes),
-		Senders: int(p.Senders), SenderEdges: int(p.SenderEdges), Sends: int(p.Sends),
+		Senders: int(p.Senders), SenderEdges: int(p.SenderEdges), Sends: int(p.Sends), Requests: int(p.Requests),
 		BackSenders: int(p.BackSenders), BackEdges: int(p.BackEdges),
 		Active: int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
 		Times: trace.Seconds{
@@ -95,7 +95,7 @@ func (p *PartitionReport) Trace() trace.Partition {
 func NewSuperstepRecord(s *trace.Superstep) *SuperstepRecord {
 	r := &SuperstepRecord{
 		Superstep: uint32(s.Superstep), Scheme: s.Scheme, Delivery: s.Delivery, Reason: s.Reason, Predicted: s.Predicted, Actual: s.Actual,
-		Seconds: s.Seconds, Phase: uint32(s.Phase), Program: s.Program,
+		Seconds: s.Seconds, Phase: uint32(s.Phase), Program: s.Program, Graph: NewGraphSize(s.Graph),
 	}
 	for i := range s.Partitions {
 		r.Partitions = append(r.Partitions, NewPartitionReport(&s.Partitions[i], len(s.Partitions)))
@@ -108,11 +108,27 @@ func (r *SuperstepRecord) Trace() *trace.Superstep {
 	s := &trace.Superstep{
 		Job: r.Search, Superstep: int(r.Superstep), Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason, Predicted: r.Predicted,
 		Actual: r.Actual, Seconds: r.Seconds, Phase: int(r.Phase), Program: r.Program,
+		Graph: r.Graph.Trace(),
 	}
 	for _, p := range r.Partitions {
 		s.Partitions = append(s.Partitions, p.Trace())
 	}
 	return s
+}
+
+// NewGraphSize returns what is sent of a graph's size, and Trace the size that was sent; both are nil of none.
+func NewGraphSize(s *trace.GraphSize) *GraphSize {
+	if s == nil {
+		return nil
+	}
+	return &GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
+}
+
+func (s *GraphSize) Trace() *trace.GraphSize {
+	if s == nil {
+		return nil
+	}
+	return &trace.GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
 }
 
 // NewPanic is a panic of a user's program as a message has it.

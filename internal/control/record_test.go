@@ -15,7 +15,7 @@ import (
 func partitionOf(partition, partitions, exchanges int) trace.Partition {
 	p := trace.Partition{
 		Partition: partition, Worker: strings.Repeat("w", 128), Computed: math.MaxInt, Delivered: math.MaxInt, Receivers: math.MaxInt, Walked: math.MaxInt,
-		Sent: math.MaxInt, Bytes: math.MaxInt, Senders: math.MaxInt, SenderEdges: math.MaxInt, Sends: math.MaxInt, Active: math.MaxInt,
+		Sent: math.MaxInt, Bytes: math.MaxInt, Senders: math.MaxInt, SenderEdges: math.MaxInt, Sends: math.MaxInt, Requests: math.MaxInt, Active: math.MaxInt,
 		Unfinished: math.MaxInt, UnfinishedEdges: math.MaxInt, Memory: math.MaxInt64, GCPause: 1,
 		Times: trace.Seconds{Expand: 1, Traverse: 2, Fold: 3, Compute: 4, Wait: 5, Total: 6},
 	}
@@ -51,6 +51,7 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 func TestRecordsTellEverything(t *testing.T) {
 	want := &trace.Superstep{
 		Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
+		Graph: &trace.GraphSize{Vertices: 8, Arcs: 9},
 		Partitions: []trace.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
 	data, err := proto.Marshal(NewSuperstepRecord(want))

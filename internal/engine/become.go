@@ -123,11 +123,15 @@ func (r *runner[V, M]) hideAbsent() {
 	}
 }
 
-// created notes that vertices of word w run: those that did not exist do now.
-func (r *runner[V, M]) created(w int, run uint64) {
-	if a := r.changing.absent; a != nil {
-		a[w] &^= run
+// created notes that vertices of word w run, and returns how many of them did not exist: they do now.
+func (r *runner[V, M]) created(w int, run uint64) int {
+	a := r.changing.absent
+	if a == nil {
+		return 0
 	}
+	n := bits.OnesCount64(a[w] & run)
+	a[w] &^= run
+	return n
 }
 
 // moveProperties carries the property columns over to the changed lists; so many owned vertices, and arcs in the out-lists, were there before.

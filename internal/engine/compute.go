@@ -52,7 +52,7 @@ func (r *runner[V, M]) window(t *thread[V, M], w int, run uint64) {
 func (r *runner[V, M]) drain(t *thread[V, M], w int, stored bool) {
 	b, c := &t.Block, &t.count
 	c.computed += bits.OnesCount64(b.Run)
-	r.created(w, b.Run)
+	c.created += r.created(w, b.Run)
 	sent := b.Sent & b.Run
 	r.write.Words[w] = sent
 	edges := 0

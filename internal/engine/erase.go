@@ -194,6 +194,7 @@ func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error
 func (m *methods[V, M]) describe() *bsp.Program {
 	p := &bsp.Program{
 		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
+		Mutates: m.mutations != nil,
 	}
 	if m.combiner != nil {
 		p.Combiner = m.combiner.String()

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,8 +223,9 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	toy.spread = spread
 	toy.run()
 	way.o.Seed = seed
+	told := new(changes)
 	if seed%2 == 0 {
-		way.o.Trace = untold{}
+		way.o.Trace = told
 	}
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
@@ -232,6 +234,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	defer j.Close()
 	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, engine.Inner(p), s.name, kind, way)
 	for run := range 2 {
+		*told = changes{}
 		o, err := j.Run(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
@@ -241,6 +244,13 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		}
 		if n := j.IDs(); n != uint64(toy.n) {
 			t.Fatalf("%s, run %d: ids up to %d, want %d", where, run, n, toy.n)
+		}
+		left := trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
+		if *o.Left != left || o.IDs != uint64(toy.n) {
+			t.Fatalf("%s, run %d: the outcome tells of %+v with ids up to %d, want %+v, %d", where, run, *o.Left, o.IDs, left, toy.n)
+		}
+		if way.o.Trace != nil && (told.requests != toy.changes.asked || told.graph != nil && *told.graph != left) {
+			t.Fatalf("%s, run %d: the records tell of %d requests and at last %+v, want %d, %+v", where, run, told.requests, told.graph, toy.changes.asked, left)
 		}
 		for v := range toy.n {
 			id := pregel.VertexID(v)
@@ -288,10 +298,19 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	}
 }
 
-// untold is told everything and keeps nothing.
-type untold struct{}
+// changes are what records tell of changes: how many requests there were, and the size of the graph after the last change.
+type changes struct {
+	requests int
+	graph    *trace.GraphSize
+}
 
-func (untold) Record(*trace.Superstep) error { return nil }
+func (c *changes) Record(s *trace.Superstep) error {
+	for i := range s.Partitions {
+		c.requests += s.Partitions[i].Requests
+	}
+	c.graph = cmp.Or(s.Graph, c.graph)
+	return nil
+}
 
 func weightOf(l *kernel.Lists, k uint32) float64 {
 	switch {

@@ -101,6 +101,7 @@ type thread[V, M any] struct {
 // counts are a worker's counters of a superstep.
 type counts struct {
 	computed, receivers int
+	created             int // of the computed, by messages to them
 	active              int // change in the number of awake vertices
 	finished            int
 	finishedEdges       int // in-edges of the vertices that finished
@@ -218,6 +219,7 @@ func (r *runner[V, M]) settle() {
 	for _, t := range r.threads {
 		c := &t.count
 		p.Computed += c.computed
+		p.Created += c.created
 		p.Receivers += c.receivers
 		p.Active += c.active
 		p.Unfinished -= c.finished

@@ -208,7 +208,7 @@ func (t *toy[V, M]) awaits() bool {
 			return true
 		}
 	}
-	return t.changes.asked()
+	return t.changes.waiting()
 }
 
 func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {

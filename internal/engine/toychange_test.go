@@ -17,6 +17,7 @@ type toyChanges[V any] struct {
 	requests   kernel.Requests[V]
 	list       []toyRequest[V] // of the superstep that runs
 	absent     map[uint64]bool
+	asked      int // requests in all
 }
 
 type toyRequest[V any] struct {
@@ -24,7 +25,7 @@ type toyRequest[V any] struct {
 	value V
 }
 
-func (c *toyChanges[V]) asked() bool { return len(c.list) > 0 }
+func (c *toyChanges[V]) waiting() bool { return len(c.list) > 0 }
 
 func (t *toy[V, M]) beginChanges() {
 	c := &t.changes
@@ -53,6 +54,7 @@ func (t *toy[V, M]) took() {
 			q.value = c.requests.Values[r.Value]
 		}
 		c.list = append(c.list, q)
+		c.asked++
 	}
 	c.requests.Reset()
 }

@@ -25,7 +25,9 @@ type Job struct {
 	Bytes      int     `json:"bytes"`
 	// Aggregators are what the program's aggregators ended with, as text.
 	Aggregators map[string]string `json:"aggregators,omitempty"`
-	Summary     Summary           `json:"summary"`
+	// GraphLeft is the size of the graph as a program that changes it has left it.
+	GraphLeft *trace.GraphSize `json:"graph_left,omitempty"`
+	Summary   Summary          `json:"summary"`
 	// Said is the summary in words, for who reads it.
 	Said []string `json:"said"`
 }
@@ -44,6 +46,7 @@ type Row struct {
 	Messages  int     `json:"messages"`
 	Sent      int     `json:"messages_sent"`
 	Bytes     int     `json:"bytes"`
+	Requests  int     `json:"requests,omitempty"`
 }
 
 func newRow(p *trace.Partition) Row {
@@ -51,7 +54,7 @@ func newRow(p *trace.Partition) Row {
 	return Row{
 		Partition: p.Partition, Expand: float32(t.Expand), Traverse: float32(t.Traverse), Fold: float32(t.Fold),
 		Compute: float32(t.Compute), Wait: float32(t.Wait), Active: p.Computed, Senders: p.Delivered, Edges: p.Walked, Messages: p.Messages(),
-		Sent: p.Sent, Bytes: p.Bytes,
+		Sent: p.Sent, Bytes: p.Bytes, Requests: p.Requests,
 	}
 }
 

@@ -251,6 +251,7 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
+	j.GraphLeft = e.GraphLeft
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()

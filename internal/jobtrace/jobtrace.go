@@ -150,7 +150,7 @@ func end(now *control.Job) *trace.End {
 		e.Outcome = trace.Converged
 	}
 	if now.State == control.JobState_JOB_STATE_DONE {
-		e.Aggregators = now.FinalAggregates()
+		e.Aggregators, e.GraphLeft = now.FinalAggregates(), now.GraphLeft.Trace()
 	}
 	return e
 }

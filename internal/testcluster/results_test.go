@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -268,6 +269,9 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 				o := want.outcome
 				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.Converged != o.Converged {
 					t.Errorf("found %d supersteps, %d messages, converged %v; expected %+v", j.Supersteps, j.Messages, j.Converged, o)
+				}
+				if !reflect.DeepEqual(j.GraphLeft.Trace(), o.Left) || j.GraphLeft.GetIds() != o.IDs {
+					t.Errorf("the graph that is left is %v, expected %+v, ids to %d", j.GraphLeft, o.Left, o.IDs)
 				}
 				if w.forced() && w.program != "reshaping" { // whose workers tell each other their input ids, too
 					choice, err := delivery.ParseChoice(w.delivery)

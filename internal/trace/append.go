@@ -45,6 +45,14 @@ func appendPartition(dst []byte, s *Superstep, p *Partition) []byte {
 	dst = appendInt(dst, `,"edges":`, p.Walked)
 	dst = appendInt(dst, `,"messages":`, p.Messages())
 	dst = appendInt(dst, `,"messages_sent":`, p.Sent)
+	if p.Requests != 0 {
+		dst = appendInt(dst, `,"requests":`, p.Requests)
+	}
+	if s.Graph != nil {
+		dst = strconv.AppendUint(append(dst, `,"graph":{"vertices":`...), s.Graph.Vertices, 10)
+		dst = strconv.AppendUint(append(dst, `,"arcs":`...), s.Graph.Arcs, 10)
+		dst = append(dst, '}')
+	}
 	dst = appendPeers(dst, p)
 	t := &p.Times
 	dst = appendFloat(dst, `,"seconds":{"expand":`, t.Expand)

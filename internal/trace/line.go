@@ -21,6 +21,8 @@ type partitionLine struct {
 	Edges     int                `json:"edges"`
 	Messages  int                `json:"messages"`
 	Sent      int                `json:"messages_sent"`
+	Requests  int                `json:"requests,omitempty"`
+	Graph     *GraphSize         `json:"graph,omitempty"`
 	Peers     []Peer             `json:"peers,omitempty"`
 	Sums      []Sum              `json:"sums,omitempty"`
 	Times     Seconds            `json:"seconds"`
@@ -41,7 +43,7 @@ func (l *partitionLine) check() error {
 		return fmt.Errorf("found phase %d, expected 1 or more", l.Phase)
 	case l.Partition < 0 || l.Partition > MaxPartition:
 		return fmt.Errorf("found partition %d, expected 0 to %d", l.Partition, MaxPartition)
-	case min(l.Active, l.Senders, l.Receivers, l.Edges, l.Messages, l.Sent) < 0 || l.Memory < 0:
+	case min(l.Active, l.Senders, l.Receivers, l.Edges, l.Messages, l.Sent, l.Requests) < 0 || l.Memory < 0:
 		return errors.New("found a negative count")
 	case min(l.Actual, l.GCPause) < 0:
 		return errors.New("found a negative time")
@@ -79,13 +81,14 @@ func (r *Reader) add(l *partitionLine, to Journal) error {
 	if len(s.Partitions) == 0 {
 		*s = Superstep{
 			Job: l.Job, Superstep: l.Superstep, Phase: l.Phase, Program: l.Program, Scheme: l.Scheme, Delivery: l.Delivery, Reason: l.Reason, Predicted: l.Predicted, Actual: l.Actual,
+			Graph:      l.Graph,
 			Partitions: s.Partitions,
 		}
 	}
 	s.Seconds = max(s.Seconds, l.Times.Total)
 	p := Partition{
 		Partition: l.Partition, Worker: l.Worker, Computed: l.Active, Delivered: l.Senders, Receivers: l.Receivers, Walked: l.Edges,
-		SenderEdges: l.Messages, Sent: l.Sent, Times: l.Times, Peers: l.Peers, Sums: l.Sums, Memory: l.Memory, GCPause: l.GCPause,
+		SenderEdges: l.Messages, Sent: l.Sent, Requests: l.Requests, Times: l.Times, Peers: l.Peers, Sums: l.Sums, Memory: l.Memory, GCPause: l.GCPause,
 	}
 	for i := range p.Peers {
 		p.Bytes += p.Peers[i].Bytes

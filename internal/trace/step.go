@@ -44,6 +44,9 @@ type Step struct {
 	Sent      int `json:"messages_sent"`
 	Bytes     int `json:"bytes"`
 
+	Requests int        `json:"requests,omitempty"` // for changes of the graph, which the next superstep makes
+	Graph    *GraphSize `json:"graph,omitempty"`    // as Superstep has it
+
 	// Times are the means over the partitions, so that they add up to Total.
 	Times      Seconds `json:"seconds"`
 	Busy       Spread  `json:"busy"`
@@ -89,7 +92,7 @@ func (s *Step) Sum(from *Superstep) {
 	processes := s.processes[:0]
 	*s = Step{
 		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme, Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted, Actual: from.Actual,
-		Ended: from.Ended, Partitions: len(from.Partitions),
+		Ended: from.Ended, Graph: from.Graph, Partitions: len(from.Partitions),
 	}
 	for i := range from.Partitions {
 		p := &from.Partitions[i]
@@ -100,6 +103,7 @@ func (s *Step) Sum(from *Superstep) {
 		s.Messages += p.Messages()
 		s.Sent += p.Sent
 		s.Bytes += p.Bytes
+		s.Requests += p.Requests
 		s.GCPause = max(s.GCPause, p.GCPause)
 		s.times(i, p)
 		// Partitions of one process mostly follow one another, or there are few processes.

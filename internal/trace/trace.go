@@ -29,10 +29,18 @@ type Superstep struct {
 	Predicted map[string]float64
 	Actual    float64
 	Seconds   float64 // wall time
+	// Graph is the size of the graph at the end of a superstep that the program has changed it in; nil in others.
+	Graph *GraphSize
 	// Ended is when the superstep ended; it may be recorded some time later. It is not known of one read from a file.
 	Ended time.Time
 	// Partitions are in rising order. In a file that was cut short some may be missing.
 	Partitions []Partition
+}
+
+// GraphSize is how large a graph is that a program changes.
+type GraphSize struct {
+	Vertices uint64 `json:"vertices"` // without those that were removed
+	Arcs     uint64 `json:"arcs"`     // stored: an undirected edge is two
 }
 
 // Partition is what one partition did in a superstep. The runner of the partition makes it; the coordinator decides by it, and
@@ -52,6 +60,7 @@ type Partition struct {
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross, and the
 	// messages to single vertices.
 	Senders, SenderEdges, Sends int
+	Requests                    int // for changes of the graph, which the next superstep makes
 	// Of these senders and edges, those against the edges' direction, in a program of direction Either.
 	BackSenders, BackEdges int
 	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
@@ -85,6 +94,10 @@ func (s *Superstep) End(seconds float64) {
 func (s *Superstep) Clone() *Superstep {
 	c := *s
 	c.Predicted, c.Partitions = maps.Clone(s.Predicted), slices.Clone(s.Partitions)
+	if s.Graph != nil {
+		size := *s.Graph
+		c.Graph = &size
+	}
 	for i := range c.Partitions {
 		p := &c.Partitions[i]
 		p.Peers, p.Sums = slices.Clone(p.Peers), slices.Clone(p.Sums)
@@ -157,6 +170,8 @@ type End struct {
 	Seconds    float64 `json:"seconds"`
 	// Aggregators are what the program's aggregators ended with; those of a run that failed are not told.
 	Aggregators Aggregates `json:"aggregators,omitempty"`
+	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
+	GraphLeft *GraphSize `json:"graph_left,omitempty"`
 }
 
 // Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading, building, validating,

@@ -60,10 +60,10 @@ func sample() []any {
 		},
 		&Superstep{
 			Job: "bfs", Superstep: 3, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "pull is \"less\"\n", Seconds: 4,
-			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375,
+			Predicted: map[string]float64{"naive": .5, "pull": .25}, Actual: .375, Graph: &GraphSize{Vertices: 1<<64 - 1, Arcs: 12},
 			Partitions: []Partition{
 				{
-					Worker: "w1", Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, SenderEdges: 5, Sent: 6, Bytes: 32,
+					Worker: "w1", Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, SenderEdges: 5, Sent: 6, Bytes: 32, Requests: 11,
 					Peers: []Peer{{Partition: 1, Exchange: "expand", Encoding: "bitmap", Messages: 6, Bytes: 32}},
 					Times: Seconds{Expand: .125, Traverse: .25, Fold: .5, Compute: 1, Wait: 2, Total: 4}, Memory: 1 << 20, GCPause: .0625,
 				},
@@ -74,7 +74,7 @@ func sample() []any {
 			},
 		},
 		&Log{Time: at, Level: "info", Text: "a line\nof two", Job: "bfs", Worker: "w1"},
-		&End{Job: "bfs", Outcome: Failed, Error: "why", Supersteps: 4, Seconds: 1.5},
+		&End{Job: "bfs", Outcome: Failed, Error: "why", Supersteps: 4, Seconds: 1.5, GraphLeft: &GraphSize{}},
 	}
 }
 
@@ -118,6 +118,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"superstep", `{"v":1,"kind":"superstep","job":"a","superstep":-1}`, "found superstep -1, expected 0 or more"},
 		{"partition", `{"v":1,"kind":"superstep","job":"a","partition":65536}`, "found partition 65536, expected 0 to 65535"},
 		{"count", `{"v":1,"kind":"superstep","job":"a","edges":-3}`, "found a negative count"},
+		{"requests", `{"v":1,"kind":"superstep","job":"a","requests":-3}`, "found a negative count"},
 		{"time", `{"v":1,"kind":"superstep","job":"a","seconds":{"wait":-1}}`, "found a negative time"},
 		{"prediction", `{"v":1,"kind":"superstep","job":"a","predicted":{"pull":-1}}`, `found -1 predicted seconds of "pull"`},
 		{"peer", `{"v":1,"kind":"superstep","job":"a","peers":[{"partition":-1}]}`, "found a peer -1"},
@@ -155,7 +156,7 @@ func TestSuperstepsAreWrittenAsJSONIs(t *testing.T) {
 			}{head{Version, kindRecord}, &partitionLine{
 				Job: s.Job, Superstep: s.Superstep, Phase: s.Phase, Program: s.Program, Partition: p.Partition, Worker: p.Worker, Scheme: s.Scheme, Delivery: s.Delivery,
 				Active: p.Computed, Senders: p.Delivered, Receivers: p.Receivers, Edges: p.Walked, Messages: p.SenderEdges + p.Sends, Sent: p.Sent,
-				Peers: p.Peers, Sums: p.Sums, Times: p.Times, Predicted: s.Predicted, Actual: s.Actual, Reason: s.Reason, Memory: p.Memory,
+				Requests: p.Requests, Graph: s.Graph, Peers: p.Peers, Sums: p.Sums, Times: p.Times, Predicted: s.Predicted, Actual: s.Actual, Reason: s.Reason, Memory: p.Memory,
 				GCPause: p.GCPause,
 			}})
 			if err != nil {
@@ -180,11 +181,14 @@ func TestSuperstepsAreWrittenAsJSONIs(t *testing.T) {
 	text := func() string { return texts[random.IntN(len(texts))] + texts[random.IntN(len(texts))] }
 	for range 3000 {
 		p := Partition{
-			Partition: -random.Int(), Worker: text(), Computed: random.Int(), SenderEdges: -1, GCPause: number(), Memory: random.Int64(),
+			Partition: -random.Int(), Worker: text(), Computed: random.Int(), SenderEdges: -1, Requests: random.IntN(2) * random.Int(), GCPause: number(), Memory: random.Int64(),
 			Times: Seconds{number(), number(), number(), number(), number(), number()},
 		}
 		r := &Superstep{
 			Job: text(), Superstep: random.Int(), Phase: random.IntN(2), Program: text(), Scheme: text(), Delivery: text(), Reason: text(), Actual: number(), Predicted: map[string]float64{},
+		}
+		if random.IntN(2) == 0 {
+			r.Graph = &GraphSize{random.Uint64(), random.Uint64()}
 		}
 		for range random.IntN(3) {
 			r.Predicted[text()] = number()

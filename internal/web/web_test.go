@@ -62,9 +62,12 @@ func step(t *testing.T, l *Local, name string, superstep int) {
 	s := &trace.Superstep{
 		Job: name, Superstep: superstep, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5,
 	}
+	if superstep > 0 {
+		s.Graph = &trace.GraphSize{Vertices: 3, Arcs: 6}
+	}
 	for p := range 2 {
 		s.Partitions = append(s.Partitions, trace.Partition{
-			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Times: trace.Seconds{Expand: 1, Total: 2},
+			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Requests: p, Times: trace.Seconds{Expand: 1, Total: 2},
 			Peers: []trace.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "all", Messages: 1, Bytes: 8}},
 		})
 	}
@@ -100,7 +103,10 @@ var paths = map[string]string{
 func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
-	s := New(source(t), Options{})
+	l := source(t)
+	begin(t, l, "prune")
+	check(t, l.End(&trace.End{Job: "prune", Outcome: trace.Converged, GraphLeft: &trace.GraphSize{Vertices: 3}}))
+	s := New(l, Options{})
 	for path := range doc["paths"].(map[string]any) {
 		elsewhere := []string{"/events", "/session", "/openapi.json", "/jobs/{job}/cancel", "/jobs/{job}/result", "/graphs/{graph}/drop"}
 		if _, ok := paths[path]; !ok && !slices.Contains(elsewhere, path) {

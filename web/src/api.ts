@@ -9,6 +9,12 @@ export interface Seconds {
   total: number;
 }
 
+/** a graph that the program changes */
+export interface GraphSize {
+  vertices: number;
+  arcs: number;
+}
+
 export interface Step {
   superstep: number;
   phase?: number;
@@ -25,6 +31,10 @@ export interface Step {
   messages: number;
   messages_sent: number;
   bytes: number;
+  /** for changes of the graph, which the next superstep makes */
+  requests?: number;
+  /** after a superstep that has changed it */
+  graph?: GraphSize;
   seconds: Seconds;
   busy: { least: number; mean: number; most: number; slowest: number };
   partitions: number;
@@ -54,6 +64,8 @@ export interface Job {
   bytes: number;
   /** what the program's aggregators ended with */
   aggregators?: Record<string, string>;
+  /** as a program that changes the graph has left it */
+  graph_left?: GraphSize;
   said: string[] | null;
 }
 
@@ -70,6 +82,7 @@ export interface Row {
   messages: number;
   messages_sent: number;
   bytes: number;
+  requests?: number;
 }
 
 export interface Pair {

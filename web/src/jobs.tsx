@@ -214,6 +214,7 @@ export function Facts({ job }: { job: Job }) {
       ))}
       {!!job.vertices && <Fact name="vertices" value={format.count(job.vertices)} />}
       {!!job.arcs && <Fact name="arcs" value={format.count(job.arcs)} />}
+      {job.graph_left && <Fact name="graph left" value={`${format.count(job.graph_left.vertices)} vertices, ${format.count(job.graph_left.arcs)} arcs`} />}
       {!!job.partitions && <Fact name="partitions" value={job.grid ? `${job.partitions} (${job.grid})` : String(job.partitions)} />}
       {!!job.threads && <Fact name="threads" value={String(job.threads)} />}
       {job.delivery && <Fact name="delivery" value={job.delivery} />}

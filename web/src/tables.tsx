@@ -89,6 +89,13 @@ export function Table<T>({ title, rows: make, columns, keyOf, current, pick, at 
   );
 }
 
+/** changes are columns of a program that changes the graph. */
+const changes: Column<Step>[] = [
+  { name: "requests", text: (s) => format.exact(s.requests ?? 0) },
+  { name: "vertices after", text: (s) => (s.graph ? format.exact(s.graph.vertices) : "-") },
+  { name: "arcs after", text: (s) => (s.graph ? format.exact(s.graph.arcs) : "-") },
+];
+
 export function StepTable({ steps, selected, onSelect }: { steps: Step[]; selected: number | undefined; onSelect: (s: number) => void }) {
   return (
     <Table
@@ -113,6 +120,7 @@ export function StepTable({ steps, selected, onSelect }: { steps: Step[]; select
         { name: "ran", text: (s) => format.exact(s.active) },
         { name: "edges", text: (s) => format.exact(s.edges) },
         { name: "bytes", text: (s) => format.bytes(s.bytes) },
+        ...(steps.some((s) => s.requests || s.graph) ? changes : []),
         { name: "memory", text: (s) => (s.memory ? format.bytes(s.memory) : "-") },
         { name: "why", text: (s) => s.reason, left: true },
       ]}
