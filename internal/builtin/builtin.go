@@ -6,27 +6,20 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Programs returns the built-in programs.
+// Programs returns the built-in programs, in the order of their names.
 func Programs() engine.Registry {
-	bfs, sssp := engine.Register("bfs", algorithms.BFS{}), engine.Register("sssp", algorithms.SSSP[float64]{})
-	bfs.Or(engine.Register("", algorithms.BFSLevels{}), "output", "what to compute", "parent", "level")
-	sssp.Or(engine.Register("", algorithms.SSSP[float32]{}), "weights", "their type, and that of distances", "float64", "float32")
-	all := engine.Registry{
-		bfs, sssp, engine.Register("pagerank", algorithms.PageRank{}),
-		engine.Register("wcc", algorithms.WCC{}),
-	}
-	for i, help := range []string{
-		"breadth-first search: the parent or the level of every vertex",
-		"single-source shortest paths, by weights that are not negative",
-		"PageRank, with the rank of vertices without out-edges spread over all",
-		"weakly connected components",
-	} {
-		all[i].Help, all[i].KeepWeights = help, false
+	var all engine.Registry
+	for _, e := range table() {
+		p := e.program
+		p.Help, p.KeepWeights = e.help, e.weights
+		for _, c := range e.choices {
+			p.Or(c.program, c.parameter, c.help, c.words[0], c.words[1])
+		}
+		all = append(all, p)
 	}
 	return all
 }

@@ -136,6 +136,14 @@ func filesStarting(start string) []string {
 	return all
 }
 
+// completeAlgorithm offers the names of the programs.
+func (a *app) completeAlgorithm(string) (names []string) {
+	for _, e := range a.programs {
+		names = append(names, e.Name+"\t"+e.Help)
+	}
+	return names
+}
+
 // completeParameter completes -p by the parameters of the algorithm that is named already.
 func (a *app) completeParameter(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {

@@ -157,27 +157,46 @@ func account(w io.Writer, in *edges.Input) {
 
 func (a *app) algorithms() *cobra.Command {
 	return &cobra.Command{
-		Use:   "algorithms",
+		Use:   "algorithms [NAME]",
 		Short: "List the algorithms and their parameters",
 		Example: `  superstep algorithms
+  superstep algorithms pagerank
   superstep run pagerank --graph kronecker:scale=16 -p damping=0.9 -p tolerance=1e-9`,
-		Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			for _, e := range a.programs {
-				fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
-				for _, p := range e.Parameters {
-					text := p.Help
-					switch {
-					case p.Required:
-						text += " (required)"
-					case p.Default != "":
-						text += " (default " + p.Default + ")"
-					}
-					fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+valueName(p), text)
-				}
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("algorithms wants the name of an algorithm, or nothing for all, found %q too", args[1])
 			}
 			return nil
 		},
+		ValidArgsFunction: firstOf(a.completeAlgorithm),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				e, err := a.program(args[0])
+				if err == nil {
+					a.describe(e)
+				}
+				return err
+			}
+			for _, e := range a.programs {
+				a.describe(e)
+			}
+			return nil
+		},
+	}
+}
+
+// describe prints what a program does, and its parameters.
+func (a *app) describe(e engine.Registered) {
+	fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
+	for _, p := range e.Parameters {
+		text := p.Help
+		switch {
+		case p.Required:
+			text += " (required)"
+		case p.Default != "":
+			text += " (default " + p.Default + ")"
+		}
+		fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+valueName(p), text)
 	}
 }
 

@@ -59,15 +59,9 @@ cancels it; --detach prints the job's name and leaves.`,
   superstep run bfs --graph /data/web.el -p source=7 --master 10.0.0.1:7700 --token-file token -o parents.txt
   superstep run pagerank --graph catalog:web --detach
   mine run groups --graph web.txt.gz --column rank=ranks.txt`,
-		Args: exactly(1, "the name of an algorithm"),
-		ValidArgsFunction: firstOf(func(string) []string {
-			var names []string
-			for _, e := range a.programs {
-				names = append(names, e.Name+"\t"+e.Help)
-			}
-			return names
-		}),
-		RunE: func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
+		Args:              exactly(1, "the name of an algorithm"),
+		ValidArgsFunction: firstOf(a.completeAlgorithm),
+		RunE:              func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")

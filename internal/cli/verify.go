@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"sync/atomic"
 
-	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/algorithms/verify"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -16,8 +14,12 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
-// certificate checks a result by what it must be, apart from the engine that made it.
-type certificate func(c *claim) error
+// certificate checks results by what they must be, apart from the engine that made them.
+type certificate struct {
+	check func(c *claim) error
+	// stopped says that a result is one after any number of supersteps, and need not be final.
+	stopped bool
+}
 
 // claim is a result that a certificate checks. Its values are by input vertex, as package verify has them.
 type claim struct {
@@ -41,7 +43,7 @@ func (r *runCommand) check(programs engine.Registry, spec *control.JobSpec, grid
 // certifiable refuses --verify where nothing could be said of the result.
 func certifiable(spec *control.JobSpec) error {
 	switch {
-	case certificates[spec.Program] == nil:
+	case certificates[spec.Program].check == nil:
 		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", spec.Program)
 	case spec.Parameters["weights"] == "float32":
 		return usagef("--verify: there is no certificate for distances of type float32")
@@ -52,7 +54,7 @@ func certifiable(spec *control.JobSpec) error {
 // certify checks a result of the job, whose values text appends, by the graph.
 func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byte, supersteps int, converged bool) error {
 	name := fmt.Sprintf("%s on %s", l.spec.Program, l.name)
-	if !converged && l.spec.Program != "pagerank" { // whose ranks are judged after any number of iterations
+	if !converged && !certificates[l.spec.Program].stopped {
 		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
 	}
 	in, g, unit := l.in, l.graph, l.graph.Options.UnitWeights
@@ -70,7 +72,7 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 		},
 		text: text, values: l.spec.Parameters, iterations: max(supersteps-1, 0), converged: converged,
 	}
-	err := certificates[l.spec.Program](c)
+	err := certificates[l.spec.Program].check(c)
 	switch wrong := c.wrong.Load(); {
 	case wrong != nil:
 		return wrong
@@ -81,59 +83,6 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 	}
 	return nil
 }
-
-// certificates are those of the built-in programs, by name.
-var certificates = map[string]certificate{
-	"bfs": func(c *claim) error {
-		source, err := c.vertex(c.values["source"])
-		if err != nil {
-			return err
-		}
-		if c.values["output"] == "level" {
-			return verify.Levels(c.Graph, int(source), column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }))
-		}
-		return verify.BFS(c.Graph, int(source), column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
-			if text == "-1" {
-				return -1, nil
-			}
-			return c.vertex(text)
-		}))
-	},
-	"sssp": func(c *claim) error {
-		source, err := c.vertex(c.values["source"])
-		if err != nil {
-			return err
-		}
-		return verify.SSSP(c.Graph, int(source), column(c, "a number", number))
-	},
-	"pagerank": func(c *claim) error {
-		var p algorithms.PageRank
-		if err := engine.Fill(&p, c.values, nil); err != nil {
-			return err
-		}
-		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), column(c, "a number", number), rankTolerance(p, c.iterations, c.converged))
-		return err
-	},
-	"wcc": func(c *claim) error {
-		return verify.WCC(c.Graph, column(c, "the id of a vertex", func(text string) (uint64, error) {
-			v, err := c.vertex(text)
-			return uint64(v), err
-		}))
-	},
-}
-
-// rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
-// iteration brings them nearer by the damping; where the tolerance ended the run, the last change was below that.
-func rankTolerance(p algorithms.PageRank, iterations int, converged bool) float64 {
-	damping := p.EffectiveDamping()
-	bound := 2 * math.Pow(damping, float64(iterations))
-	if limit, tolerance := p.Limits(); converged && iterations < limit {
-		bound = min(bound, damping*tolerance)
-	}
-	return bound
-}
-
-func number(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 
 // vertex returns the input vertex with an id.
 func (c *claim) vertex(id string) (int64, error) {

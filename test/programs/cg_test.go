@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
@@ -190,7 +191,7 @@ func TestCGOnACluster(t *testing.T) {
 	}
 	t.Cleanup(grid.Close)
 	a := laplacian(t, grid)
-	here, there := load(t, cluster(t), matrixMarket(t, a))
+	here, there := programtest.Load(t, cluster(t), matrixMarket(t, a))
 	want := solution(a)
 	for _, g := range []*superstep.Graph{here, there} {
 		b, err := superstep.Run(t.Context(), g, Wave{})

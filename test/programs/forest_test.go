@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
@@ -148,6 +149,6 @@ func TestForest(t *testing.T) {
 			}
 		}
 	}
-	here, there := load(t, cluster(t), "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64})
-	twins(t, here, there, Forest{}, superstep.Options{})
+	here, there := programtest.Load(t, cluster(t), "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64})
+	programtest.Same(t, here, there, Forest{}, superstep.Options{})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
@@ -97,6 +98,6 @@ func TestHITS(t *testing.T) {
 			t.Errorf("%s: %v, expected %v", name, got, want)
 		}
 	}
-	here, there := load(t, cluster(t), "kronecker:scale=7")
-	twins(t, here, there, p, superstep.Options{Deterministic: true})
+	here, there := programtest.Load(t, cluster(t), "kronecker:scale=7")
+	programtest.Same(t, here, there, p, superstep.Options{Deterministic: true})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
@@ -132,6 +133,6 @@ func TestHyperBall(t *testing.T) {
 		}
 	}
 	pregeltest.CheckCombiner(t, HyperBall{}.Combiner(), Counter{1}, Counter{0, 9}, Counter{3, 2}, Counter{63: 5})
-	here, there := load(t, cluster(t), "kronecker:scale=7")
-	twins(t, here, there, HyperBall{}, superstep.Options{})
+	here, there := programtest.Load(t, cluster(t), "kronecker:scale=7")
+	programtest.Same(t, here, there, HyperBall{}, superstep.Options{})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
@@ -332,9 +333,9 @@ func TestTriangles(t *testing.T) {
 }
 
 func TestNeighbourhoodsOnACluster(t *testing.T) {
-	here, there := load(t, cluster(t), "kronecker:scale=7")
-	twins(t, here, there, pregel.List(Clustering{}), superstep.Options{})
-	twins(t, here, there, pregel.List(Triangles{}), superstep.Options{})
-	twins(t, here, there, Core{K: 5}, superstep.Options{})
-	twins(t, here, there, pregel.List(Communities{Iterations: 4}), superstep.Options{})
+	here, there := programtest.Load(t, cluster(t), "kronecker:scale=7")
+	programtest.Same(t, here, there, pregel.List(Clustering{}), superstep.Options{})
+	programtest.Same(t, here, there, pregel.List(Triangles{}), superstep.Options{})
+	programtest.Same(t, here, there, Core{K: 5}, superstep.Options{})
+	programtest.Same(t, here, there, pregel.List(Communities{Iterations: 4}), superstep.Options{})
 }

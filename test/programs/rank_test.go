@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
@@ -91,12 +92,12 @@ func TestRank(t *testing.T) {
 			t.Errorf("%s: %v, expected %v", name, got, want)
 		}
 	}
-	here, there := load(t, cluster(t), "kronecker:scale=8")
+	here, there := programtest.Load(t, cluster(t), "kronecker:scale=8")
 	p := Rank{Damping: 0.5, Iterations: 10}
 	for label := range uint64(9) {
 		p.Sources = append(p.Sources, pregeltest.ID(t, here, label*20))
 	}
-	res := twins(t, here, there, p, superstep.Options{Deterministic: true})
+	res := programtest.Same(t, here, there, p, superstep.Options{Deterministic: true})
 	sum := 0.0
 	for _, x := range res.All() {
 		sum += x

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
@@ -36,9 +37,9 @@ func (p Walk) Compute(v *pregel.Vertex[uint32, uint32], walkers uint32) {
 func TestWalk(t *testing.T) {
 	conn := cluster(t)
 	for _, name := range []string{"kronecker:scale=8", "star:vertices=70", "uniform:vertices=500,degree=5"} {
-		here, there := load(t, conn, name)
+		here, there := programtest.Load(t, conn, name)
 		walkers, ends := func(o superstep.Options) (sum uint64, ends []uint32) {
-			for label, n := range twins(t, here, there, Walk{Steps: 7}, o).All() {
+			for label, n := range programtest.Same(t, here, there, Walk{Steps: 7}, o).All() {
 				sum, ends = sum+uint64(n), append(ends, uint32(label), n)
 			}
 			return sum, ends

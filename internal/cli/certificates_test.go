@@ -1,11 +1,25 @@
 package cli
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/builtin"
 )
+
+// TestCertificates: there is one for each built-in program, and for no other.
+func TestCertificates(t *testing.T) {
+	var want []string
+	for _, p := range builtin.Programs() {
+		want = append(want, p.Name)
+	}
+	if got := slices.Sorted(maps.Keys(certificates)); !slices.Equal(got, want) {
+		t.Errorf("there are certificates for %v, want %v", got, want)
+	}
+}
 
 func TestRankTolerance(t *testing.T) {
 	for _, test := range []struct {

@@ -1,0 +1,40 @@
+package builtin_test
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// TestTable: programs are in order, sound, and explained, here and in README.
+func TestTable(t *testing.T) {
+	all := builtin.Programs()
+	if !slices.IsSortedFunc(all, func(a, b engine.Registered) int { return cmp.Compare(a.Name, b.Name) }) {
+		t.Error("the programs are not in alphabetical order")
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.Err != nil {
+			t.Errorf("%s: %v", p.Name, p.Err)
+		}
+		if p.Help == "" || strings.Contains(p.Help, "\n") {
+			t.Errorf("%s: the help is %q, want one line", p.Name, p.Help)
+		}
+		for _, q := range p.Parameters {
+			if q.Help == "" {
+				t.Errorf("%s: parameter %s has no help", p.Name, q.Name)
+			}
+		}
+		if !strings.Contains(string(readme), "\n| `"+p.Name+"` | ") {
+			t.Errorf("%s: README's table of algorithms has no row of it", p.Name)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package builtin
+
+import (
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// entry is a built-in program in the table.
+type entry struct {
+	program engine.Registered
+	help    string // one line
+	choices []choice
+	// weights says that the program looks at the weights of edges itself. Those that its combiner wants are there anyhow.
+	weights bool
+}
+
+// choice is a parameter of two words: with the second, the program is another one of the same parameters.
+type choice struct {
+	parameter, help string
+	words           [2]string
+	program         engine.Registered
+}
+
+// table is the built-in programs by name, in alphabetical order. A new algorithm is an entry here, one in the certificates of
+// internal/cli, and a row of README.md.
+func table() []entry {
+	return []entry{
+		{
+			program: engine.Register("bfs", algorithms.BFS{}),
+			help:    "breadth-first search: the parent or the level of every vertex",
+			choices: []choice{{"output", "what to compute", [2]string{"parent", "level"}, engine.Register("", algorithms.BFSLevels{})}},
+		},
+		{
+			program: engine.Register("pagerank", algorithms.PageRank{}),
+			help:    "PageRank, with the rank of vertices without out-edges spread over all",
+		},
+		{
+			program: engine.Register("sssp", algorithms.SSSP[float64]{}),
+			help:    "single-source shortest paths, by weights that are not negative",
+			choices: []choice{{"weights", "their type, and that of distances", [2]string{"float64", "float32"}, engine.Register("", algorithms.SSSP[float32]{})}},
+		},
+		{
+			program: engine.Register("wcc", algorithms.WCC{}),
+			help:    "weakly connected components",
+		},
+	}
+}

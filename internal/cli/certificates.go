@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/algorithms/verify"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// certificates are those of the built-in programs, by name.
+var certificates = map[string]certificate{
+	"bfs": {check: func(c *claim) error {
+		source, err := c.vertex(c.values["source"])
+		if err != nil {
+			return err
+		}
+		if c.values["output"] == "level" {
+			return verify.Levels(c.Graph, int(source), integers(c))
+		}
+		return verify.BFS(c.Graph, int(source), column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
+			if text == "-1" {
+				return -1, nil
+			}
+			return c.vertex(text)
+		}))
+	}},
+	"pagerank": {stopped: true, check: func(c *claim) error {
+		var p algorithms.PageRank
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), numbers(c), rankTolerance(p, c.iterations, c.converged))
+		return err
+	}},
+	"sssp": {check: func(c *claim) error {
+		source, err := c.vertex(c.values["source"])
+		if err != nil {
+			return err
+		}
+		return verify.SSSP(c.Graph, int(source), numbers(c))
+	}},
+	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
+}
+
+// rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
+// iteration brings them nearer by the damping; where the tolerance ended the run, the last change was below that.
+func rankTolerance(p algorithms.PageRank, iterations int, converged bool) float64 {
+	damping := p.EffectiveDamping()
+	bound := 2 * math.Pow(damping, float64(iterations))
+	if limit, tolerance := p.Limits(); converged && iterations < limit {
+		bound = min(bound, damping*tolerance)
+	}
+	return bound
+}
+
+// parameters sets the parameters of the struct that program points to, defaults included; vertices are those of the graph by input
+// vertex.
+func (c *claim) parameters(program any) error {
+	return engine.Fill(program, c.values, func(label uint64) (pregel.VertexID, bool) {
+		v, ok := c.Labels.Find(label, c.Vertices)
+		return pregel.VertexID(v), ok
+	})
+}
+
+// numbers reads values that are floats.
+func numbers(c *claim) []float64 {
+	return column(c, "a number", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
+}
+
+// integers reads values that are whole numbers.
+func integers(c *claim) []int64 {
+	return column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
+}
+
+// vertices reads values that are ids of vertices, as input vertices.
+func vertices(c *claim) []uint64 {
+	return column(c, "the id of a vertex", func(text string) (uint64, error) {
+		v, err := c.vertex(text)
+		return uint64(v), err
+	})
+}

@@ -1,0 +1,83 @@
+// Package programtest runs vertex programs here and on a cluster of workers in the test's process, where they must do the same.
+package programtest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/testcluster"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Cluster returns a connection to a cluster of workers that has the built-in programs and others. It ends with the test.
+func Cluster(t testing.TB, workers int, others ...pregel.Registered) *superstep.Connection {
+	t.Helper()
+	programs, refused := builtin.With(others)
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	c := testcluster.Start(t, workers, master.Config{}, programs...)
+	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: others})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// Load loads a graph here, in one partition, and on a cluster, in five unless the options say how many, so that workers have unlike
+// numbers of them. Both are closed when the test ends.
+func Load(t testing.TB, conn *superstep.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
+	t.Helper()
+	o := append(options, superstep.LoadOptions{})[0]
+	far := o
+	if far.Partitions == 0 && far.Grid == (superstep.Grid{}) {
+		far.Partitions = 5
+	}
+	o.Partitions, o.Grid = 1, superstep.Grid{}
+	here, err := superstep.Load(t.Context(), name, o)
+	if err == nil {
+		t.Cleanup(here.Close)
+		there, err = conn.Load(t.Context(), name, far)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(there.Close)
+	return here, there
+}
+
+// Same runs a program on a graph here and on a cluster, and returns the result here. Values must be equal by reflect.DeepEqual, and
+// the numbers of supersteps and messages too; or, where floats are added in another order, as same says.
+func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V, M], o superstep.Options, same ...func(a, b V) bool) *superstep.Result[V] {
+	t.Helper()
+	var results [2]*superstep.Result[V]
+	for i, g := range []*superstep.Graph{here, there} {
+		res, err := superstep.Run(t.Context(), g, p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[i] = res
+	}
+	want, found := results[0], results[1]
+	equal := func(a, b V) bool { return reflect.DeepEqual(a, b) }
+	if len(same) > 0 {
+		equal = same[0]
+	} else if summary(found) != summary(want) {
+		t.Errorf("%T: supersteps, end and messages are %s, and on the cluster %s", p, summary(want), summary(found))
+	}
+	for label, v := range want.All() {
+		if w, ok := found.At(label); !ok || !equal(v, w) {
+			t.Fatalf("%T: the value of vertex %d is %v, and on the cluster %v", p, label, v, w)
+		}
+	}
+	return want
+}
+
+func summary[V any](r *superstep.Result[V]) string {
+	return fmt.Sprint(r.Supersteps, r.Converged, r.Messages)
+}
