@@ -104,7 +104,7 @@ func own() []pregel.Registered {
 		superstep.Register("chatty", chatty{}), superstep.Register("tally", tally{}), superstep.Register("reader", reader{}), superstep.Register("summing", summing{}), superstep.Register("parents", parents{}), superstep.Register("scored", scored{}), superstep.Register("lengthy", lengthy{}),
 		superstep.Register("mixed", mixed{scale: 1.5}), superstep.Register("words", pregel.List(words{})), superstep.Register("nothing", nothing{}),
 		superstep.Register("endless", endless{}), superstep.Register("wrong", wrong{how: "panic", where: 4}), superstep.Register("hidden", hidden{}),
-		superstep.Register("strong", strong{}), superstep.Register("typed", typed{}), superstep.Register("choosy", choosy{}),
+		superstep.Register("strong", strong{}), superstep.Register("typed", typed{}), superstep.Register("carrier", carrier{}), superstep.Register("choosy", choosy{}),
 	}
 }
 

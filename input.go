@@ -8,11 +8,12 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Input is what a run begins with in a vertex column of its program. Make it with [From] or [FromFile].
+// Input is what a run begins with in a column of its program. Make it with [From] or [FromFile].
 type Input struct {
 	column kernel.Property
 	// result reports that the values are an earlier result's, of a job on the cluster of conn; both are empty of a run in this process.
@@ -60,19 +61,29 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 	return in
 }
 
-// FromFile gives a vertex column of a program the values in a file, for [Options]: lines "id value" as superstep run --output writes
-// them, plain or compressed by gzip or zstd. The column's type is a string, boolean, number, time.Duration or pregel.VertexID. A vertex that the
-// file does not have begins with zero; one that is not in the graph or is there twice, and a value that is none, are errors with file and line.
-// The file is read in this process, and what it has is sent to a cluster.
-func FromFile[T any](column pregel.VertexColumn[T], path string) Input {
-	property := new(pregel.Engine[T, struct{}]).Property(column)
+// FromFile gives a column of a program the values in a file, for [Options]: a [pregel.VertexColumn] those of lines "id value" as superstep
+// run --output writes them, a [pregel.EdgeColumn] those of lines "from to value"; plain or compressed by gzip or zstd. The column's type is a
+// string, boolean, number, time.Duration or pregel.VertexID. A file of more columns is given with the number of one, FILE:N, where the ids are the first:
+//
+//	superstep.FromFile(capacity, "roads.txt:4") // of lines "from to weight capacity"
+//
+// and a file of LDBC Graphalytics, FILE.v or FILE.e, also with the name that FILE.properties has for it. A vertex that the file does not have begins with
+// zero; but every edge must be there, of an undirected graph either way. What is not in the graph or is there twice, and a value that
+// is none, are errors with file and line. Of parallel edges that the graph has stored as the first of them, that is the first line's value; under other
+// rules all must be the same. Edges need a grid of Nx1 partitions. The file is read in this process, and what it has is sent to a cluster.
+func FromFile(column pregel.Column, path string) Input {
+	property := new(pregel.Engine[struct{}, struct{}]).Property(column)
 	return Input{
 		column: property,
 		send: func(ctx context.Context, g *Graph, _ string) (*control.ColumnData, error) {
 			return sendFile(ctx, g, property, path)
 		},
 		fill: func(ctx context.Context, g *Graph, p *engine.Prefilled) error {
-			if _, err := p.ReadFile(ctx, g.g, path, 0); err != nil {
+			file, at, err := graphio.SplitColumn(path)
+			if err == nil {
+				_, err = p.ReadFile(ctx, g.g, file, at)
+			}
+			if err != nil {
 				return fmt.Errorf("superstep: column %s: %w", p.Name, err)
 			}
 			return nil

@@ -187,7 +187,7 @@ func TestInputRefuses(t *testing.T) {
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
 		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})), "an Input that neither superstep.From nor superstep.FromFile has made")
-		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its method Columns lists no vertex column "sum"`)
+		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its method Columns lists no column "sum"`)
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))), "column sum: the program lists another of that name")
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, sums), superstep.From(sumBefore, sums))), "superstep: Options.Columns: column sum is given twice")
 		for _, none := range []*superstep.Result[int64]{nil, {}} {
@@ -196,7 +196,7 @@ func TestInputRefuses(t *testing.T) {
 		var nothing func(uint64) int64
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, nothing))), "column sum: the function is nil")
 		edges := pregel.NewVertexColumn[int64]("edge sums")
-		refusedWith(t, run(t, g, reader{}, given(superstep.From(edges, sums))), `lists no vertex column "edge sums"`)
+		refusedWith(t, run(t, g, reader{}, given(superstep.From(edges, sums))), "column edge sums: the program lists another of that name")
 	}
 	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore, must(t, here, summing{})))), "the result is not of a run on this connection's cluster")
 	refusedWith(t, run(t, other, summing{}, given(superstep.From(sumBefore, must(t, there, summing{})))), "or of another load of it")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
@@ -75,12 +76,16 @@ func sendBy[T any](ctx context.Context, g *Graph, program, column string, value 
 
 // sendFile sends the values that a file has to the cluster that has a graph.
 func sendFile(ctx context.Context, g *Graph, column kernel.Property, path string) (*control.ColumnData, error) {
-	id, err := g.conn.client.SendColumn(ctx, func(w io.Writer) error {
-		_, err := engine.CopyLines(ctx, w, &column, path, 0)
-		return err
-	})
+	var id string
+	file, at, err := graphio.SplitColumn(path)
+	if err == nil {
+		id, err = g.conn.client.SendColumn(ctx, func(w io.Writer) error {
+			_, err := engine.CopyLines(ctx, w, &column, file, at)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("superstep: column %s: %w", column.Name, err)
 	}
-	return &control.ColumnData{Id: id, File: path}, nil
+	return &control.ColumnData{Id: id, File: file}, nil
 }

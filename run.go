@@ -51,7 +51,7 @@ type Options struct {
 	// that ends it (docs/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
 	KeepTrace bool
-	// Columns are vertex columns of the program that begin with the values of earlier results, functions or files:
+	// Columns are columns of the program that begin with the values of earlier results, functions or files, those of edges with files alone:
 	// superstep.From(column, result), superstep.FromFile(column, path).
 	Columns []Input
 	// Progress, if not nil, is called after each superstep.

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// fill gives the program's vertex columns what the spec names: the results of earlier jobs, which the master keeps, and what the client
+// fill gives the program's columns what the spec names: the results of earlier jobs, which the master keeps, and what the client
 // has sent. Each worker gets that of its vertices.
 func (r *run) fill(ctx context.Context, p engine.Registered) error {
 	if len(r.spec.Inputs)+len(r.spec.ColumnData) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// fillSent gives a vertex column what a client has sent: blocks, or lines of a file.
+// fillSent gives a column what a client has sent: blocks, or lines of a file.
 func (r *run) fillSent(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
 	if data.File != "" {
 		return r.fillLines(ctx, column, data)
@@ -26,11 +26,11 @@ func (r *run) fillSent(ctx context.Context, column kernel.Property, data *contro
 	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(w, data.Id) })
 }
 
-// fillLines gives a vertex column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
-// values those take that have the vertices.
+// fillLines gives a column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
+// values those take that have the vertices, of edges at either end.
 func (r *run) fillLines(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
 	err := r.server.columns.lines(data.Id, func(batch [][]byte) error {
-		lines := make([]engine.ColumnLine, len(batch))
+		lines := make([]graphio.Value, len(batch))
 		var labels []uint64
 		seen := map[uint64]bool{}
 		want := func(label uint64) {
@@ -40,11 +40,10 @@ func (r *run) fillLines(ctx context.Context, column kernel.Property, data *contr
 		}
 		for i, text := range batch {
 			var err error
-			if lines[i], err = engine.ParseColumnLine(text); err != nil {
+			if lines[i], err = engine.ParseColumnLine(text, column.OfEdges); err != nil {
 				return err
 			}
-			want(lines[i].Label)
-			if label, ok := engine.RefersTo(column, lines[i].Value); ok {
+			for _, label := range named(column, lines[i]) {
 				want(label)
 			}
 		}
@@ -61,29 +60,36 @@ func (r *run) fillLines(ctx context.Context, column kernel.Property, data *contr
 }
 
 // sendLines sends each worker those lines of a file that are of its vertices, with the vertices that they name.
-func (r *run) sendLines(ctx context.Context, column kernel.Property, file string, batch [][]byte, lines []engine.ColumnLine, ids map[uint64]uint64) error {
+func (r *run) sendLines(ctx context.Context, column kernel.Property, file string, batch [][]byte, lines []graphio.Value, ids map[uint64]uint64) error {
 	fills, told := map[string]*control.Fill{}, map[string]map[uint64]bool{}
-	for i, l := range lines {
-		id, ok := ids[l.Label]
-		if !ok {
-			return graphio.LineError(file, l.Number, fmt.Sprintf("vertex %d", l.Label), "one of "+r.graphName())
-		}
-		to := r.job.placements[id%uint64(len(r.job.placements))].Worker
+	send := func(owner uint64, i int) {
+		to := r.workerOf(owner)
 		f := fills[to]
 		if f == nil {
 			f = &control.Fill{Column: column.Name, File: file}
 			fills[to], told[to] = f, map[uint64]bool{}
 		}
 		f.Data = append(append(f.Data, batch[i]...), '\n')
-		tell := func(label uint64) {
+		for _, label := range named(column, lines[i]) {
 			if id, ok := ids[label]; ok && !told[to][label] {
 				told[to][label] = true
 				f.Vertices = append(f.Vertices, &control.Vertex{Label: label, Id: id})
 			}
 		}
-		tell(l.Label)
-		if label, ok := engine.RefersTo(column, l.Value); ok {
-			tell(label)
+	}
+	for i, l := range lines {
+		ends := []uint64{l.ID}
+		if column.OfEdges {
+			ends = append(ends, l.To)
+		}
+		for _, label := range ends {
+			if _, ok := ids[label]; !ok {
+				return graphio.LineError(file, l.Line, fmt.Sprintf("vertex %d", label), "one of "+r.graphName())
+			}
+		}
+		send(ids[l.ID], i)
+		if column.OfEdges && r.workerOf(ids[l.To]) != r.workerOf(ids[l.ID]) {
+			send(ids[l.To], i)
 		}
 	}
 	for _, to := range r.team {
@@ -94,6 +100,23 @@ func (r *run) sendLines(ctx context.Context, column kernel.Property, file string
 		}
 	}
 	return nil
+}
+
+// named are the vertices that a line names: its own, and one that is the value.
+func named(column kernel.Property, v graphio.Value) []uint64 {
+	all := []uint64{v.ID}
+	if column.OfEdges {
+		all = append(all, v.To)
+	}
+	if label, ok := engine.RefersTo(column, v.Text); ok {
+		all = append(all, label)
+	}
+	return all
+}
+
+// workerOf is the worker that has a vertex.
+func (r *run) workerOf(vertex uint64) string {
+	return r.job.placements[vertex%uint64(len(r.job.placements))].Worker
 }
 
 // graphName is what the job's graph was loaded from.

@@ -51,7 +51,8 @@ func (c VertexColumn[T]) column() kernel.Property {
 }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
-// Make one per property, as a package variable, and list it in the program's Columns.
+// Make one per property, as a package variable, and list it in the program's Columns. It is zero when the run begins, unless
+// superstep.Options.Columns says otherwise.
 type EdgeColumn[T any] struct {
 	name   string
 	number int

@@ -10,15 +10,17 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/pregel"
 )
 
-// filling is a vertex column that gets what it begins with: one of the two.
+// filling is a column that gets what it begins with: one of the three.
 type filling struct {
 	blocks *pack.Blocks
-	texts  *engine.ColumnText
+	texts  *engine.ColumnText // of vertices
+	edges  *engine.EdgeText
 }
 
-// fill takes a piece of what a vertex column begins with.
+// fill takes a piece of what a column begins with.
 func (x *executor) fill(t task, f *control.Fill) error {
 	j, err := x.job(t)
 	if err != nil {
@@ -36,10 +38,7 @@ func (j *job) fill(f *control.Fill) error {
 		if err != nil {
 			return err
 		}
-		to = new(filling)
-		if f.File == "" {
-			to.blocks = pack.NewBlocks(p.Storage, p.Bytes)
-		} else if to.texts, err = engine.NewColumnText(p, len(j.graph.Parts)); err != nil {
+		if to, err = j.newFilling(p, f.File != ""); err != nil {
 			return err
 		}
 		if j.fills == nil {
@@ -53,7 +52,7 @@ func (j *job) fill(f *control.Fill) error {
 	if f.Last {
 		delete(j.fills, f.Column)
 	}
-	if to.texts != nil {
+	if to.blocks == nil {
 		return to.lines(j, f)
 	}
 	if _, err := to.blocks.Write(f.Data); err != nil || !f.Last {
@@ -62,21 +61,62 @@ func (j *job) fill(f *control.Fill) error {
 	return to.blocks.Whole()
 }
 
-// lines takes lines "LINE ID VALUE" of vertices that are here.
+func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err error) {
+	to = new(filling)
+	switch {
+	case lines && p.OfEdges:
+		to.edges, err = engine.NewEdgeText(p, j.graph.Graph)
+	case lines:
+		to.texts, err = engine.NewColumnText(p, len(j.graph.Parts))
+	case p.OfEdges:
+		err = errors.New("an edge column begins with lines of a file alone")
+	default:
+		to.blocks = pack.NewBlocks(p.Storage, p.Bytes)
+	}
+	return to, err
+}
+
+// lines takes lines of vertices that are here, and of edges with an end here.
 func (to *filling) lines(j *job, f *control.Fill) error {
 	find := jobspec.Finder(f.Vertices)
 	for text := range bytes.Lines(f.Data) {
-		line, err := engine.ParseColumnLine(bytes.TrimSuffix(text, []byte{'\n'}))
+		line, err := engine.ParseColumnLine(bytes.TrimSuffix(text, []byte{'\n'}), to.edges != nil)
 		if err != nil {
 			return err
 		}
-		v, ok := find(line.Label)
-		if !ok || uint64(v) >= uint64(j.graph.N) || j.graph.Parts[uint64(v)%uint64(len(j.graph.Parts))] == nil {
-			return fmt.Errorf("found a line of vertex %d, which is not here", line.Label)
+		v, here := j.vertexHere(find, line.ID)
+		other := v
+		if to.edges != nil {
+			var too bool
+			other, too = j.vertexHere(find, line.To)
+			here = here || too
 		}
-		if found, expected := to.texts.Set(v, line.Label, line.Value, find); found != "" {
-			return graphio.LineError(f.File, line.Number, found, expected)
+		if !here || v == pregel.None || other == pregel.None {
+			return fmt.Errorf("found a line of vertex %d, which is not here", line.ID)
+		}
+		var found, expected string
+		if to.edges != nil {
+			found, expected = to.edges.Set(v, other, line, find)
+		} else {
+			found, expected = to.texts.Set(v, line.ID, line.Text, find)
+		}
+		if found != "" {
+			return graphio.LineError(f.File, line.Line, found, expected)
+		}
+	}
+	if f.Last && to.edges != nil {
+		if found, expected := to.edges.Missing(); found != "" {
+			return graphio.LineError(f.File, 0, found, expected)
 		}
 	}
 	return nil
+}
+
+// vertexHere returns a vertex of the graph, None if there is none, and whether it is here.
+func (j *job) vertexHere(find engine.Find, label uint64) (pregel.VertexID, bool) {
+	v, ok := find(label)
+	if !ok || uint64(v) >= uint64(j.graph.N) {
+		return pregel.None, false
+	}
+	return v, j.graph.Parts[uint64(v)%uint64(len(j.graph.Parts))] != nil
 }

@@ -6,35 +6,32 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// columnFile is what --column says: the file whose values a vertex column of the program begins with, and which column of it these
-// are; 0 is all that follows the id.
+// columnFile is what --column says: the file whose values a column of the program begins with, and which column of it these
+// are; 0 is all that follows the id, or the ids of an edge.
 type columnFile struct {
 	name, path string
 	at         int
 }
 
-// splitColumns reads --column NAME=FILE[:N] flags.
+// splitColumns reads --column NAME=FILE[:N] flags, where N may be a name.
 func splitColumns(flags []string) ([]columnFile, error) {
 	var all []columnFile
 	seen := map[string]bool{}
 	for _, f := range flags {
 		name, path, ok := strings.Cut(f, "=")
-		c := columnFile{name: name, path: path}
-		if i := strings.LastIndexByte(path, ':'); i >= 0 && strings.Trim(path[i+1:], "0123456789") == "" && i+1 < len(path) {
-			var err error
-			if c.at, err = strconv.Atoi(path[i+1:]); err != nil || c.at < 2 {
-				return nil, usagef("--column %s: found column %.80s of the file, expected 2 or more: the id is column 1", f, path[i+1:])
-			}
-			c.path = path[:i]
+		c := columnFile{name: name}
+		var err error
+		if c.path, c.at, err = graphio.SplitColumn(path); err != nil {
+			return nil, usagef("--column %s: %w", name, err)
 		}
 		switch {
 		case !ok || name == "" || c.path == "":
@@ -98,7 +95,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 		if err != nil {
 			return fmt.Errorf("--column %s: %w", f.name, err)
 		}
-		warnEmpty(c.seen.warn, f, values)
+		warnEmpty(c.seen.warn, f, column != nil && column.OfEdges, values)
 		spec.ColumnData[f.name] = &control.ColumnData{Id: id, File: f.path}
 	}
 	return nil
@@ -117,9 +114,9 @@ func (w untilInterrupted) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// warnEmpty says that a file has no value.
-func warnEmpty(warn func(line string), f columnFile, values int) {
-	if values == 0 {
+// warnEmpty says that a file has no value of a vertex.
+func warnEmpty(warn func(line string), f columnFile, ofEdges bool, values int) {
+	if values == 0 && !ofEdges {
 		warn(fmt.Sprintf("--column %s: %s has no values: every vertex begins with zero", f.name, f.path))
 	}
 }
@@ -135,7 +132,7 @@ func fillColumns(ctx context.Context, job engine.Bound, g *graph.Graph, files []
 		if err != nil {
 			return fmt.Errorf("--column %s: %w", c.name, err)
 		}
-		warnEmpty(warn, c, values)
+		warnEmpty(warn, c, p.OfEdges, values)
 	}
 	return nil
 }

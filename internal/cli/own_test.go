@@ -23,6 +23,7 @@ func own() []pregel.Registered {
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
 		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
+		superstep.Register("tolls", Tolls{}),
 	}
 }
 
@@ -113,6 +114,21 @@ func (Adds) Columns() []pregel.Column         { return []pregel.Column{addsA, ad
 
 func (Adds) Compute(v *vertex, _ int64) {
 	v.Set(int64(v.Label()) + addsA.Of(v) + addsB.Of(v))
+	v.VoteToHalt()
+}
+
+// Tolls adds up what the edges of a vertex begin with.
+type Tolls struct{}
+
+var toll = pregel.NewEdgeColumn[int64]("toll")
+
+func (Tolls) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (Tolls) Columns() []pregel.Column         { return []pregel.Column{toll} }
+
+func (Tolls) Compute(v *vertex, _ int64) {
+	for e := range v.Edges() {
+		v.Set(v.Value() + toll.Of(e))
+	}
 	v.VoteToHalt()
 }
 

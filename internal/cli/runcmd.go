@@ -66,7 +66,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")
 	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `KEY=VALUE`; may be given again")
-	cmd.Flags().StringArrayVar(&r.column, "column", nil, "a vertex column of the algorithm begins with the values in a file of lines \"id value\", as --output writes it: `NAME=FILE`, or NAME=FILE:N for column N of it; may be given again")
+	cmd.Flags().StringArrayVar(&r.column, "column", nil, "a column of the algorithm begins with the values in a file: of vertices lines \"id value\", as --output writes it, of edges \"from to value\": `NAME=FILE`, or NAME=FILE:N for column N of it, FILE.v:COLUMN and FILE.e:COLUMN for one that FILE.properties names; may be given again")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")

@@ -64,12 +64,7 @@ func (r *runner[V, M]) reset() {
 // clearProperties makes every property what it is when a run begins: zero, or what it was given. What phases of a plan share stays.
 func (r *runner[V, M]) clearProperties() {
 	for _, c := range r.job.methods.properties {
-		n := r.part.Owned
-		if c.OfEdges {
-			if n = r.outEdges; r.back != nil {
-				n += r.back.outEdges
-			}
-		}
+		n := r.elements(c)
 		if shared := r.job.options.Shared; shared != nil {
 			r.properties[c.Number] = shared.column(r.part.Index, c, r.job.direction, n)
 		} else {

@@ -58,45 +58,85 @@ func readable(c kernel.Property) error {
 	return nil
 }
 
-// ReadFile sets the values that a file has, as results are written, in one of its columns; 0 is all that follows the id. It returns how many
-// these are. The graph is in this process as a whole. A vertex that the file does not name keeps its zero; a vertex that is not in the graph
-// is an error, and so is one that is named twice.
+// ReadFile sets the values that a file has, as results are written, in one of its columns; 0 is all that follows the id, or the ids of an
+// edge. It returns how many these are. The graph is in this process as a whole. A vertex that the file does not name keeps its zero, but all
+// edges have values; what is not in the graph is an error, and so is a vertex that is named twice.
 func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, column int) (values int, err error) {
-	to, err := NewColumnText(p, len(g.Parts))
+	vertex := func(id uint64) (v pregel.VertexID, found, expected string) {
+		v, ok := g.Find(id)
+		if !ok {
+			return v, fmt.Sprintf("vertex %d", id), "one of " + g.Name
+		}
+		return v, "", ""
+	}
+	if !p.OfEdges {
+		to, err := NewColumnText(p, len(g.Parts))
+		if err != nil {
+			return 0, err
+		}
+		err = graphio.ReadColumn(ctx, path, false, column, func(v graphio.Value) (found, expected string) {
+			id, found, expected := vertex(v.ID)
+			if found == "" {
+				found, expected = to.Set(id, v.ID, v.Text, g.Find)
+			}
+			return found, expected
+		})
+		return to.Count, err
+	}
+	to, err := NewEdgeText(p, g)
 	if err != nil {
 		return 0, err
 	}
-	err = graphio.ReadColumn(ctx, path, column, func(_ int, label uint64, value []byte) (found, expected string) {
-		id, ok := g.Find(label)
-		if !ok {
-			return fmt.Sprintf("vertex %d", label), "one of " + g.Name
+	err = graphio.ReadColumn(ctx, path, true, column, func(v graphio.Value) (found, expected string) {
+		from, found, expected := vertex(v.ID)
+		if found != "" {
+			return found, expected
 		}
-		return to.Set(id, label, value, g.Find)
+		other, found, expected := vertex(v.To)
+		if found == "" {
+			found, expected = to.Set(from, other, v, g.Find)
+		}
+		return found, expected
 	})
-	return to.Count, err
+	if err != nil {
+		return to.Count, err
+	}
+	if found, expected := to.Missing(); found != "" {
+		return to.Count, graphio.LineError(path, 0, found, expected)
+	}
+	return to.Count, nil
 }
 
-// ColumnLine is a line of a column's file as it travels: "LINE ID VALUE".
-type ColumnLine struct {
-	Number int // of the line, from 1
-	Label  uint64
-	Value  []byte
-}
-
-// ParseColumnLine parses what CopyLines has written, a line without its end.
-func ParseColumnLine(text []byte) (ColumnLine, error) {
+// ParseColumnLine parses what CopyLines has written, a line without its end: "LINE ID VALUE", or of edges "LINE FROM TO VALUE". The
+// value's text is part of it.
+func ParseColumnLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	number, rest, _ := bytes.Cut(text, []byte(" "))
 	id, value, ok := bytes.Cut(rest, []byte(" "))
-	at, err := strconv.Atoi(string(number))
-	label, badID := strconv.ParseUint(string(id), 10, 64)
-	if err != nil || badID != nil || !ok {
-		return ColumnLine{}, fmt.Errorf("found %.80q for a line of a column, expected LINE ID VALUE", text)
+	line, err := strconv.Atoi(string(number))
+	v = graphio.Value{Line: line, Text: value}
+	v.ID, ok = wholeOf(id, ok && err == nil)
+	form := "LINE ID VALUE"
+	if ofEdges {
+		value = bytes.TrimLeft(value, " \t") // a line as the file has it, of a property that the sender does not know
+		end := max(bytes.IndexAny(value, " \t"), 0)
+		v.To, ok = wholeOf(value[:end], ok)
+		v.Text, form = value[min(end+1, len(value)):], "LINE FROM TO VALUE"
 	}
-	return ColumnLine{at, label, value}, nil
+	if !ok {
+		return graphio.Value{}, fmt.Errorf("found %.80q for a line of a column, expected %s", text, form)
+	}
+	return v, nil
+}
+
+// wholeOf returns an id from its digits, if all was well before.
+func wholeOf(text []byte, ok bool) (uint64, bool) {
+	id, err := strconv.ParseUint(string(text), 10, 64)
+	return id, ok && err == nil
 }
 
 // CopyLines writes the values that a file has for a property as lines that ParseColumnLine parses, and returns how many these are. It refuses
-// what is no value of the property, if that is known and not nil; of vertices it knows nothing.
+// what is no value of the property, if that is known and not nil; of the graph it knows nothing. Of a property that is not known it reads what follows the
+// first id, which serves edges if column is 0.
 func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string, column int) (lines int, err error) {
 	var scratch reflect.Value
 	if c != nil {
@@ -107,16 +147,20 @@ func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string
 	}
 	var line []byte
 	anyone := func(uint64) (pregel.VertexID, bool) { return 0, true }
+	ofEdges := c != nil && c.OfEdges
 	var broken error // of w
-	err = graphio.ReadColumn(ctx, path, column, func(at int, label uint64, value []byte) (found, expected string) {
+	err = graphio.ReadColumn(ctx, path, ofEdges, column, func(v graphio.Value) (found, expected string) {
 		if c != nil {
-			if found, expected = misfitOf(setValue(scratch, value, anyone)); found != "" {
+			if found, expected = misfitOf(setValue(scratch, v.Text, anyone)); found != "" {
 				return found, expected
 			}
 		}
-		line = strconv.AppendInt(line[:0], int64(at), 10)
-		line = strconv.AppendUint(append(line, ' '), label, 10)
-		line = append(append(append(line, ' '), value...), '\n')
+		line = strconv.AppendInt(line[:0], int64(v.Line), 10)
+		line = strconv.AppendUint(append(line, ' '), v.ID, 10)
+		if ofEdges {
+			line = strconv.AppendUint(append(line, ' '), v.To, 10)
+		}
+		line = append(append(append(line, ' '), v.Text...), '\n')
 		lines++
 		if _, broken = w.Write(line); broken != nil {
 			return "a failure", "none"

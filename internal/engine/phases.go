@@ -62,7 +62,7 @@ func (j *Job[V, M]) Shared() *Shared {
 	for _, r := range j.runners {
 		for _, c := range j.methods.properties {
 			if _, ok := r.prefilled[c.Number]; ok {
-				shared.set(r.part.Index, c, r.beginProperty(c, r.part.Owned))
+				shared.set(r.part.Index, c, j.direction, r.beginProperty(c, r.elements(c)))
 			}
 		}
 	}

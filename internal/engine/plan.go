@@ -227,9 +227,13 @@ func NewShared() *Shared { return &Shared{map[sharedColumn]any{}, map[columnName
 // clear forgets all columns.
 func (s *Shared) clear() { clear(s.columns) }
 
-// set replaces a column of vertices.
-func (s *Shared) set(partition int, c kernel.Property, column any) {
-	s.columns[sharedColumn{partition: partition, number: c.Number}] = column
+// set replaces a column.
+func (s *Shared) set(partition int, c kernel.Property, d pregel.Direction, column any) {
+	key := sharedColumn{partition: partition, number: c.Number}
+	if c.OfEdges {
+		key.direction = d
+	}
+	s.columns[key] = column
 }
 
 // column returns a column of n elements, made at first use. Not for concurrent use.

@@ -8,50 +8,70 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Prefilled is what a vertex property has when a run begins: by partition here, a []T of its vertices in order, to be set before the
-// run.
+// Prefilled is what a property has when a run begins: by partition here, a []T of its vertices in order, or of its edges as an EdgeColumn
+// has them, to be set before the run.
 type Prefilled struct {
 	kernel.Property
 	Program string
 	Storage map[int]any
+	ways    map[int][]edgeWay // of edges
 }
 
-// Column returns the vertex property of a name that the program lists.
+// Column returns the property of a name that the program lists: of vertices rather than of edges, if it lists both.
 func (e *erased[V, M]) Column(name string) (kernel.Property, error) { return e.methods.column(name) }
 
 func (m *methods[V, M]) column(name string) (kernel.Property, error) {
 	var names []string
-	for _, c := range m.properties {
-		if c.Name == name && !c.OfEdges {
-			return c, nil
+	var found *kernel.Property
+	for i, c := range m.properties {
+		if c.Name == name && (found == nil || !c.OfEdges) {
+			found = &m.properties[i]
 		}
-		if !c.OfEdges {
-			names = append(names, c.Name)
-		}
+		names = append(names, c.Name)
 	}
-	err := fmt.Errorf("%s: its method Columns lists no vertex column %.150q", programName(m.program), name)
+	if found != nil {
+		return *found, nil
+	}
+	err := fmt.Errorf("%s: its method Columns lists no column %.150q", programName(m.program), name)
 	if len(names) > 0 {
 		err = fmt.Errorf("%w, only %s", err, strings.Join(names, ", "))
 	}
 	return kernel.Property{}, err
 }
 
-// Prefill returns the storage of what a vertex property of the program has when a run begins, zero at first.
+// Prefill returns the storage of what a property of the program has when a run begins, zero at first. The edges of a vertex must lie together.
 func (j *Job[V, M]) Prefill(name string) (*Prefilled, error) {
 	c, err := j.methods.column(name)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prefilled{c, j.name, map[int]any{}}
+	p := &Prefilled{Property: c, Program: j.name, Storage: map[int]any{}, ways: map[int][]edgeWay{}}
 	for _, r := range j.runners {
-		storage := c.New(r.part.Owned)
+		if c.OfEdges && !r.part.Grid.Flat() {
+			return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, noEdges(r.part.Grid))
+		}
+		storage := c.New(r.elements(c))
 		p.Storage[r.part.Index] = storage
+		if c.OfEdges {
+			p.ways[r.part.Index] = r.edgeWays()
+		}
 		if r.prefilled == nil {
 			r.prefilled = map[int]any{}
 		}
 		r.prefilled[c.Number] = storage
 	}
 	return p, nil
+}
+
+// elements is how many values a property has here.
+func (r *runner[V, M]) elements(c kernel.Property) int {
+	n := r.part.Owned
+	if c.OfEdges {
+		if n = r.outEdges; r.back != nil {
+			n += r.back.outEdges
+		}
+	}
+	return n
 }
 
 // beginProperty makes the storage of a property for a run.

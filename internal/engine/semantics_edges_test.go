@@ -251,7 +251,7 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 				}
 			}
 		}
-		if _, err := j.Prefill("tag"); err == nil || !strings.Contains(err.Error(), `lists no vertex column "tag"`) {
+		if _, err := j.Prefill("tags"); err == nil || !strings.Contains(err.Error(), `lists no column "tags", only tag, visits, cost`) {
 			t.Errorf("found %v", err)
 		}
 	}

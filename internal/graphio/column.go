@@ -25,11 +25,14 @@ func (p *parser) line(line []byte) *fault {
 	n := 0
 	for rest := text; len(rest) > 0; n++ {
 		var field []byte
-		if field, rest = cutField(rest); n < len(fields) {
+		switch field, rest = cutField(rest); {
+		case n < 2:
 			fields[n] = field
+		case n == 2+p.before:
+			fields[2] = field
 		}
 	}
-	if n != p.columns && !(p.more && n > p.columns) {
+	if want := p.columns + p.before + p.after; n != want && !(p.more && n > want) {
 		return &fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}
 	}
 	for _, field := range fields[:min(p.columns, 2)] {

@@ -12,11 +12,19 @@ import (
 
 // readColumn returns what ReadColumn calls back with.
 func readColumn(path string, column int) (ids []uint64, values []string, err error) {
-	err = ReadColumn(context.Background(), path, column, func(_ int, id uint64, value []byte) (found, expected string) {
-		if string(value) == "refused" {
+	return readColumnOf(path, false, column)
+}
+
+// readColumnOf is readColumn, of an edge with both its ids.
+func readColumnOf(path string, ofEdges bool, column int) (ids []uint64, values []string, err error) {
+	err = ReadColumn(context.Background(), path, ofEdges, column, func(v Value) (found, expected string) {
+		if string(v.Text) == "refused" {
 			return "what is refused", "what is not"
 		}
-		ids, values = append(ids, id), append(values, string(value))
+		if ids = append(ids, v.ID); ofEdges {
+			ids = append(ids, v.To)
+		}
+		values = append(values, string(v.Text))
 		return "", ""
 	})
 	return ids, values, err
@@ -60,7 +68,7 @@ func TestReadColumn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(fmt.Errorf("enough"))
-	if err := ReadColumn(ctx, put(t, "a", "1 2\n"), 0, nil); err == nil || err.Error() != "enough" {
+	if err := ReadColumn(ctx, put(t, "a", "1 2\n"), false, 0, nil); err == nil || err.Error() != "enough" {
 		t.Error(err)
 	}
 }
@@ -101,8 +109,89 @@ func TestReadVector(t *testing.T) {
 	}
 }
 
+// TestReadEdgeColumn reads columns of lists of edges and of matrices, and says what is wrong by line.
+func TestReadEdgeColumn(t *testing.T) {
+	text := "# from to values\r\n\n7 8 a b\r\n  3\t18446744073709551614  5  6 \n0 0  x y z"
+	for name, content := range map[string]string{"a": text, "a.gz": gz(text), "a.zst": zst(text)} {
+		path := put(t, name, content)
+		for column, want := range map[int][]string{0: {"a b", " 5  6 ", " x y z"}, 3: {"a", "5", "x"}, 4: {"b", "6", "y"}} {
+			ids, values, err := readColumnOf(path, true, column)
+			if err != nil || !slices.Equal(ids, []uint64{7, 8, 3, math.MaxUint64 - 1, 0, 0}) {
+				t.Errorf("column %d of %s: %d %q, %v", column, name, ids, values, err)
+			}
+			if column == 0 {
+				want[1] = want[1][1:]
+				values[1] = strings.TrimPrefix(values[1], " ")
+			}
+			if !slices.Equal(values, want) {
+				t.Errorf("column %d of %s: %q, want %q", column, name, values, want)
+			}
+		}
+	}
+	const banner = "%%MatrixMarket matrix coordinate real general\n"
+	ids, values, err := readColumnOf(put(t, "a.mtx", banner+"% c\n3 3 2\n1 3 0.5\n% c\n2 2 -1e3\n"), true, 0)
+	if err != nil || !slices.Equal(ids, []uint64{1, 3, 2, 2}) || !slices.Equal(values, []string{"0.5", "-1e3"}) {
+		t.Errorf("%d %q, %v", ids, values, err)
+	}
+	for text, want := range map[string]string{
+		"1 2 3\n# c\n3\n":          `a:3: found one id in "3", expected "from to value"`,
+		"1 2 3\n3 4\n":             `a:2: found no value in "3 4", expected "from to value"`,
+		"1 x 3\n":                  `a:1: found "x", which is not a number, expected a whole number from 0 to 18446744073709551614`,
+		"1 -1 3":                   `a:1: found the negative number "-1", expected a whole number from 0 to 18446744073709551614`,
+		"\n1 2 3\n\n2 3 refused\n": "a:4: found what is refused, expected what is not",
+		banner + "3 3 2\n1 3 1\n":  "a:2: found 1 entry in the file, expected 2, as this line says",
+		"%%MatrixMarket matrix array real general\n1 1\n3\n": `a:1: found "array", expected coordinate`,
+	} {
+		path := put(t, "a", text)
+		_, _, err := readColumnOf(path, true, 0)
+		if err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), strings.TrimSuffix(path, "a")), want) {
+			t.Errorf("%q: found %v, expected %s", text, err, want)
+		}
+	}
+	for column, want := range map[int]string{
+		2: "a: found column 2 for values, expected 3 or more: the ids are columns 1 and 2",
+		4: "a:2: found no column 4 for the edge from 4 to 5, expected one of every edge",
+	} {
+		if _, _, err := readColumnOf(put(t, "a", "1 2 3 4\n4 5 6\n"), true, column); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("found %v, expected %s", err, want)
+		}
+	}
+}
+
+// TestSplitColumn names columns by number, and by the names in the properties file of a graph.
+func TestSplitColumn(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"g.v": "1\n", "g.e.gz": "", "odd:7": "1 2\n", "n.v": "1\n",
+		"g.properties": "graph.g.vertex-properties.names = age, height\ngraph.g.edge-properties.names = weight,capacity\n",
+		"e.properties": "graph.e.directed = true\n",
+	} {
+		putIn(t, dir, name, text)
+	}
+	for text, want := range map[string]string{
+		"a.txt": "a.txt 0", "a.txt:3": "a.txt 3", "a:b": "a:b 0", "a:": "a: 0", "odd:7": "odd:7 0", "odd:7:2": "odd:7 2", "g.v:height": "g.v 3",
+		"g.e.gz:weight": "g.e.gz 3", "g.e:capacity": "g.e 4", "g.v:1/2": "g.v:1/2 0",
+		"a:1": "a: found column 1 of the file, expected 2 or more: the id is column 1", "a:99999999999999999999": "a: found column 99999999999999999999 of",
+		"g.v:width": `g.properties: found vertex properties "age, height", expected "width" among them`,
+		"g.e:width": `g.properties: found edge properties "weight, capacity", expected "width" among them`,
+		"n.v:width": `n.properties: found no such file, expected one that names the column "width"`,
+		"e.e:width": `e.properties: found no entry edge-properties.names, expected one that has "width"`,
+	} {
+		path, column, err := SplitColumn(dir + "/" + text)
+		found := fmt.Sprint(path, " ", column)
+		if err != nil {
+			found = err.Error()
+		}
+		if !strings.HasPrefix(strings.TrimPrefix(found, dir+"/"), want) {
+			t.Errorf("%s: found %s, expected %s", text, found, want)
+		}
+	}
+}
+
 // FuzzColumn compares what is read of a column with what the slow parser makes of the lines.
 func FuzzColumn(f *testing.F) {
+	f.Add("1 2 3 4\n\t5 6 x\n", byte(3+5))
+	f.Add("1 2 3  4\n5\t6 \n", byte(5))
 	f.Add("1 2\n# c\n3 infinity 4\n", byte(2))
 	f.Add("18446744073709551614\ta b \r\n", byte(0))
 	f.Add("1 \n2", byte(0))
@@ -111,27 +200,30 @@ func FuzzColumn(f *testing.F) {
 		if codecOf([]byte(text)) != plain || isMatrixMarket([]byte(strings.TrimPrefix(text, "\xef\xbb\xbf"))) {
 			return
 		}
-		at := int(column % 5)
-		if at == 1 {
-			at = 2
+		at, n := int(column%5), 1
+		if column/5%2 == 1 {
+			n = 2
 		}
-		ids, values, err := readColumn(put(t, "a", text), at)
+		if at > 0 {
+			at = max(at, n+1)
+		}
+		ids, values, err := readColumnOf(put(t, "a", text), n == 2, at)
 		if err != nil {
 			return // TestReadColumn has what is refused
 		}
 		lines, _, bad := slowLines(text, "#%")
-		if bad != 0 || len(lines) != len(ids) {
-			t.Fatalf("%d lines, the slow parser has %d and stops at %d", len(ids), len(lines), bad)
+		if bad != 0 || len(lines) != len(values) {
+			t.Fatalf("%d lines, the slow parser has %d and stops at %d", len(values), len(lines), bad)
 		}
 		for i, fields := range lines {
-			id, _, bad := slowList(fields[0], "", 1, 0, math.MaxUint64-1, 64)
+			id, _, bad := slowList(strings.Join(fields[:n], " "), "", n, 0, math.MaxUint64-1, 64)
 			found := strings.FieldsFunc(values[i], func(c rune) bool { return c == ' ' || c == '\t' })
-			want := fields[1:]
+			want := fields[n:]
 			if at > 0 && len(fields) >= at {
 				want = fields[at-1 : at]
 			}
-			if bad != 0 || id[0] != ids[i] || !slices.Equal(found, want) {
-				t.Fatalf("line %d: %d %q, want %q", i, ids[i], values[i], fields)
+			if bad != 0 || !slices.Equal(id, ids[n*i:n*i+n]) || !slices.Equal(found, want) {
+				t.Fatalf("line %d: %d %q, want %q", i, ids[n*i:n*i+n], values[i], fields)
 			}
 		}
 	})

@@ -24,7 +24,11 @@ const (
 // readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names; of a part the
 // ids stay what they are.
 func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
-	t, err := r.readTable(ctx, f, start{}, r.listGrammar(format == WEL, pairs))
+	g := r.listGrammar(format == WEL, pairs)
+	if format == WEL {
+		g.follow(columns(f.head()) - g.columns)
+	}
+	t, err := r.readTable(ctx, f, start{}, g)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +55,7 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	}
 	s := r.input(path, list, x, r.directed(true))
 	s.Largest, s.Spans, s.Check = t.max, []edges.Span{t.span}, check
-	s.Account = r.account(f, listNames[format], t.remarks, s, format == WEL)
+	s.Account = r.account(f, listNames[format]+g.others(), t.remarks, s, format == WEL)
 	return s, nil
 }
 
@@ -67,6 +71,22 @@ func (r *reader) listGrammar(weighted bool, layout string) grammar {
 		g.columns, g.layout = 3, triples
 	}
 	return g
+}
+
+// follow says that so many columns follow, if that is more than none.
+func (g *grammar) follow(columns int) {
+	if columns > 0 {
+		g.after = columns
+		g.layout = fmt.Sprintf("%d as in the first line: %s, and %s", g.columns+columns, g.layout[len("3: "):], counted(columns, "more", "more"))
+	}
+}
+
+// others says how many columns are not looked at, if any.
+func (g *grammar) others() string {
+	if n := g.before + g.after; n > 0 {
+		return " with " + counted(n, "other column", "other columns")
+	}
+	return ""
 }
 
 // input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the ids as they are.

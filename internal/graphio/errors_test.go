@@ -39,6 +39,8 @@ func TestListErrors(t *testing.T) {
 		{"a.el", "\xfe\xff\x001\x00 \x002\x00\n", "a.el:1: found a UTF-16 byte order mark, expected text in UTF-8 or ASCII"},
 		{"a.el", "1 2\n#" + strings.Repeat("x", 1<<20) + "\n", `a.el:2: found a line of more than 1 MiB: "#` + strings.Repeat("x", 79) + `"..., expected shorter lines`},
 		{"a.el", "1 2\n1" + strings.Repeat(" ", 1<<20) + "2\n", `a.el:2: found a line of more than 1 MiB: "1` + strings.Repeat(" ", 79) + `"..., expected shorter lines`},
+		{"a.txt", "1 2 1 5 6\n1 2 3 4\n", `a.txt:2: found 4 columns: "1 2 3 4", expected 5 as in the first line: "u v w", two ids and a weight, and 2 more`},
+		{"a.wel", "1 2 1\n1 2 3 4\n", `a.wel:2: found 4 columns: "1 2 3 4", ` + tripText},
 		{"a.wel", "1 2 1\n1 2\n", `a.wel:2: found 2 columns: "1 2", ` + tripText},
 		{"a.wel", "1 2 x\n", `a.wel:1: found the weight "x", expected a number`},
 		{"a.wel", "1 2 1.5.\n", `a.wel:1: found the weight "1.5.", expected a number`},
@@ -138,7 +140,9 @@ func TestLDBCErrors(t *testing.T) {
 		{"1\n2\n", "1 2\n", "graph.g.edge-properties.names = weight\n", `g.e:1: found 2 columns: "1 2", ` + tripText},
 		{"1\n2\n", "1 2 .5\n", "graph.g.edge-properties.names =\n", `g.e:1: found 3 columns: "1 2 .5", expected 2: "u v"`},
 		{"1\n2\n", "1 2\n", "# c\ngraph.g.directed = yes\n", `g.properties:2: found directed = "yes", expected true or false`},
-		{"1\n2\n", "1 2\n", "graph.g.edge-properties.names = a, b\n", `g.properties:1: found the edge properties "a, b", expected one at most, the weight`},
+		{"1\n2\n", "1 2\n", "graph.g.edge-properties.names = a, b\n", `g.e:1: found 2 columns: "1 2", expected 4: "u v a b", as g.properties says`},
+		{"1\n2\n", "1 2 3 x\n", "graph.g.edge-properties.names = a,weight\n", `g.e:1: found the weight "x", expected a number`},
+		{"1\n2\n", "1 2 3 4\n2 1 3\n", "-", `g.e:2: found 3 columns: "2 1 3", expected 4 as in the first line: "u v w", two ids and a weight, and 1 more`},
 		{"1\n2\n", "1 2\n", "\x00\n", "g.properties:1: found a NUL byte, expected text in UTF-8 or ASCII"},
 	}
 	for _, test := range tests {

@@ -51,9 +51,9 @@ var vertexGrammar = grammar{columns: 1, more: true, marks: listMarks, high: maxI
 // ldbcGraph is the files of a graph, opened.
 type ldbcGraph struct {
 	ldbcFiles
-	p        *properties
-	v, e     *file
-	weighted bool
+	p       *properties
+	v, e    *file
+	grammar grammar // of e
 }
 
 // openLDBC opens the files that belong to path.
@@ -77,11 +77,28 @@ func (r *reader) openLDBC(ctx context.Context, path string) (*ldbcGraph, error) 
 		g.Close()
 		return nil, err
 	}
-	g.weighted = columns(g.e.head()) == 3
-	if g.p.weights != nil {
-		g.weighted = *g.p.weights
-	}
+	g.grammar = r.ldbcGrammar(g)
 	return g, nil
+}
+
+// ldbcGrammar is that of FILE.e: the columns that FILE.properties names, or else as many as the first line has.
+func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
+	if g.p.edges == nil {
+		n := columns(g.e.head())
+		list := r.listGrammar(n >= 3, ldbcPairs)
+		list.follow(n - 3)
+		return list
+	}
+	names := *g.p.edges
+	at, weighted := g.p.weightColumn()
+	list := r.listGrammar(weighted, ldbcPairs)
+	if list.after = len(names); weighted {
+		list.before, list.after = at, len(names)-1-at
+	}
+	if list.before+list.after > 0 {
+		list.layout = fmt.Sprintf(`%d: "u v %s", as %s says`, 2+len(names), strings.Join(names, " "), g.properties)
+	}
+	return list
 }
 
 // check refuses files that are no text, and a graph that has no vertices.
@@ -120,7 +137,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		}
 		vertices.slabs.close()
 	}
-	t, err := r.readTable(ctx, g.e, start{}, r.listGrammar(g.weighted, ldbcPairs))
+	t, err := r.readTable(ctx, g.e, start{}, g.grammar)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +158,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	s := r.input(path, list, x, r.directed(g.directed()))
 	if !r.partial {
 		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices"))},
-			append(r.account(g.e, "Graphalytics edges", t.remarks, s, g.weighted), g.account(r.Directed))...)
+			append(r.account(g.e, "Graphalytics edges"+g.grammar.others(), t.remarks, s, g.grammar.columns == 3), g.account(r.Directed))...)
 		return s, nil
 	}
 	if err := r.admission(g.v).admit(8*int64(vertices.n), "the list of its vertices"); err != nil {

@@ -4,12 +4,14 @@ import "bytes"
 
 // grammar says what a line of data looks like: one id, two, or two and a weight, between blanks.
 type grammar struct {
-	columns   int    // 1, 2 or 3
+	columns   int    // that are read: 1, 2 or 3
+	before    int    // columns between the ids and the weight, which are not looked at
+	after     int    // columns after all that are read, which are not looked at
 	marks     string // bytes that make a line a comment when they begin it
 	low, high uint64 // the ids there are
 	single    bool   // weights are rounded to single precision
 	lower     bool   // of a symmetric matrix: no column is larger than its row
-	more      bool   // columns may follow, which are not looked at
+	more      bool   // any number of columns may follow, which are not looked at
 	layout    string // the columns in words, for errors
 }
 
@@ -29,7 +31,7 @@ func (p *parser) reset() {
 // parse reads data, whole lines, until one is at fault: p.lines then counts it.
 func (p *parser) parse(data []byte) *fault {
 	for at := 0; at < len(data); {
-		if p.columns > 1 {
+		if p.columns > 1 && p.before == 0 {
 			if at = p.fast(data, at); at == len(data) {
 				break
 			}
@@ -44,8 +46,8 @@ func (p *parser) parse(data []byte) *fault {
 	return nil
 }
 
-// fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight and blanks, from data[at:] on,
-// and returns where the first line begins that is different. It accepts nothing that line refuses, with the same result.
+// fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight, blanks and columns that are not looked at, from
+// data[at:] on, and returns where the first line begins that is different. It accepts nothing that line refuses, with the same result.
 func (p *parser) fast(data []byte, at int) int {
 	ids, weights, lines := p.ids, p.weights, 0
 	for at < len(data) {
@@ -70,6 +72,11 @@ func (p *parser) fast(data []byte, at int) int {
 			for i++; isBlank(data[i]); i++ {
 			}
 			if w, i, ok = decimal(data, i, p.single); !ok {
+				break
+			}
+		}
+		if p.after > 0 {
+			if i, ok = skipColumns(data, i, p.after); !ok {
 				break
 			}
 		}
@@ -106,6 +113,23 @@ func digits(data []byte, i int) (uint64, int) {
 		x = x*10 + uint64(d)
 	}
 	return x, i
+}
+
+// skipColumns skips n columns of bytes above the blank, each after blanks, and returns where they end and whether they are there.
+func skipColumns(data []byte, i, n int) (int, bool) {
+	for ; n > 0; n-- {
+		from := i
+		for isBlank(data[i]) {
+			i++
+		}
+		if i == from || data[i] <= ' ' {
+			return i, false
+		}
+		for data[i] > ' ' {
+			i++
+		}
+	}
+	return i, true
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }

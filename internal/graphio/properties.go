@@ -2,20 +2,36 @@ package graphio
 
 import (
 	"io"
+	"slices"
 	"strings"
 )
 
 // properties is what a Graphalytics .properties file says about the form of a graph.
 type properties struct {
 	directed *bool
-	weights  *bool // whether edges have a property, which is then the weight
+	// The names of the columns that follow the ids in FILE.v and FILE.e, where there are entries of them, and which of the latter is the
+	// weight, by the entry of the algorithm SSSP.
+	vertices, edges *[]string
+	weight          string
+}
+
+// weightColumn returns which of the edges' properties is the weight, from 0: the one that SSSP takes, that of this name, or the only one.
+func (p *properties) weightColumn() (int, bool) {
+	for _, name := range []string{p.weight, "weight"} {
+		if i := slices.Index(*p.edges, name); i >= 0 && name != "" {
+			return i, true
+		}
+	}
+	return 0, len(*p.edges) == 1
 }
 
 // readProperties reads the entries of the graph called name, or of whatever graph the file is about when it is one that
 // goes by another name. All other keys are ignored.
 //
 //	graph.NAME.directed = true
-//	graph.NAME.edge-properties.names = weight
+//	graph.NAME.vertex-properties.names = age, height
+//	graph.NAME.edge-properties.names = weight, capacity
+//	graph.NAME.sssp.weight-property = weight
 func readProperties(f *file, name string) (*properties, error) {
 	graphs := map[string]*properties{}
 	lines := &lineReader{r: f.content}
@@ -61,15 +77,23 @@ func addProperty(graphs map[string]*properties, key, value string) *fault {
 		}
 		of(name).directed = &directed
 	}
+	if name, ok := strings.CutSuffix(rest, ".vertex-properties.names"); ok {
+		names := propertyNames(value)
+		of(name).vertices = &names
+	}
 	if name, ok := strings.CutSuffix(rest, ".edge-properties.names"); ok {
-		names := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
-		if len(names) > 1 {
-			return &fault{found: "the edge properties " + quote([]byte(value)), expected: "one at most, the weight"}
-		}
-		weights := len(names) == 1
-		of(name).weights = &weights
+		names := propertyNames(value)
+		of(name).edges = &names
+	}
+	if name, ok := strings.CutSuffix(rest, ".sssp.weight-property"); ok {
+		of(name).weight = value
 	}
 	return nil
+}
+
+// propertyNames splits a list of names.
+func propertyNames(value string) []string {
+	return strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(", \t", c) })
 }
 
 // nextProperty reads the next entry of a Java properties file: key, then = or : or a blank, then value, where a line

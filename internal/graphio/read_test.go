@@ -303,3 +303,42 @@ func TestDirectoryBesideGraph(t *testing.T) {
 		t.Errorf("%v", g)
 	}
 }
+
+// TestOtherColumns reads lists with columns beside the ids and the weight, which are left alone, in pieces of all sizes.
+func TestOtherColumns(t *testing.T) {
+	want := graph{[]uint64{1, 2, 3}, [][2]uint64{{1, 2}, {2, 3}, {3, 1}}, []float64{0.5, -2, 7}}
+	plain := graph{want.vertices, want.tuples, nil}
+	for _, test := range []struct {
+		name, edges, properties string
+		want                    graph
+		account                 string
+	}{
+		{"g.txt", "1 2 .5 x 7\n\t2  3\t-2 \xff 8\r\n3 1 7 0x 9 \n", "", want, "g.txt: weighted edge list with 2 other columns, 3 edges"},
+		{"g.wel", "# c\n1 2 .5 x\n2 3 -2 y\n3 1 7 z", "", want, "g.wel: weighted edge list with 1 other column, 1 comment line"},
+		{"g.e", "1 2 .5 x 7\n2 3 -2 y 8\n3 1 7 z 9\n", "", want, "Graphalytics edges with 2 other columns"},
+		{"g.e", "1 2 x .5 7\n2 3 y -2 8\n3 1 z 7 9\n", "names = since weight until", want, "Graphalytics edges with 2 other columns"},
+		{"g.e", "1 2 .5 7\n2 3 -2 8\n3 1 7 9\n", "names = a, b\ngraph.g.sssp.weight-property = a", want, "Graphalytics edges with 1 other column"},
+		{"g.e", "1 2 .5\n2 3 -2\n3 1 7\n", "names = cost", want, "Graphalytics edges, 3 edges"},
+		{"g.e", "1 2 .5 7\n2 3 -2 8\n3 1 7 9\n", "names = a, b", plain, "Graphalytics edges with 2 other columns, 3 edges, 3 vertices, ids 1..3, weights no"},
+	} {
+		dir := t.TempDir()
+		path := putIn(t, dir, test.name, test.edges)
+		if test.name == "g.e" {
+			putIn(t, dir, "g.v", "1\n2\n3\n")
+		}
+		if test.properties != "" {
+			putIn(t, dir, "g.properties", "graph.g.edge-properties."+test.properties+"\n")
+		}
+		for _, piece := range []int{1, 9, 1 << 20} {
+			in, err := read(path, piece, ReadOptions{Weights: edges.Float64, Team: team(t, 2)})
+			if err != nil {
+				t.Fatalf("%q: %v", test.edges, err)
+			}
+			same(t, plainly(t, in), test.want)
+			if account := strings.Join(in.Account, "\n"); !strings.Contains(account, test.account) {
+				t.Errorf("%q: account %s, want %s", test.edges, account, test.account)
+			}
+			in.Close()
+		}
+	}
+}

@@ -38,14 +38,14 @@ func slowLines(data, marks string) (lines [][]string, numbers []int, bad badLine
 	return lines, numbers, 0
 }
 
-// slowList is the twin of the parser of edge lists, of as many columns as given: 1, 2 or 3.
+// slowList is the twin of the parser of edge lists, of as many columns as given, of which it reads three.
 func slowList(data, marks string, columns int, low, high uint64, size int) (ids []uint64, weights []float64, bad badLine) {
 	lines, numbers, bad := slowLines(data, marks)
 	for i, fields := range lines {
 		if len(fields) != columns {
 			return nil, nil, badLine(numbers[i])
 		}
-		for j, field := range fields {
+		for j, field := range fields[:min(columns, 3)] {
 			if j == 2 {
 				w, err := strconv.ParseFloat(field, size)
 				digits, _, _ := strings.Cut(strings.ToLower(field), "p")

@@ -36,7 +36,7 @@ func formatOfContent(format Format, head []byte) Format {
 	case "":
 		format = SNAP
 	}
-	if columns(head) == 3 {
+	if columns(head) >= 3 {
 		return WEL
 	}
 	return format
@@ -44,6 +44,7 @@ func formatOfContent(format Format, head []byte) Format {
 
 // columns counts the columns of the first line of data in the head of an edge list; 0 when there is none.
 func columns(head []byte) int {
+	head, _ = bytes.CutPrefix(head, utf8BOM)
 	for len(head) > 0 {
 		line := head
 		end := bytes.IndexByte(head, '\n')

@@ -84,80 +84,8 @@ func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err er
 	return ids, values, nil
 }
 
-// ReadColumn reads a file of lines "id value", plain or compressed, and calls each with the values in a column of it, from 2: the id is
-// column 1. Column 0 is what WriteValues has written: all that follows the id and a blank, be it nothing. What each returns as found, if
-// that is anything, is an error of the line, with what it expected. Lines count from 1. A Matrix
-// Market array of one column is a file of values, too, whose ids are its rows from 1 on.
-func ReadColumn(ctx context.Context, path string, column int, each func(line int, id uint64, value []byte) (found, expected string)) error {
-	f, err := newReader(ReadOptions{}, pieceSize).open(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.foreign(f.head()); err != nil {
-		return err
-	}
-	lines := &lineReader{r: f.content}
-	if head, _ := bytes.CutPrefix(f.head(), utf8BOM); isMatrixMarket(head) {
-		err = readVector(ctx, lines, column, each)
-	} else {
-		err = readFields(ctx, lines, column, each)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return inFile(err, path)
-	}
-	return f.unchanged()
-}
-
-// eachLine is what ReadColumn calls with values.
-type eachLine func(line int, id uint64, value []byte) (found, expected string)
-
-// readVector reads a column of Matrix Market, whose ids are its rows.
-func readVector(ctx context.Context, lines *lineReader, column int, each eachLine) error {
-	if column > 0 {
-		return &fault{found: "a Matrix Market array, which has no column " + strconv.Itoa(column), expected: `lines "id value"`}
-	}
-	return eachElement(lines, func(row uint64, value []byte) *fault {
-		if ctx.Err() != nil {
-			return &fault{} // which is not told
-		}
-		if found, expected := each(lines.line, row, value); found != "" {
-			return &fault{found: found, expected: expected}
-		}
-		return nil
-	})
-}
-
-// readFields reads a column of lines that begin with an id.
-func readFields(ctx context.Context, lines *lineReader, column int, each eachLine) error {
-	return eachValue(lines, func(id uint64, rest []byte) *fault {
-		if ctx.Err() != nil {
-			return &fault{} // which is not told
-		}
-		if len(rest) == 0 {
-			return noValue(id)
-		}
-		value, n := rest[1:], 2
-		if column > 0 {
-			for value, rest = cutField(bytes.Trim(rest, " \t")); n < column && len(rest) > 0; n++ {
-				value, rest = cutField(rest)
-			}
-			if n < column || len(value) == 0 {
-				return &fault{found: "no column " + strconv.Itoa(column) + " for vertex " + strconv.FormatUint(id, 10), expected: "one of every vertex"}
-			}
-		}
-		if found, expected := each(lines.line, id, value); found != "" {
-			return &fault{found: found, expected: expected}
-		}
-		return nil
-	})
-}
-
 func noValue(id uint64) *fault {
-	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: `"id value"`}
+	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: vertexLine}
 }
 
 // eachValue calls each with the id that a line begins with and the rest of it, with the blank before.

@@ -57,18 +57,23 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 		if spec.Graph == "" {
 			return fmt.Errorf("column %.150q: results are of vertices of a graph of the catalog, and the job loads its own", name)
 		}
-		if _, err := program.Column(name); err != nil {
+		switch column, err := program.Column(name); {
+		case err != nil:
 			return err
+		case column.OfEdges:
+			return fmt.Errorf("column %.150q is one of edges, and results are of vertices", name)
 		}
 	}
 	for name, data := range spec.ColumnData {
-		switch _, err := program.Column(name); {
+		switch column, err := program.Column(name); {
 		case err != nil:
 			return err
 		case spec.Inputs[name] != "":
 			return fmt.Errorf("column %.150q begins with a result and with what was sent: one of the two", name)
 		case data == nil:
 			return fmt.Errorf("column %.150q: nothing was sent", name)
+		case data.File == "" && column.OfEdges:
+			return fmt.Errorf("column %.150q is one of edges, and values by number are of vertices", name)
 		case data.File == "" && spec.Graph == "":
 			return fmt.Errorf("column %.150q: values by number are of vertices of a graph of the catalog, and the job loads its own", name)
 		}

@@ -37,9 +37,9 @@ func TestInputs(t *testing.T) {
 	programs := engine.Registry{engine.Register("inputs", inputs{})}
 	for want, spec := range map[string]*control.JobSpec{
 		"": {Graph: "g", Inputs: map[string]string{"before": "j-1"}},
-		`inputs: its method Columns lists no vertex column "after", only before`:                                 {Graph: "g", Inputs: map[string]string{"after": "j-1"}},
+		`inputs: its method Columns lists no column "after", only before`:                                        {Graph: "g", Inputs: map[string]string{"after": "j-1"}},
 		`column "before": results are of vertices of a graph of the catalog, and the job loads its own`:          {Source: &control.GraphSource{Input: "star:vertices=3"}, Inputs: map[string]string{"before": "j-1"}},
-		`inputs: its method Columns lists no vertex column "next", only before`:                                  {Graph: "g", ColumnData: map[string]*control.ColumnData{"next": {}}},
+		`inputs: its method Columns lists no column "next", only before`:                                         {Graph: "g", ColumnData: map[string]*control.ColumnData{"next": {}}},
 		`column "before" begins with a result and with what was sent: one of the two`:                            {Graph: "g", Inputs: map[string]string{"before": "j-1"}, ColumnData: map[string]*control.ColumnData{"before": {}}},
 		`column "before": values by number are of vertices of a graph of the catalog, and the job loads its own`: {Source: &control.GraphSource{Input: "star:vertices=3"}, ColumnData: map[string]*control.ColumnData{"before": {}}},
 	} {

@@ -19,7 +19,7 @@ func all() []pregel.Registered {
 		superstep.Register("clustering", pregel.List(Clustering{})), superstep.Register("triangles", pregel.List(Triangles{})),
 		superstep.Register("communities", pregel.List(Communities{})),
 		superstep.Register("hits", HITS{}), superstep.Register("hyperball", HyperBall{}),
-		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}),
+		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}), superstep.Register("widest", Widest{}),
 	}
 }
 
