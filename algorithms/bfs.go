@@ -27,6 +27,9 @@ func (BFS) Initial() ID { return pregel.None }
 // Sources is where the search starts.
 func (p BFS) Sources() []ID { return []ID{p.Source} }
 
+// Reached says of which vertices reports count how many there are.
+func (BFS) Reached(parent ID) bool { return parent != pregel.None }
+
 // Init makes Source its own parent.
 func (p BFS) Init(v *pregel.Vertex[ID, ID]) { p.Compute(v, v.ID()) }
 
@@ -57,6 +60,9 @@ func (BFSLevels) Initial() int64 { return math.MaxInt64 }
 
 // Sources is where the search starts.
 func (p BFSLevels) Sources() []ID { return []ID{p.Source} }
+
+// Reached says of which vertices reports count how many there are.
+func (BFSLevels) Reached(level int64) bool { return level != math.MaxInt64 }
 
 // Init gives Source level 0.
 func (p BFSLevels) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, 0) }

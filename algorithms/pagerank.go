@@ -48,6 +48,9 @@ func (PageRank) Combiner() pregel.Combiner[float64] { return combiners.Sum[float
 // Aggregators are the rank of vertices without out-edges, and the L1 change of the last iteration.
 func (PageRank) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{dangling, change} }
 
+// Score ranks vertices, of which reports name the first.
+func (PageRank) Score(rank float64) float64 { return rank }
+
 // Init gives every vertex the same rank.
 func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
 	p.spread(v, 1/float64(v.NumVertices()))

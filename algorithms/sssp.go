@@ -35,6 +35,9 @@ func (SSSP[W]) Initial() W { return W(math.Inf(1)) }
 // Sources is where paths start.
 func (p SSSP[W]) Sources() []ID { return []ID{p.Source} }
 
+// Reached says of which vertices reports count how many there are.
+func (SSSP[W]) Reached(distance W) bool { return !math.IsInf(float64(distance), 1) }
+
 // Coordinate moves the window on.
 func (SSSP[W]) Coordinate(c *pregel.Coordinator) { advance(c) }
 
@@ -125,6 +128,9 @@ func (SSSPTree[W]) Initial() Hop[W] { return Hop[W]{Dist: W(math.Inf(1)), From: 
 
 // Sources is where paths start.
 func (p SSSPTree[W]) Sources() []ID { return []ID{p.Source} }
+
+// Reached says of which vertices reports count how many there are.
+func (SSSPTree[W]) Reached(h Hop[W]) bool { return !math.IsInf(float64(h.Dist), 1) }
 
 // Coordinate moves the window on.
 func (SSSPTree[W]) Coordinate(c *pregel.Coordinator) { advance(c) }

@@ -19,6 +19,9 @@ func (WCC) Direction() pregel.Direction { return pregel.Both }
 // Monotone says that an id which is no less changes nothing.
 func (WCC) Monotone() {}
 
+// Group is a vertex's component, of which reports name the largest.
+func (WCC) Group(component ID) ID { return component }
+
 // Init makes every vertex a component.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 	v.Set(v.ID())

@@ -188,12 +188,14 @@ func (r *run) prepare(ctx context.Context, p *control.Prepare) (facts [][]byte, 
 // supersteps runs a program that was prepared, before which so much has run in the same job, to its end.
 func (r *run) supersteps(ctx context.Context, program engine.Program, facts [][]byte, before bsp.Outcome) (*team, error) {
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	began := time.Now()
-	defer func() { r.set(func(a *control.Job) { a.RunSeconds += time.Since(began).Seconds() }) }()
+	began, summary := time.Now(), time.Duration(0)
+	defer func() { r.set(func(a *control.Job) { a.RunSeconds += (time.Since(began) - summary).Seconds() }) }()
 	t, err := r.newTeam(ctx, program, facts)
 	if err != nil {
 		return nil, err
 	}
 	t.driver.Follow(before)
-	return t, t.drive(ctx, "")
+	err = t.drive(ctx, "")
+	summary = t.driver.SummaryTime()
+	return t, err
 }

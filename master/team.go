@@ -94,6 +94,7 @@ func (t *team) Superstep(ctx context.Context, c *bsp.Command) ([]*bsp.Report, er
 	step := &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
+		Summarize: c.Summarize,
 	}
 	first := make([][]*control.Report, len(t.team)) // of workers whose partitions do not fit into one report
 	fits := func(_ int, report *control.Report) bool {
@@ -140,6 +141,11 @@ func (t *team) report(p *control.PartitionReport, superstep int) (*bsp.Report, e
 			return nil, fmt.Errorf("superstep %d: what it tells of the changed graph: %w", superstep, err)
 		}
 	}
+	if len(p.Summary) > 0 {
+		if err := json.Unmarshal(p.Summary, &r.Summary); err != nil {
+			return nil, fmt.Errorf("what it tells of its values: %w", err)
+		}
+	}
 	r.Account = &transport.Account{Partition: int(p.Partition), Superstep: superstep}
 	for _, x := range p.Peers {
 		r.Account.Peers = append(r.Account.Peers, transport.PeerAccount{
@@ -172,6 +178,12 @@ func (t *team) end() {
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name]) // a message has no other text
 		shown = append(shown, &control.Aggregator{Name: name, Json: text})
 		all = append(all, &control.Aggregator{Name: name, Json: text, Value: value})
+	}
+	for _, name := range []string{trace.GroupsName, trace.TopName, trace.ReachedName} {
+		if text, ok := texts[name]; ok && !slices.ContainsFunc(aggregates.All, func(a kernel.Aggregate) bool { return a.Name == name }) {
+			shown = append(shown, &control.Aggregator{Name: name, Json: string(text)})
+			all = append(all, &control.Aggregator{Name: name, Json: string(text)})
+		}
 	}
 	t.set(func(a *control.Job) { a.Aggregators, t.aggregators = shown, all })
 }

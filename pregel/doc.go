@@ -63,6 +63,10 @@
 //	Plan() Plan                           programs that run first, in the same run (package plan)
 //	Mutations() Mutations                 the program adds or removes vertices or edges
 //	Resolve(r Resolution[V]) (V, bool)    with Mutations: what becomes of a vertex that is to be added or removed
+//	Group(v V) VertexID                   the group that a vertex with value v is in, such as its component, or None; or Group(v V)
+//	                                      uint64, by numbers: reports say how many groups there are, and which are the largest
+//	Score(v V) float64                    reports name the ten vertices of the highest scores
+//	Reached(v V) bool                     reports count the vertices with such values
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
 //	                                      their fields and elements are written as input ids
 //	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte

@@ -60,13 +60,13 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 		}
 		name = fmt.Sprintf("%s phase %d", t.job, p.Sequence)
 	}
-	return x.begin(ctx, t, name, program, p.Options, p.Placements, g, shared)
+	return x.begin(ctx, t, name, program, p.Options, p.Placements, g, shared, p.Phase == 0)
 }
 
 // begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
 func (x *executor) begin(
 	ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph,
-	shared *engine.Shared,
+	shared *engine.Shared, summary bool,
 ) (_ *job, err error) {
 	o, err := jobspec.Options(run)
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *executor) begin(
 			j.Close()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared = j.threads, t.job, t.log, shared
+	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, shared, summary
 	o.Alpha, o.Beta = collective.Unmeasured.Alpha, collective.Unmeasured.Gap
 	if run.GetTrace() {
 		o.Trace = measuring{}

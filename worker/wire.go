@@ -21,6 +21,7 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
 		Change:      s.Change,
+		Summarize:   s.Summarize,
 		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
@@ -36,6 +37,11 @@ func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates)
 	p.Created = uint64(r.Created)
 	if r.Changed != nil {
 		if p.Changed, err = json.Marshal(r.Changed); err != nil {
+			return nil, err
+		}
+	}
+	if r.Summary != nil {
+		if p.Summary, err = json.Marshal(r.Summary); err != nil {
 			return nil, err
 		}
 	}

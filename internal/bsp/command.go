@@ -12,6 +12,7 @@ type Facts struct {
 	Partitions      int // of the whole graph
 	Vertices, Edges uint64
 	Ordered         bool // the result depends on the order of messages
+	Summary         bool `json:",omitempty"` // reports say more of the values than the aggregators do
 
 	Load delivery.Load // of these partitions; Vertices of the whole graph
 	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.
@@ -34,6 +35,8 @@ type Command struct {
 	// Ways has a bit for each direction in which a program of direction Either has sent messages to neighbours: 1 out, 2 in.
 	Ways   uint8
 	Totals []kernel.Cell
+	// Summarize stands for no superstep: the program has ended, and partitions report a Summary of their values.
+	Summarize bool
 }
 
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.
@@ -47,6 +50,8 @@ type Report struct {
 	Created int
 	// Changed is the graph after the changes that this superstep made, nil if it made none.
 	Changed *Changed
+	// Summary is what was asked for by Command.Summarize.
+	Summary *trace.Summary
 }
 
 // Changed is what a driver needs to know of a graph that the program has changed: the counts of the whole graph, those ids included that no

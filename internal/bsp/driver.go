@@ -83,6 +83,10 @@ type Driver struct {
 	c        coordinator
 	recorder *recorder        // nil if nothing is recorded
 	final    trace.Aggregates // of the last run, once asked for
+	// Of the values at the end of the last run, if the program wants that, and the time that it took.
+	summarizes  bool
+	summary     *trace.Summary
+	summaryTime time.Duration
 
 	before           Outcome // of what came before the program in the same run
 	sums             transport.Balance
@@ -115,7 +119,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
 	var engine pregel.Engine[struct{}, struct{}]
-	d := &Driver{name: p.Name, options: o, c: coordinator{
+	d := &Driver{name: p.Name, options: o, summarizes: first.Summary, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
 		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, ids: uint64(first.Load.Vertices),
 		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), loads: loads, load: &loads[0], sized: p.Sized, mutates: p.Mutates,
@@ -156,6 +160,7 @@ func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 // Run drives a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
 	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final = Command{}, Outcome{}, d.times[:0], 0, nil
+	d.summary, d.summaryTime = nil, 0
 	if d.recorder == nil {
 		err = d.drive(ctx, p)
 	} else {
@@ -195,8 +200,8 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
-	c := &d.c
-	for command, outcome := c.begin(); !outcome.Done; {
+	c, ran := &d.c, 0
+	for command, outcome := c.begin(); !outcome.Done; ran++ {
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)
 		if err != nil {
@@ -223,8 +228,35 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
 	}
+	if d.summarizes && ran > 0 {
+		return d.summarize(ctx, p, ran)
+	}
 	return nil
 }
+
+// summarize asks the partitions for their summaries, after so many supersteps.
+func (d *Driver) summarize(ctx context.Context, p Partitions, ran int) error {
+	start := time.Now()
+	reports, err := d.superstep(ctx, p, &Command{Superstep: ran, Summarize: true, Totals: d.c.totals})
+	if err != nil {
+		return err
+	}
+	if err := d.balance(reports); err != nil {
+		return fmt.Errorf("%s: %w", d.name, err)
+	}
+	d.summary = new(trace.Summary)
+	for i, r := range reports {
+		if r.Summary == nil {
+			return fmt.Errorf("%s: partition %d said nothing of its values", d.name, i)
+		}
+		d.summary.Merge(r.Summary)
+	}
+	d.summaryTime = time.Since(start)
+	return nil
+}
+
+// SummaryTime is how long it took at the end of the last run to say more of the values than aggregators do.
+func (d *Driver) SummaryTime() time.Duration { return d.summaryTime }
 
 // superstep runs one superstep on the partitions, within the time limit.
 func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {

@@ -13,13 +13,20 @@ import (
 // numbers. The next run changes them.
 func (d *Driver) Totals() []kernel.Cell { return d.c.totals }
 
-// Final returns what the aggregators ended with, for reports. What cannot be told of is left out, which the log says. A driver is
+// Final returns what the aggregators ended with, and what reports say of the values beside, if the program wants that. What cannot be told of is left out, which the log says. A driver is
 // asked after a run that has ended well.
 func (d *Driver) Final() trace.Aggregates {
-	if d.final != nil || len(d.c.aggregates.All) == 0 {
+	if d.final != nil || len(d.c.aggregates.All) == 0 && d.summary == nil {
 		return d.final
 	}
 	d.final = trace.Aggregates{}
+	if d.summary != nil {
+		for name, value := range d.summary.Values() {
+			if err := d.final.Add(name, value); err != nil && d.options.Log != nil {
+				d.options.Log(fmt.Sprintf("%s is left out of reports: %v", name, err))
+			}
+		}
+	}
 	for _, a := range d.c.aggregates.All {
 		if a.Unreported {
 			continue

@@ -111,7 +111,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	if err != nil {
 		return nil, err
 	}
-	o.Job, o.Log = spec.Program, l.seen.log
+	o.Job, o.Log, o.Summary = spec.Program, l.seen.log, true
 	o.Trace = &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
 		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
 	}}
@@ -125,7 +125,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	l.seen.stage("running "+spec.Program, 0, 0)
 	began = time.Now()
 	r.outcome, err = r.bound.Run(ctx)
-	r.runTime = time.Since(began)
+	r.runTime = time.Since(began) - r.bound.SummaryTime()
 	return r, err
 }
 

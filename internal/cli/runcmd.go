@@ -248,7 +248,11 @@ func (p *runReport) text(w io.Writer) {
 	}
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		fmt.Fprintf(w, "aggregator %s: %s\n", visible(name), visible(texts[name]))
+		what := "aggregator "
+		if trace.IsSummary(name) {
+			what = ""
+		}
+		fmt.Fprintf(w, "%s%s: %s\n", what, visible(name), visible(texts[name]))
 	}
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")

@@ -3088,10 +3088,11 @@ type Superstep struct {
 	Scheme        uint32                 `protobuf:"varint,3,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	Sends         bool                   `protobuf:"varint,4,opt,name=sends,proto3" json:"sends,omitempty"`
 	SenderEdges   uint64                 `protobuf:"varint,5,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
-	Totals        []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"`      // of the aggregators
-	Finished      bool                   `protobuf:"varint,7,opt,name=finished,proto3" json:"finished,omitempty"` // some vertices are
-	Ways          uint32                 `protobuf:"varint,8,opt,name=ways,proto3" json:"ways,omitempty"`         // a bit for each direction in which a program of direction either has sent: out, in
-	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`     // vertices asked for changes of the graph in the last superstep
+	Totals        []byte                 `protobuf:"bytes,6,opt,name=totals,proto3" json:"totals,omitempty"`         // of the aggregators
+	Finished      bool                   `protobuf:"varint,7,opt,name=finished,proto3" json:"finished,omitempty"`    // some vertices are
+	Ways          uint32                 `protobuf:"varint,8,opt,name=ways,proto3" json:"ways,omitempty"`            // a bit for each direction in which a program of direction either has sent: out, in
+	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices asked for changes of the graph in the last superstep
+	Summarize     bool                   `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // no superstep: the program has ended, and its values are summed up
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3189,6 +3190,13 @@ func (x *Superstep) GetChange() bool {
 	return false
 }
 
+func (x *Superstep) GetSummarize() bool {
+	if x != nil {
+		return x.Summarize
+	}
+	return false
+}
+
 // SuperstepReport has the partitions of a worker; those of many come in several reports.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3273,6 +3281,7 @@ type PartitionReport struct {
 	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"` // changes of the graph that its vertices asked for
 	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`    // the graph after changes, as the engine writes it
 	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`   // vertices that messages have made
+	Summary       []byte         `protobuf:"bytes,30,opt,name=summary,proto3" json:"summary,omitempty"`    // of its values, when the program has ended, as the engine writes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3487,6 +3496,13 @@ func (x *PartitionReport) GetCreated() uint64 {
 		return x.Created
 	}
 	return 0
+}
+
+func (x *PartitionReport) GetSummary() []byte {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
 }
 
 // GraphSize is how large a graph is that a program changes.
@@ -7678,7 +7694,7 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\"\xf0\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\x8e\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -7688,12 +7704,14 @@ const file_control_proto_rawDesc = "" +
 	"\x06totals\x18\x06 \x01(\fR\x06totals\x12\x1a\n" +
 	"\bfinished\x18\a \x01(\bR\bfinished\x12\x12\n" +
 	"\x04ways\x18\b \x01(\rR\x04ways\x12\x16\n" +
-	"\x06change\x18\t \x01(\bR\x06change\"v\n" +
+	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
+	"\tsummarize\x18\n" +
+	" \x01(\bR\tsummarize\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xd6\x06\n" +
+	"partitions\"\xf0\x06\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -7726,7 +7744,8 @@ const file_control_proto_rawDesc = "" +
 	"back_edges\x18\x1a \x01(\x04R\tbackEdges\x12\x1a\n" +
 	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
 	"\achanged\x18\x1c \x01(\fR\achanged\x12\x18\n" +
-	"\acreated\x18\x1d \x01(\x04R\acreated\"M\n" +
+	"\acreated\x18\x1d \x01(\x04R\acreated\x12\x18\n" +
+	"\asummary\x18\x1e \x01(\fR\asummary\"M\n" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +

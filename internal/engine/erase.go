@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -54,6 +55,7 @@ type Bound interface {
 	Run(ctx context.Context) (*bsp.Outcome, error)
 	Times() []float64
 	Final() trace.Aggregates
+	SummaryTime() time.Duration
 	Prefill(name string) (*Prefilled, error)
 
 	Facts() *bsp.Facts

@@ -23,6 +23,7 @@ func (j *Job[V, M]) Facts() *bsp.Facts {
 		},
 		Rates: r.measure(),
 	}
+	f.Summary = j.summarizes()
 	if j.options.Alpha > 0 {
 		f.Rates.Alpha, f.Rates.Beta = j.options.Alpha, j.options.Beta
 	}

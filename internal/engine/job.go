@@ -215,7 +215,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 	if errors.As(err, &slow) {
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
-	j.seconds = (time.Since(start) - j.driver.ObserverOverhead()).Seconds()
+	j.seconds = (time.Since(start) - j.driver.ObserverOverhead() - j.driver.SummaryTime()).Seconds()
 	return o, err
 }
 
@@ -342,8 +342,11 @@ func (j *Job[V, M]) connect() (endpoint func(int) transport.Endpoint, broken fun
 	return local.Endpoint, local.Close
 }
 
-// Seconds returns how long the last run took, without bsp.Driver.ObserverOverhead.
+// Seconds returns how long the last run took, without bsp.Driver.ObserverOverhead and SummaryTime.
 func (j *Job[V, M]) Seconds() float64 { return j.seconds }
+
+// SummaryTime is bsp.Driver.SummaryTime.
+func (j *Job[V, M]) SummaryTime() time.Duration { return j.driver.SummaryTime() }
 
 // Times returns the seconds of each superstep of the last run.
 func (j *Job[V, M]) Times() []float64 { return j.driver.Times() }

@@ -56,6 +56,8 @@ type Options struct {
 	// Trusted says that the program never calls runtime.Goexit: a run needs no goroutine to survive that, which costs 10 µs, a search
 	// of Graph500 in a tiny component a fifth.
 	Trusted bool
+	// Summary has reports tell of the values that the run ends with, if the program says what (Group, Score, Reached).
+	Summary bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
 	Log func(line string)
 	// Label returns the input id of a vertex, and whether there is one, for a driver in a process without the graph.

@@ -35,6 +35,7 @@ func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) 
 	j.options.Shared.clear()
 	j.Shared()
 	o := j.options
+	o.Summary = false // the values of phases are no results
 	if o.Trace != nil {
 		o.Trace = recordsOnly{o.Trace}
 	}

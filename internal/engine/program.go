@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -44,8 +45,12 @@ type (
 	Resolving[V any]         interface {
 		Resolve(r pregel.Resolution[V]) (V, bool)
 	}
-	Writing[V any] interface{ Output(dst []byte, v V) []byte }
-	Naming[V any]  interface {
+	Scoring[V any]   interface{ Score(v V) float64 }
+	Searching[V any] interface{ Reached(v V) bool }
+	Grouping[V any]  interface{ Group(v V) pregel.VertexID }
+	Numbering[V any] interface{ Group(v V) uint64 }
+	Writing[V any]   interface{ Output(dst []byte, v V) []byte }
+	Naming[V any]    interface {
 		OutputLabels(dst []byte, v V, label func(pregel.VertexID) uint64) []byte
 	}
 )
@@ -66,6 +71,9 @@ type methods[V, M any] struct {
 	naming      Naming[V]
 	mutations   Mutating
 	resolving   Resolving[V]
+	score       Scoring[V]
+	reached     Searching[V]
+	group       grouping[V]
 	validating  Validating
 	judging     Judging
 	monotone    bool
@@ -109,6 +117,13 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "Mutations", &m.mutations, &errs)
 	find(value, "Resolve", &m.resolving, &errs)
 	find(value, "OutputLabels", &m.naming, &errs)
+	find(value, "Score", &m.score, &errs)
+	find(value, "Reached", &m.reached, &errs)
+	if numbering, ok := value.(Numbering[V]); ok {
+		m.group.byNumber = numbering
+	} else {
+		find(value, "Group", &m.group.byVertex, &errs)
+	}
 	var planned Planned
 	find(value, "Plan", &planned, &errs)
 	var combining Combining[M]
@@ -176,6 +191,11 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 				return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 			}
 			m.aggregates = append(m.aggregates, a)
+		}
+	}
+	for _, a := range m.aggregates {
+		if a.Name == trace.GroupsName && !m.group.none() || a.Name == trace.TopName && m.score != nil || a.Name == trace.ReachedName && m.reached != nil {
+			return nil, fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values", name, a.Name)
 		}
 	}
 	if columnar != nil {

@@ -167,6 +167,9 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
 
 func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	r.command = c
+	if c.Summarize {
+		return r.summarize(ctx, c)
+	}
 	p := &r.report
 	r.delivering = sending{p.Senders - p.BackSenders, p.SenderEdges - p.BackEdges}
 	if r.back != nil {

@@ -62,8 +62,11 @@ const most = 80
 func (a Aggregates) Texts() map[string]string {
 	texts := map[string]string{}
 	for name, value := range a {
-		text := Text(value)
-		if len(text) > most {
+		text, summary := summaryText(name, value)
+		if !summary {
+			text = Text(value)
+		}
+		if len(text) > most && !summary {
 			text = strings.ToValidUTF8(text[:most], "") + "..."
 		}
 		texts[name] = text

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// grouping is a program's Group, which names a group by one of its vertices or by any number.
+type grouping[V any] struct {
+	byVertex Grouping[V]
+	byNumber Numbering[V]
+}
+
+func (g *grouping[V]) none() bool { return g.byVertex == nil && g.byNumber == nil }
+
+// of returns the key of a value's group, if it is in one.
+func (g *grouping[V]) of(value V) (key uint64, ok bool) {
+	if g.byNumber != nil {
+		return g.byNumber.Group(value), true
+	}
+	id := g.byVertex.Group(value)
+	return uint64(id), id != pregel.None
+}
+
+// summarizes reports whether reports say more of the job's values than its aggregators.
+func (j *Job[V, M]) summarizes() bool {
+	m := j.methods
+	return j.options.Summary && (m.score != nil || m.reached != nil || !m.group.none())
+}
+
+// summarize says what reports tell of the values of the partition's vertices, when the program has ended. Groups are counted by the
+// partition that owns their key.
+func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error) {
+	r.report.Begin()
+	r.exchange.Begin(c.Superstep)
+	m, s := r.job.methods, new(trace.Summary)
+	r.report.Summary = s
+	if m.score != nil {
+		if err := r.each("Score", func(v uint32) {
+			if score := m.score.Score(r.values[v]); s.Wants(score) {
+				s.AddScore(trace.Scored{Vertex: r.label(r.part.Global(v)), Score: score})
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if m.reached != nil {
+		s.Reached = new(int)
+		if err := r.each("Reached", func(v uint32) {
+			if m.reached.Reached(r.values[v]) {
+				*s.Reached++
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if !m.group.none() {
+		if s.Groups, err = r.groups(ctx); err != nil {
+			return err
+		}
+	}
+	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
+	return err
+}
+
+// each calls f for each owned vertex that exists. What panics is the program's method.
+func (r *runner[V, M]) each(method string, f func(v uint32)) error {
+	current := uint32(0)
+	defer func() {
+		if v := recover(); v != nil {
+			e := bsp.NewProgramError(r.job.name, v, bsp.NoSuperstep)
+			e.Method, e.Vertex, e.Known = method, r.label(r.part.Global(current)), true
+			r.failure.CompareAndSwap(nil, e)
+			panic(v) // for superstep, which tells the others
+		}
+	}()
+	for ; int(current) < r.part.Owned; current++ {
+		if current&(1<<12-1) == 0 && r.stop.Load() {
+			return errStopped
+		}
+		if !r.isAbsent(current) {
+			f(current)
+		}
+	}
+	return nil
+}
+
+// size is a group and how many vertices are in it.
+type size struct{ key, count uint64 }
+
+// groups counts the groups whose keys the partition owns, of the vertices of all partitions.
+func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
+	of, m := uint64(r.part.Of), r.job.methods
+	keys := make([][]uint64, of)
+	if err := r.each("Group", func(v uint32) {
+		key, ok := m.group.of(r.values[v])
+		switch {
+		case !ok:
+			return
+		case m.group.byVertex != nil && key >= r.ids():
+			panic(fmt.Sprintf("the group of a vertex is vertex %d: the graph has vertices 0..%d", key, int64(r.ids())-1))
+		}
+		keys[key%of] = append(keys[key%of], key)
+	}); err != nil {
+		return nil, err
+	}
+	own := sizes(keys[r.part.Index])
+	data := make([][]byte, of)
+	for q, list := range keys {
+		if q != r.part.Index {
+			for _, s := range sizes(list) {
+				data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(data[q], s.key), s.count)
+			}
+		}
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("counting groups: %w", err)
+	}
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		for ; len(b) >= 16; b = b[16:] {
+			own = append(own, size{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])})
+		}
+		if len(b) != 0 {
+			return nil, fmt.Errorf("counting groups: %d bytes too many from partition %d", len(b), q)
+		}
+	}
+	slices.SortFunc(own, func(a, b size) int { return cmp.Compare(a.key, b.key) })
+	g := &trace.Groups{Largest: []trace.Group{}}
+	for len(own) > 0 {
+		key, count, n := own[0].key, uint64(0), 0
+		for ; n < len(own) && own[n].key == key; n++ {
+			count += own[n].count
+		}
+		own = own[n:]
+		one := trace.Group{Group: key, Size: int(count)}
+		if m.group.byVertex != nil {
+			one.Group = r.label(pregel.VertexID(key))
+		}
+		g.Add(one)
+	}
+	return g, nil
+}
+
+// ids is one more than the largest id of a vertex.
+func (r *runner[V, M]) ids() uint64 { return r.threads[0].State().IDs }
+
+// sizes counts keys, whose order it changes.
+func sizes(keys []uint64) (list []size) {
+	slices.Sort(keys)
+	for len(keys) > 0 {
+		n := 1
+		for n < len(keys) && keys[n] == keys[0] {
+			n++
+		}
+		list = append(list, size{keys[0], uint64(n)})
+		keys = keys[n:]
+	}
+	return list
+}
