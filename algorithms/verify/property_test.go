@@ -71,6 +71,54 @@ func TestAgainstReference(t *testing.T) {
 		other[x] = other[y]
 		expect("changed components", slices.Equal(other, label), WCC(g, other))
 
+		labels := make([]uint64, r.N)
+		for v, l := range reference.CDLP(r, 4) {
+			labels[v] = uint64(l)
+		}
+		expect("propagated labels", true, CDLP(g, 4, labels))
+		labels[x]++
+		expect("a changed label", false, CDLP(g, 4, labels))
+
+		lcc := reference.LCC(r)
+		expect("coefficients", true, LCC(g, lcc))
+		lcc[x] += 1e-9
+		expect("a changed coefficient", false, LCC(g, lcc))
+
+		triangles := reference.Triangles(r)
+		expect("triangles", true, Triangles(g, triangles))
+		triangles[x]++
+		expect("a triangle more", false, Triangles(g, triangles))
+
+		cores := reference.Cores(r)
+		expect("cores", true, KCore(g, cores))
+		k := 1 + rng.Int64N(3)
+		near, _ := g.adjacency(bothWays, multigraph)
+		neighbours := make([]int64, r.N)
+		for v := range neighbours {
+			for _, u := range near.of(v) {
+				if min(cores[v], cores[u]) >= k {
+					neighbours[v]++
+				}
+			}
+		}
+		expect("one core", true, InCore(g, k, neighbours))
+		neighbours[x]++
+		expect("a neighbour more", false, InCore(g, k, neighbours))
+		cores[x]++
+		expect("a core too high", false, KCore(g, cores))
+
+		degrees := make([][3]int64, r.N)
+		out, in := reference.Degrees(r)
+		for v := range degrees {
+			degrees[v] = [3]int64{int64(out[v]), int64(in[v]), int64(out[v])}
+			if r.Directed {
+				degrees[v][2] += int64(in[v])
+			}
+		}
+		expect("degrees", true, Degrees(g, degrees))
+		degrees[x][rng.IntN(3)]++
+		expect("a degree more", false, Degrees(g, degrees))
+
 		for _, k := range []int{0, 1, 5, 300} {
 			rank := reference.PageRank(r, 0.85, k)
 			residual, err := PageRank(g, 0.85, rank, 2*math.Pow(0.85, float64(k)))

@@ -3,6 +3,7 @@ package builtin
 import (
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // entry is a built-in program in the table.
@@ -31,6 +32,22 @@ func table() []entry {
 			choices: []choice{{"output", "what to compute", [2]string{"parent", "level"}, engine.Register("", algorithms.BFSLevels{})}},
 		},
 		{
+			program: engine.Register("cdlp", pregel.List(algorithms.CDLP{})),
+			help:    "communities by label propagation, as Graphalytics has it",
+		},
+		{
+			program: engine.Register("degrees", pregel.List(algorithms.Degrees{})),
+			help:    "the numbers of edges that leave and enter every vertex, and of all",
+		},
+		{
+			program: engine.Register("kcore", algorithms.KCore{}),
+			help:    "the core number of every vertex, or one k-core",
+		},
+		{
+			program: engine.Register("lcc", pregel.List(algorithms.LCC{})),
+			help:    "local clustering coefficients, as Graphalytics has them",
+		},
+		{
 			program: engine.Register("pagerank", algorithms.PageRank{}),
 			help:    "PageRank, with the rank of vertices without out-edges spread over all",
 		},
@@ -38,6 +55,10 @@ func table() []entry {
 			program: engine.Register("sssp", algorithms.SSSP[float64]{}),
 			help:    "single-source shortest paths, by weights that are not negative",
 			choices: []choice{{"weights", "their type, and that of distances", [2]string{"float64", "float32"}, engine.Register("", algorithms.SSSP[float32]{})}},
+		},
+		{
+			program: engine.Register("triangles", pregel.List(algorithms.Triangles{})),
+			help:    "the number of triangles that every vertex is in",
 		},
 		{
 			program: engine.Register("wcc", algorithms.WCC{}),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -27,6 +28,30 @@ var certificates = map[string]certificate{
 			return c.vertex(text)
 		}))
 	}},
+	"cdlp": {check: func(c *claim) error {
+		var p algorithms.CDLP
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		return verify.CDLP(c.Graph, p.EffectiveIterations(), naturals(c))
+	}},
+	"degrees": {check: func(c *claim) error {
+		return verify.Degrees(c.Graph, column(c, "three whole numbers", func(text string) (d [3]int64, err error) {
+			_, err = fmt.Sscan(text, &d[0], &d[1], &d[2])
+			return d, err
+		}))
+	}},
+	"kcore": {check: func(c *claim) error {
+		var p algorithms.KCore
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		if p.K > 0 {
+			return verify.InCore(c.Graph, p.K, integers(c))
+		}
+		return verify.KCore(c.Graph, integers(c))
+	}},
+	"lcc": {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
 	"pagerank": {stopped: true, check: func(c *claim) error {
 		var p algorithms.PageRank
 		if err := c.parameters(&p); err != nil {
@@ -42,7 +67,8 @@ var certificates = map[string]certificate{
 		}
 		return verify.SSSP(c.Graph, int(source), numbers(c))
 	}},
-	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
+	"triangles": {check: func(c *claim) error { return verify.Triangles(c.Graph, integers(c)) }},
+	"wcc":       {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
 
 // rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
@@ -73,6 +99,11 @@ func numbers(c *claim) []float64 {
 // integers reads values that are whole numbers.
 func integers(c *claim) []int64 {
 	return column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
+}
+
+// naturals reads values that are whole numbers and not negative, such as labels.
+func naturals(c *claim) []uint64 {
+	return column(c, "a whole number, not negative", func(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) })
 }
 
 // vertices reads values that are ids of vertices, as input vertices.

@@ -61,6 +61,10 @@ func (w wrong) Append(dst []byte, id pregel.VertexID) []byte {
 			return strconv.AppendFloat(dst, value/2+1e-3, 'g', -1, 64)
 		case int64:
 			return strconv.AppendInt(dst, value+1, 10)
+		case uint64:
+			return strconv.AppendUint(dst, value+1, 10)
+		default: // one whose text ends in a number
+			return append(w.Bound.Append(dst, id), '1')
 		}
 	}
 	return w.Bound.Append(dst, id)

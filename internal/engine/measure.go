@@ -20,6 +20,9 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Alpha: 5e-11, Beta: 2e-6, ForkJoin: 2e-6,
 		Row: 3e-9, Miss: 1e-7, Transpose: 3e-8, Probe: 1e-9, Edge: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
+	if r.gather != nil {
+		guess.Push = 2e-8 // messages of a list program are copied with their receivers, and sorted by these
+	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
 	if r.gather != nil || len(a.Adj) < 1<<12 {
 		return guess // a graph so small that nothing matters

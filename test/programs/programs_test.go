@@ -12,12 +12,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
+type id = pregel.VertexID
+
 // all are the programs.
 func all() []pregel.Registered {
 	return []pregel.Registered{
-		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}), superstep.Register("core", Core{}),
-		superstep.Register("clustering", pregel.List(Clustering{})), superstep.Register("triangles", pregel.List(Triangles{})),
-		superstep.Register("communities", pregel.List(Communities{})),
+		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}),
 		superstep.Register("hits", HITS{}), superstep.Register("hyperball", HyperBall{}),
 		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}), superstep.Register("widest", Widest{}),
 	}

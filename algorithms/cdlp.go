@@ -1,0 +1,160 @@
+package algorithms
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// CDLP is community detection by label propagation (Raghavan 2007) as LDBC Graphalytics has it, which is deterministic: the label of a
+// vertex is its input id at first, and in each iteration the one that most of its neighbours have, of equals the least. Neighbours are
+// those that edges of either direction join it to, and count by edges: twice if joined both ways, and as often as there are parallel
+// edges; a loop is an edge to itself. A vertex without neighbours keeps its label.
+//
+// All vertices take their labels at once, so that parts of a graph may oscillate, such as bipartite ones: hence the limit of iterations.
+// A run ends before it when no label changes, for then none ever will. An iteration is one superstep of a message along every edge.
+//
+// Labels are counted without sorting where there are many: see [mode]. It is a program of lists: pass it as pregel.List(CDLP{}).
+type CDLP struct {
+	Iterations int `param:"iterations" default:"10" zero:"refused" help:"how many iterations at most"` // 0 means 10
+}
+
+// Validate refuses a number of iterations that is none.
+func (p CDLP) Validate() error {
+	if p.Iterations < 0 {
+		return fmt.Errorf("iterations is %d, want 1 or more", p.Iterations)
+	}
+	return nil
+}
+
+var relabelled = pregel.SumOf[int64]("relabelled")
+
+// Aggregators are the number of vertices that took another label in the last iteration.
+func (CDLP) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{relabelled} }
+
+// Direction is both: labels go along edges and against them.
+func (CDLP) Direction() pregel.Direction { return pregel.Both }
+
+// EffectiveIterations returns the limit of iterations: Iterations, or its default where that is 0.
+func (p CDLP) EffectiveIterations() int {
+	if p.Iterations == 0 {
+		return 10
+	}
+	return p.Iterations
+}
+
+// Coordinate ends the run when no label has changed. Superstep s computes iteration s.
+func (p CDLP) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep > p.EffectiveIterations() || c.Superstep > 1 && relabelled.Value(c) == 0 {
+		c.Halt()
+	}
+}
+
+// Compute takes the label that most neighbours have, and sends it to them.
+func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
+	switch {
+	case v.Superstep() == 0:
+		v.Set(v.Label())
+	case len(labels) > 0:
+		if label := mode(labels); label != v.Value() {
+			v.Set(label)
+			relabelled.Add(v, 1)
+		}
+	}
+	if v.Superstep() < p.EffectiveIterations() {
+		v.SendToAllNeighbors(v.Value())
+	}
+}
+
+// mode returns the label that is most frequent among some, of equals the least. It may reorder them.
+//
+// Neighbours soon agree: a label that more than half have is found in two passes (Boyer and Moore 1981), which then no other
+// label equals. If there is none, few labels are sorted, and many are counted in a table.
+func mode(labels []uint64) uint64 {
+	most, lead := labels[0], 0
+	for _, l := range labels {
+		switch {
+		case l == most:
+			lead++
+		case lead == 0:
+			most, lead = l, 1
+		default:
+			lead--
+		}
+	}
+	n := 0
+	for _, l := range labels {
+		if l == most {
+			n++
+		}
+	}
+	switch {
+	case 2*n > len(labels):
+		return most
+	case len(labels) <= sortedLabels:
+		return sortedMode(labels)
+	}
+	t := tallies.Get().(*tally)
+	most = t.mode(labels)
+	tallies.Put(t)
+	return most
+}
+
+// sortedLabels is up to how many labels are sorted: a table of more is faster by measurement.
+const sortedLabels = 32
+
+// sortedMode is mode of few labels.
+func sortedMode(labels []uint64) (most uint64) {
+	slices.Sort(labels)
+	for best := 0; len(labels) > 0; {
+		n := 1
+		for n < len(labels) && labels[n] == labels[0] {
+			n++
+		}
+		if n > best {
+			best, most = n, labels[0]
+		}
+		labels = labels[n:]
+	}
+	return most
+}
+
+// tally counts labels: a hash table with open addressing, empty where a count is 0.
+type tally struct{ slots []labelCount }
+
+type labelCount struct {
+	label uint64
+	n     int
+}
+
+var tallies = sync.Pool{New: func() any { return new(tally) }}
+
+// mode is mode of many labels.
+func (t *tally) mode(labels []uint64) uint64 {
+	shift := 64
+	for 1<<(64-shift) < 2*len(labels) {
+		shift--
+	}
+	size := 1 << (64 - shift)
+	if len(t.slots) < size {
+		t.slots = make([]labelCount, size)
+	}
+	slots := t.slots[:size]
+	clear(slots)
+	best := labelCount{}
+	for _, l := range labels {
+		i := int(l * 0x9e3779b97f4a7c15 >> shift) // Knuth's multiplicative hashing
+		for slots[i].n > 0 && slots[i].label != l {
+			i = (i + 1) & (size - 1)
+		}
+		s := &slots[i]
+		s.label = l
+		s.n++
+		if s.n > best.n || s.n == best.n && l < best.label {
+			best = *s
+		}
+	}
+	return best.label
+}

@@ -1,0 +1,70 @@
+package algorithms
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Degrees counts the edges of every vertex: those that leave it, those that enter it, and all. Parallel edges count each, and a loop
+// leaves and enters. In an undirected graph all three are the degree, to which a loop adds 1.
+//
+// One superstep without messages. It is a program of lists, because it receives nothing: pass it as pregel.List(Degrees{}). It looks at
+// vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+type Degrees struct{}
+
+// Degree is what Degrees counts.
+type Degree struct{ Out, In, Total int64 }
+
+var (
+	leastOut, leastIn, leastTotal = leastDegree("min_out"), leastDegree("min_in"), leastDegree("min_total")
+	mostOut, mostIn, mostTotal    = mostDegree("max_out"), mostDegree("max_in"), mostDegree("max_total")
+	meanOut, meanIn, meanTotal    = meanDegree("mean_out"), meanDegree("mean_in"), meanDegree("mean_total")
+)
+
+func leastDegree(name string) pregel.Aggregator[int64] {
+	return pregel.MinOf[int64](name, math.MaxInt64)
+}
+func mostDegree(name string) pregel.Aggregator[int64] { return pregel.MaxOf[int64](name, 0) }
+func meanDegree(name string) pregel.Aggregator[float64] {
+	return pregel.SumOf[float64](name)
+}
+
+// Aggregators are the least, the greatest and the mean of each.
+func (Degrees) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal}
+}
+
+// Direction is both, by which the degree of a vertex is the total.
+func (Degrees) Direction() pregel.Direction { return pregel.Both }
+
+// Compute counts the edges.
+func (Degrees) Compute(v *pregel.Vertex[Degree, struct{}], _ []struct{}) {
+	d := Degree{Total: int64(v.OutDegree())}
+	for range v.OutEdges() {
+		d.Out++
+	}
+	for range v.InEdges() {
+		d.In++
+	}
+	v.Set(d)
+	n := float64(v.NumVertices())
+	leastOut.Add(v, d.Out)
+	mostOut.Add(v, d.Out)
+	meanOut.Add(v, float64(d.Out)/n)
+	leastIn.Add(v, d.In)
+	mostIn.Add(v, d.In)
+	meanIn.Add(v, float64(d.In)/n)
+	leastTotal.Add(v, d.Total)
+	mostTotal.Add(v, d.Total)
+	meanTotal.Add(v, float64(d.Total)/n)
+	v.VoteToHalt()
+}
+
+// Output writes the numbers of edges that leave, that enter, and of all.
+func (Degrees) Output(dst []byte, d Degree) []byte {
+	dst = strconv.AppendInt(dst, d.Out, 10)
+	dst = strconv.AppendInt(append(dst, ' '), d.In, 10)
+	return strconv.AppendInt(append(dst, ' '), d.Total, 10)
+}

@@ -1,0 +1,129 @@
+package algorithms
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// KCore finds the core number of every vertex: the greatest k such that it is in the k-core, the largest part of the graph in which
+// everyone has k neighbours in the part (Seidman 1983). Neighbours are those of either direction and count by edges: parallel ones each, two
+// for a pair joined both ways, and a loop is an edge to oneself, of a directed graph two. With --duplicates first --self-loops drop
+// the cores of an undirected graph are those of the simple graph.
+//
+// With K above 0 it finds the K-core alone: the value of a vertex is the number of its neighbours in that, or 0 if it is not in it.
+//
+// Vertices are peeled off (Batagelj and Zaversnik 2003): at level k each that has at most k neighbours left leaves, and tells the others;
+// when nobody leaves, the level rises to the least number left. So a message goes along every edge once each way at most. There are as many
+// supersteps as rounds of leaving and levels, in each of which the vertices left run.
+type KCore struct {
+	K int64 `param:"k" help:"the core to find, 1 or more; 0 for the core number of every vertex"`
+}
+
+// Validate refuses a core that is none.
+func (p KCore) Validate() error {
+	if p.K < 0 {
+		return fmt.Errorf("k is %d, want 0 or more", p.K)
+	}
+	return nil
+}
+
+var (
+	peeled     = pregel.SumOf[int64]("peeled").Unreported()
+	leastLeft  = pregel.MinOf[int64]("least left", math.MaxInt64).Unreported()
+	degeneracy = pregel.MaxOf[int64]("degeneracy", 0).Persistent()
+	inCore     = pregel.SumOf[int64]("in_core").Persistent()
+)
+
+// Combiner counts the neighbours that leave.
+func (KCore) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+// Direction is both: neighbours are those of either direction.
+func (KCore) Direction() pregel.Direction { return pregel.Both }
+
+// Aggregators are the degeneracy, which is the greatest core number; or with K the number of vertices in the core.
+func (p KCore) Aggregators() []pregel.Aggregate {
+	if p.K > 0 {
+		return []pregel.Aggregate{peeled, leastLeft, inCore}
+	}
+	return []pregel.Aggregate{peeled, leastLeft, degeneracy}
+}
+
+// Coordinate sets the level, as the phase.
+func (p KCore) Coordinate(c *pregel.Coordinator) {
+	switch {
+	case p.K > 0:
+		c.SetPhase(int(p.K - 1))
+	case c.Superstep > 0 && peeled.Value(c) == 0:
+		c.SetPhase(int(leastLeft.Value(c)))
+	}
+}
+
+// Init gives every vertex all its neighbours.
+func (p KCore) Init(v *pregel.Vertex[int64, int64]) {
+	v.Set(int64(v.OutDegree()))
+	if p.K > 0 {
+		inCore.Add(v, 1)
+	}
+	p.Compute(v, 0)
+}
+
+// Compute takes off the neighbours that left, and leaves if those left are too few.
+func (p KCore) Compute(v *pregel.Vertex[int64, int64], gone int64) {
+	left := v.Value() - gone
+	v.Set(left)
+	switch {
+	case left <= int64(v.Phase()):
+		v.Set(p.leave(v, v.Phase(), 1))
+		v.SendToAllNeighbors(1)
+		v.Finish()
+	case p.K > 0:
+		v.VoteToHalt()
+	default:
+		leastLeft.Add(v, left)
+	}
+}
+
+// ComputeBlock is Compute for the vertices of b.Run.
+func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
+	level, least, left := b.Worker.Phase, int64(math.MaxInt64), uint64(0)
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := bits.TrailingZeros64(run) & 63
+		if b.Received>>i&1 != 0 {
+			b.Values[i] -= b.In[i]
+		}
+		if b.Values[i] <= int64(level) {
+			left |= 1 << i
+		} else {
+			least = min(least, b.Values[i])
+		}
+	}
+	leastLeft.Add(b.Worker, least)
+	if p.K > 0 {
+		b.Halt |= b.Run &^ left
+	}
+	if left == 0 {
+		return
+	}
+	value := p.leave(b.Worker, level, bits.OnesCount64(left))
+	b.Sent |= left
+	b.Finish |= left
+	for ; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left) & 63
+		b.Values[i], b.Out[i] = value, 1
+	}
+}
+
+// leave counts vertices that leave at a level, and returns their value.
+func (p KCore) leave(s pregel.Scope, level, n int) int64 {
+	peeled.Add(s, int64(n))
+	if p.K > 0 {
+		inCore.Add(s, -int64(n))
+		return 0
+	}
+	degeneracy.Add(s, int64(level))
+	return int64(level)
+}

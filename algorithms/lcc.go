@@ -1,0 +1,40 @@
+package algorithms
+
+import "github.com/superstep-go/superstep/pregel"
+
+// LCC is the local clustering coefficient as LDBC Graphalytics has it: of the ordered pairs of a vertex's neighbours, in either direction,
+// the share that is joined by an edge from the one to the other; 0 for a vertex of fewer than two neighbours. In an undirected graph
+// each edge joins both ordered pairs. Loops do not count, and parallel edges count once.
+//
+// Of a vertex v in a triangle, the edges between the two others are what it counts, one or two: so this counts triangles as [Triangles]
+// does, each once and from its vertex of the least degree: see [corners]. Three supersteps of at most a message along each edge, with the
+// lists of neighbours of higher degree in them. It is a program of lists: pass it as pregel.List(LCC{}). It looks at vertices' edges,
+// and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+type LCC struct{}
+
+var meanLCC = pregel.SumOf[float64]("mean")
+
+// Aggregators are the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
+func (LCC) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{meanLCC} }
+
+// Direction is both: neighbours are those of either direction.
+func (LCC) Direction() pregel.Direction { return pregel.Both }
+
+// Compute sends lists of neighbours, counts the edges between those in common, and divides the counts by the numbers of pairs.
+func (LCC) Compute(v *pregel.Vertex[float64, corners], lists []corners) {
+	switch v.Superstep() {
+	case 0:
+		v.SendToAllNeighbors(corners{From: v.ID(), Ends: endsOf(v, v.ID())})
+	case 1:
+		v.Set(float64(count(v, endsOf(v, v.ID()), lists)))
+	default:
+		joined := v.Value() + float64(sum(v.ID(), lists))
+		v.Set(0)
+		if joined > 0 {
+			d := float64(len(endsOf(v, pregel.None)))
+			v.Set(joined / (d * (d - 1)))
+			meanLCC.Add(v, v.Value()/float64(v.NumVertices()))
+		}
+		v.VoteToHalt()
+	}
+}

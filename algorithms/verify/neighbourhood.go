@@ -1,0 +1,155 @@
+package verify
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+)
+
+// CDLP checks the labels of some iterations of label propagation as Graphalytics has it, where the label of a vertex is its input id at
+// first. It computes them again from lists of neighbours, each vertex by sorting the labels around it:
+//
+//   - label: each vertex has the label that this has.
+func CDLP(g Graph, iterations int, label []uint64) error {
+	if err := g.fits(len(label), "labels"); err != nil {
+		return err
+	}
+	near, err := g.adjacency(bothWays, multigraph)
+	if err != nil {
+		return err
+	}
+	now, next := make([]uint64, g.Vertices), make([]uint64, g.Vertices)
+	for v := range now {
+		now[v] = g.name(v)
+	}
+	for changed := true; iterations > 0 && changed; iterations-- {
+		if err := g.stopped(); err != nil {
+			return err
+		}
+		var differ atomic.Bool
+		g.Team.For(g.Vertices, 1<<8, func(_, lo, hi int) {
+			var around []uint64
+			for v := lo; v < hi; v++ {
+				around = around[:0]
+				for _, u := range near.of(v) {
+					around = append(around, now[u])
+				}
+				slices.Sort(around)
+				next[v] = now[v]
+				for i, best := 0, 0; i < len(around); {
+					j := i
+					for j < len(around) && around[j] == around[i] {
+						j++
+					}
+					if j-i > best {
+						best, next[v] = j-i, around[i]
+					}
+					i = j
+				}
+				if next[v] != now[v] {
+					differ.Store(true)
+				}
+			}
+		})
+		now, next, changed = next, now, differ.Load()
+	}
+	for v, l := range label {
+		if l != now[v] {
+			return violation("label", "vertex %d has label %d, and by another count %d", g.name(v), l, now[v])
+		}
+	}
+	return nil
+}
+
+// LCC checks local clustering coefficients as Graphalytics has them. It marks the neighbours of each vertex, and counts the arcs from marked
+// vertices to marked ones:
+//
+//   - coefficient: that of each vertex is the number of these arcs by the number of pairs, but for rounding.
+func LCC(g Graph, lcc []float64) error {
+	if err := g.fits(len(lcc), "coefficients"); err != nil {
+		return err
+	}
+	g = g.passes(4)
+	out, err := g.adjacency(outward, simple)
+	if err != nil {
+		return err
+	}
+	near, err := g.adjacency(bothWays, simple)
+	if err != nil {
+		return err
+	}
+	return g.eachNeighbourhood(near, out, func(v int, joined int64) *Violation {
+		want, d := 0.0, float64(len(near.of(v)))
+		if d > 1 {
+			want = float64(joined) / (d * (d - 1))
+		}
+		if !(math.Abs(lcc[v]-want) <= rounding*want) {
+			return violation("coefficient", "vertex %d has coefficient %g, and its %g neighbours are joined by %d arcs, which makes %g", g.name(v), lcc[v], d, joined, want)
+		}
+		return nil
+	})
+}
+
+// Triangles checks the numbers of triangles that vertices are in, loops and parallel arcs left out and directions ignored:
+//
+//   - triangles: twice that of each vertex is the number of arcs between its neighbours, both ways.
+func Triangles(g Graph, triangles []int64) error {
+	if err := g.fits(len(triangles), "numbers of triangles"); err != nil {
+		return err
+	}
+	near, err := g.passes(2).adjacency(bothWays, simple)
+	if err != nil {
+		return err
+	}
+	return g.eachNeighbourhood(near, near, func(v int, joined int64) *Violation {
+		if 2*triangles[v] != joined {
+			return violation("triangles", "vertex %d is in %d triangles, and %d edges join its neighbours", g.name(v), triangles[v], joined/2)
+		}
+		return nil
+	})
+}
+
+// eachNeighbourhood calls check for every vertex with the number of arcs of out that lead from a neighbour of it to another. It looks
+// at the shorter side of each pair: the arcs of the neighbour, if marked, or the vertex's neighbours, if among the arcs.
+func (g Graph) eachNeighbourhood(near, out adjacency, check func(v int, joined int64) *Violation) error {
+	var least first
+	marks := make([][]bool, g.Team.Size())
+	g.Team.For(g.Vertices, 64, func(worker, lo, hi int) {
+		if marks[worker] == nil {
+			marks[worker] = make([]bool, g.Vertices)
+		}
+		mark := marks[worker]
+		if err := g.stopped(); err != nil {
+			least.report(lo, err)
+			return
+		}
+		for v := lo; v < hi && !least.before(v); v++ {
+			list, joined := near.of(v), int64(0)
+			for _, u := range list {
+				mark[u] = true
+			}
+			for _, u := range list {
+				if arcs := out.of(int(u)); len(arcs) < 16*len(list) {
+					for _, w := range arcs {
+						if mark[w] {
+							joined++
+						}
+					}
+					continue
+				}
+				for _, w := range list {
+					if out.has(int(u), w) {
+						joined++
+					}
+				}
+			}
+			for _, u := range list {
+				mark[u] = false
+			}
+			if broken := check(v, joined); broken != nil {
+				least.report(v, broken)
+			}
+		}
+	})
+	return least.err
+}
