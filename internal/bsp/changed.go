@@ -19,18 +19,20 @@ func (c *coordinator) resized(reports []*Report) *trace.GraphSize {
 	if len(reports) == 0 {
 		return nil
 	}
-	size, changed := trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, reports[0].Changed != nil
-	if changed {
-		size = trace.GraphSize{Vertices: reports[0].Changed.Vertices, Arcs: reports[0].Changed.Edges}
-	}
+	created := 0
 	for _, p := range reports {
-		size.Vertices += uint64(p.Created)
-		changed = changed || p.Created > 0
+		created += int(p.Created)
 	}
-	if !changed {
+	by := reports[0].Changed
+	if by == nil && created == 0 {
 		return nil
 	}
-	return &size
+	size := &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}
+	if by != nil {
+		size.Vertices, size.Arcs = by.Vertices, by.Edges
+	}
+	size.Vertices += uint64(created)
+	return size
 }
 
 // resize takes the size of the graph after a superstep.

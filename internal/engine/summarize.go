@@ -39,6 +39,7 @@ func (j *Job[V, M]) summarizes() bool {
 // partition that owns their key.
 func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error) {
 	r.report.Begin()
+	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
 	r.exchange.Begin(c.Superstep)
 	m, s := r.job.methods, new(trace.Summary)
 	r.report.Summary = s
