@@ -201,7 +201,7 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	c, ran := &d.c, 0
-	for command, outcome := c.begin(); !outcome.Done; ran++ {
+	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)
 		if err != nil {
@@ -209,6 +209,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 		ended := time.Now()
 		took := ended.Sub(start)
+		ran++ // also if it turns out to be empty, and does not count
 		if err := d.balance(reports); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
