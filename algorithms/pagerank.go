@@ -28,13 +28,7 @@ func (p PageRank) Validate() error {
 	if !(p.Damping >= 0 && p.Damping <= 1) {
 		errs = append(errs, fmt.Errorf("damping is %g, want a number from 0 to 1", p.Damping))
 	}
-	if p.Iterations < 0 {
-		errs = append(errs, fmt.Errorf("iterations is %d, want 0 or more", p.Iterations))
-	}
-	if !(p.Tolerance >= 0) {
-		errs = append(errs, fmt.Errorf("tolerance is %g, want 0 or more", p.Tolerance))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, checkLimits(p.Iterations, p.Tolerance))...)
 }
 
 var (
@@ -106,14 +100,7 @@ func (p PageRank) EffectiveDamping() float64 { return cmp.Or(p.Damping, 0.85) }
 
 // Limits returns the number of iterations after which a run ends, and the change below which it ends before.
 func (p PageRank) Limits() (iterations int, tolerance float64) {
-	switch {
-	case p.Iterations > 0:
-		return p.Iterations, p.Tolerance
-	case p.Tolerance > 0:
-		return 100, p.Tolerance
-	default:
-		return 100, 1e-6
-	}
+	return limits(p.Iterations, p.Tolerance)
 }
 
 // watched reports whether the ranks' change may end the run.

@@ -36,8 +36,24 @@ func table() []entry {
 			help:    "communities by label propagation, as Graphalytics has it",
 		},
 		{
+			program: engine.Register("coloring", pregel.List(algorithms.Coloring{})),
+			help:    "a color for every vertex such that no edge joins two of the same",
+		},
+		{
 			program: engine.Register("degrees", pregel.List(algorithms.Degrees{})),
 			help:    "the numbers of edges that leave and enter every vertex, and of all",
+		},
+		{
+			program: engine.Register("eigenvector", algorithms.Eigenvector{}),
+			help:    "eigenvector centrality, by power iteration",
+		},
+		{
+			program: engine.Register("hits", algorithms.HITS{}),
+			help:    "hubs and authorities, by hyperlink-induced topic search",
+		},
+		{
+			program: engine.Register("hyperball", algorithms.HyperBall{}),
+			help:    "estimates of how many vertices every one reaches, and of its harmonic centrality",
 		},
 		{
 			program: engine.Register("kcore", algorithms.KCore{}),
@@ -46,6 +62,14 @@ func table() []entry {
 		{
 			program: engine.Register("lcc", pregel.List(algorithms.LCC{})),
 			help:    "local clustering coefficients, as Graphalytics has them",
+		},
+		{
+			program: engine.Register("matching", pregel.List(algorithms.Matching{})),
+			help:    "a maximal matching: pairs of neighbours to which none can be added",
+		},
+		{
+			program: engine.Register("mis", algorithms.MIS{}),
+			help:    "a maximal independent set",
 		},
 		{
 			program: engine.Register("pagerank", algorithms.PageRank{}),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/algorithms/verify"
@@ -21,12 +22,7 @@ var certificates = map[string]certificate{
 		if c.values["output"] == "level" {
 			return verify.Levels(c.Graph, int(source), integers(c))
 		}
-		return verify.BFS(c.Graph, int(source), column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
-			if text == "-1" {
-				return -1, nil
-			}
-			return c.vertex(text)
-		}))
+		return verify.BFS(c.Graph, int(source), verticesOrNone(c))
 	}},
 	"cdlp": {check: func(c *claim) error {
 		var p algorithms.CDLP
@@ -35,11 +31,23 @@ var certificates = map[string]certificate{
 		}
 		return verify.CDLP(c.Graph, p.EffectiveIterations(), naturals(c))
 	}},
+	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
 		return verify.Degrees(c.Graph, column(c, "three whole numbers", func(text string) (d [3]int64, err error) {
 			_, err = fmt.Sscan(text, &d[0], &d[1], &d[2])
 			return d, err
 		}))
+	}},
+	"eigenvector": {stopped: true, check: func(c *claim) error {
+		return verify.Eigenvector(c.Graph, max(c.iterations-1, 0), numbers(c)) // superstep s has iteration s-1
+	}},
+	"hits": {stopped: true, check: func(c *claim) error {
+		hub, authority := twoNumbers(c)
+		return verify.HITS(c.Graph, max(c.iterations-1, 0), hub, authority) // superstep s has half iteration s-1
+	}},
+	"hyperball": {check: func(c *claim) error {
+		reached, harmonic := twoNumbers(c)
+		return verify.HyperBall(c.Graph, reached, harmonic)
 	}},
 	"kcore": {check: func(c *claim) error {
 		var p algorithms.KCore
@@ -51,7 +59,9 @@ var certificates = map[string]certificate{
 		}
 		return verify.KCore(c.Graph, integers(c))
 	}},
-	"lcc": {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
+	"lcc":      {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
+	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
+	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
 	"pagerank": {stopped: true, check: func(c *claim) error {
 		var p algorithms.PageRank
 		if err := c.parameters(&p); err != nil {
@@ -104,6 +114,34 @@ func integers(c *claim) []int64 {
 // naturals reads values that are whole numbers and not negative, such as labels.
 func naturals(c *claim) []uint64 {
 	return column(c, "a whole number, not negative", func(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) })
+}
+
+// twoNumbers reads values that are two floats.
+func twoNumbers(c *claim) (first, second []float64) {
+	first = make([]float64, c.Vertices)
+	second = make([]float64, c.Vertices)
+	all := column(c, "two numbers", func(text string) (pair [2]float64, err error) {
+		a, b, _ := strings.Cut(text, " ")
+		pair[0], err = strconv.ParseFloat(a, 64)
+		if err == nil {
+			pair[1], err = strconv.ParseFloat(b, 64)
+		}
+		return pair, err
+	})
+	for v, pair := range all {
+		first[v], second[v] = pair[0], pair[1]
+	}
+	return first, second
+}
+
+// verticesOrNone reads values that are ids of vertices, as input vertices, or -1.
+func verticesOrNone(c *claim) []int64 {
+	return column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
+		if text == "-1" {
+			return -1, nil
+		}
+		return c.vertex(text)
+	})
 }
 
 // vertices reads values that are ids of vertices, as input vertices.

@@ -18,7 +18,6 @@ type id = pregel.VertexID
 func all() []pregel.Registered {
 	return []pregel.Registered{
 		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}),
-		superstep.Register("hits", HITS{}), superstep.Register("hyperball", HyperBall{}),
 		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}), superstep.Register("widest", Widest{}),
 	}
 }

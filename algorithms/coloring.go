@@ -1,0 +1,94 @@
+package algorithms
+
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Coloring gives every vertex a color, a number from 0, such that no edge joins two vertices of the same. Neighbours are those of
+// either direction; parallel edges make no difference, and loops do not count. There are at most as many colors as the greatest number of
+// neighbours, and one.
+//
+// It is the greedy algorithm, each vertex taking the least color that no neighbour has, in parallel (Jones and Plassmann 1993): a vertex
+// waits only for the neighbours before it. The order is by falling logarithm of the degree, which saves colors, and then by a hash, which
+// keeps chains of waiting short (Hasenplaug et al. 2014). Every vertex sends its place once, and its color once. As a list program
+// it reads each message.
+type Coloring struct{}
+
+var (
+	colors  = pregel.MaxOf[int64]("colors", 0).Persistent() // how many there are
+	waiting = pregel.NewVertexColumn[int]("waiting")        // for so many colors of neighbours
+	taken   = pregel.NewVertexColumn[[]uint64]("taken")     // by neighbours: bit c of the set is color c
+)
+
+// Direction is both: neighbours are those of either direction.
+func (Coloring) Direction() pregel.Direction { return pregel.Both }
+
+// Columns are what a vertex knows before it has a color.
+func (Coloring) Columns() []pregel.Column { return []pregel.Column{waiting, taken} }
+
+// Aggregators are the number of colors.
+func (Coloring) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{colors} }
+
+// Group is a vertex's color, of which reports name those of the most vertices.
+func (Coloring) Group(color int64) uint64 { return uint64(color) }
+
+// place is where a vertex is in the order, greater for those before: the logarithm of its degree, above a hash of 58 bits, in which
+// no two handles are alike.
+func (Coloring) place(v *pregel.Vertex[int64, uint64]) uint64 {
+	const mask = 1<<58 - 1
+	x := uint64(v.ID()) * 0x9e3779b97f4a7c15 & mask
+	x = (x ^ x>>29) * 0xbf58476d1ce4e5b9 & mask
+	return uint64(bits.Len(uint(v.OutDegree())))<<58 | x ^ x>>29
+}
+
+// Init tells the neighbours the vertex's place.
+func (p Coloring) Init(v *pregel.Vertex[int64, uint64]) {
+	v.Set(-1)
+	v.SendToAllNeighbors(p.place(v))
+}
+
+// Compute reads places first, and then colors, until those of all neighbours that are before the vertex have come.
+func (p Coloring) Compute(v *pregel.Vertex[int64, uint64], messages []uint64) {
+	wait, used := waiting.Of(v), taken.Of(v)
+	for _, m := range messages {
+		if v.Superstep() > 1 {
+			used = include(used, int(m))
+			wait--
+		} else if m > p.place(v) {
+			wait++
+		}
+	}
+	if wait > 0 {
+		waiting.Set(v, wait)
+		taken.Set(v, used)
+		v.VoteToHalt()
+		return
+	}
+	color := firstFree(used)
+	taken.Set(v, nil)
+	v.Set(int64(color))
+	colors.Add(v, int64(color)+1)
+	v.SendToAllNeighbors(uint64(color))
+	v.Finish()
+}
+
+// include adds a number to a set of bits.
+func include(set []uint64, n int) []uint64 {
+	for len(set) <= n/64 {
+		set = append(set, 0)
+	}
+	set[n/64] |= 1 << (n % 64)
+	return set
+}
+
+// firstFree returns the least number that is not in a set.
+func firstFree(set []uint64) int {
+	for i, word := range set {
+		if word != 1<<64-1 {
+			return 64*i + bits.TrailingZeros64(^word)
+		}
+	}
+	return 64 * len(set)
+}

@@ -1,0 +1,77 @@
+package algorithms
+
+import (
+	"math"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Eigenvector finds eigenvector centrality (Bonacich 1972): the score of a vertex is proportional to the sum of the scores of its
+// in-neighbours, and all have length 1 as a vector. Parallel edges count each, loops too; an undirected edge goes both ways.
+//
+// It is a power iteration by A + I, as in networkx, which has the same eigenvectors as A and converges on bipartite graphs, where powers of A
+// alone swing between two vectors. Of several components that with the greatest eigenvalue keeps the scores, the others go to 0; in a graph
+// without cycles there is no such vector, and scores wander slowly to where edges end. Without edges all scores stay alike.
+//
+// An iteration is a superstep with a message along every edge. It stops after Iterations, or when the scores change by less than
+// Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at most 100; with
+// neither until the change is below 1e-6.
+type Eigenvector struct {
+	Iterations int     `param:"iterations" help:"how many iterations at most"`
+	Tolerance  float64 `param:"tolerance" help:"stop when the change of the scores is less, in length"`
+}
+
+// eigenvalue is the estimate of the greatest eigenvalue of A that the last vector gives.
+var eigenvalue = pregel.MaxOf("eigenvalue", 0.0).Persistent()
+
+// Validate refuses what is no limit.
+func (p Eigenvector) Validate() error { return checkLimits(p.Iterations, p.Tolerance) }
+
+// Combiner adds the scores of the in-neighbours.
+func (Eigenvector) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+
+// Columns are the scores that are not yet divided by their length.
+func (Eigenvector) Columns() []pregel.Column { return []pregel.Column{raw} }
+
+// Aggregators are the eigenvalue, the change of the last iteration, and what it takes to know them.
+func (Eigenvector) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{squares, moves, step, eigenvalue}
+}
+
+// Score ranks vertices, of which reports name the first.
+func (Eigenvector) Score(x float64) float64 { return x }
+
+// Init makes all vertices alike.
+func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {
+	x := 1 / math.Sqrt(float64(v.NumVertices()))
+	v.Set(x)
+	p.send(v, x)
+}
+
+// Compute divides the last score by the length, known only now, and adds those of the in-neighbours for the next.
+func (p Eigenvector) Compute(v *pregel.Vertex[float64, float64], sum float64) {
+	length := length(v)
+	x := raw.Of(v) / length
+	moves.Add(v, (x-v.Value())*(x-v.Value()))
+	v.Set(x)
+	p.send(v, x+sum/length)
+}
+
+func (Eigenvector) send(v *pregel.Vertex[float64, float64], x float64) {
+	raw.Set(v, x)
+	squares.Add(v, x*x)
+	v.SendToAllNeighbors(x)
+}
+
+// Coordinate ends the run before the first superstep that would be one too many: superstep s has the scores of iteration s-1.
+func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep < 3 {
+		return
+	}
+	eigenvalue.Replace(c, length(c)-1)
+	limit, tolerance := limits(p.Iterations, p.Tolerance)
+	if change := stepLength(c); c.Superstep > limit+1 || change < tolerance {
+		c.Halt()
+	}
+}

@@ -1,0 +1,86 @@
+package algorithms
+
+import (
+	"math"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// HITS finds hubs and authorities (Kleinberg 1999): a good authority is linked by good hubs, and a good hub links good authorities. Both
+// have length 1, as vectors over all vertices. Parallel edges count each, loops too; in an undirected graph both scores become
+// alike. Where nothing links, as in a graph without edges, all are 0.
+//
+// An iteration is two supersteps, in which messages go along all edges and back. It stops after Iterations, or when the authorities change
+// by less than Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at
+// most 100; with neither until the change is below 1e-6.
+type HITS struct {
+	Iterations int     `param:"iterations" help:"how many iterations at most"`
+	Tolerance  float64 `param:"tolerance" help:"stop when the change of the authorities is less, in length"`
+}
+
+// Standing is what HITS finds about a vertex.
+type Standing struct{ Hub, Authority float64 }
+
+// last is the phase in which scores are only divided by their length.
+const last = 1
+
+// Validate refuses what is no limit.
+func (p HITS) Validate() error { return checkLimits(p.Iterations, p.Tolerance) }
+
+// Combiner adds the scores of the neighbours.
+func (HITS) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+
+// Direction is either: authorities come along the edges, hubs against them.
+func (HITS) Direction() pregel.Direction { return pregel.Either }
+
+// Columns are the scores that are not yet divided by their length.
+func (HITS) Columns() []pregel.Column { return []pregel.Column{raw} }
+
+// Aggregators are the change of the last iteration, and what it takes to know it.
+func (HITS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{squares, moves, step} }
+
+// Score ranks vertices by authority, of which reports name the first.
+func (HITS) Score(s Standing) float64 { return s.Authority }
+
+// Init makes all vertices hubs alike.
+func (p HITS) Init(v *pregel.Vertex[Standing, float64]) {
+	s := Standing{Hub: 1 / math.Sqrt(float64(v.NumVertices()))}
+	v.Set(s)
+	p.send(v, pregel.Out, s.Hub)
+}
+
+// Compute takes authorities from hubs in odd supersteps, and hubs from authorities in even ones.
+func (p HITS) Compute(v *pregel.Vertex[Standing, float64], sum float64) {
+	s, length := v.Ref(), length(v)
+	x := raw.Of(v) / length
+	if v.Superstep()%2 == 0 {
+		moves.Add(v, (x-s.Authority)*(x-s.Authority))
+		s.Authority = x
+		p.send(v, pregel.Out, sum/length)
+		return
+	}
+	s.Hub = x
+	if v.Phase() == last {
+		v.Finish()
+		return
+	}
+	p.send(v, pregel.In, sum/length)
+}
+
+func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x float64) {
+	raw.Set(v, x)
+	squares.Add(v, x*x)
+	v.SendAlong(d, x)
+}
+
+// Coordinate says that the superstep to come, which divides the hubs, is the last.
+func (p HITS) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep < 3 || c.Superstep%2 == 0 {
+		return
+	}
+	limit, tolerance := limits(p.Iterations, p.Tolerance)
+	if change := stepLength(c); c.Superstep > 2*limit || change < tolerance {
+		c.SetPhase(last)
+	}
+}

@@ -1,0 +1,96 @@
+package algorithms
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// HyperBall estimates how many vertices can be reached from each one, itself among them, and its harmonic centrality, the sum of
+// 1/distance over the others (Boldi, Vigna 2013). The vertices within t edges are a HyperLogLog counter: the union of those within t-1 of
+// the out-neighbours. Loops and parallel edges change nothing; isolated vertices reach themselves. The error is that of a [Counter], 13%
+// in the mean, at any size.
+//
+// A vertex sends its counter, 64 bytes, when that has grown, against the edges; there are as many supersteps as the longest distance, and one
+// or two more.
+type HyperBall struct{}
+
+// Counter is a HyperLogLog counter (Flajolet et al. 2007): each element sets one register to the place of the first one in its hash, if
+// it is not greater already. The standard error is 1.04/sqrt(64), 13%.
+type Counter [64]uint8
+
+// Ball is what HyperBall finds about a vertex.
+type Ball struct {
+	Reached  Counter // the vertices that can be reached
+	Harmonic float64
+}
+
+// pairs estimates how many pairs of vertices there are of which one reaches the other, one with itself included.
+var pairs = pregel.SumOf[float64]("pairs").Persistent()
+
+// Combiner is the union.
+func (HyperBall) Combiner() pregel.Combiner[Counter] { return combiners.Func(Counter{}, union) }
+
+// Direction is in: counters go to those from whom a vertex is reached.
+func (HyperBall) Direction() pregel.Direction { return pregel.In }
+
+// Aggregators are the estimated number of pairs that are joined by a path.
+func (HyperBall) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{pairs} }
+
+// Score ranks vertices by harmonic centrality, of which reports name the first.
+func (HyperBall) Score(b Ball) float64 { return b.Harmonic }
+
+// Output writes the two estimates.
+func (HyperBall) Output(dst []byte, b Ball) []byte {
+	dst = append(strconv.AppendFloat(dst, b.Reached.Size(), 'g', -1, 64), ' ')
+	return strconv.AppendFloat(dst, b.Harmonic, 'g', -1, 64)
+}
+
+// Compute takes the counters of the out-neighbours: what is new in superstep t is at distance t.
+func (HyperBall) Compute(v *pregel.Vertex[Ball, Counter], m Counter) {
+	if v.Superstep() == 0 {
+		m.Add(v.Label())
+	}
+	ball := v.Ref()
+	if all := union(ball.Reached, m); all != ball.Reached {
+		grown := all.Size() - ball.Reached.Size()
+		if v.Superstep() > 0 {
+			ball.Harmonic += grown / float64(v.Superstep())
+		}
+		pairs.Add(v, grown)
+		ball.Reached = all
+		v.SendToAllNeighbors(all)
+	}
+	v.VoteToHalt()
+}
+
+func union(a, b Counter) Counter {
+	for i := range a {
+		a[i] = max(a[i], b[i])
+	}
+	return a
+}
+
+// Add adds an element.
+func (c *Counter) Add(x uint64) {
+	x = hash(x)
+	c[x%64] = max(c[x%64], uint8(bits.LeadingZeros64(x))+1)
+}
+
+// Size estimates how many different elements were added.
+func (c Counter) Size() float64 {
+	sum, empty := 0.0, 0
+	for _, r := range c {
+		sum += math.Ldexp(1, -int(r))
+		if r == 0 {
+			empty++
+		}
+	}
+	if n := 0.709 * 64 * 64 / sum; n > 2.5*64 || empty == 0 {
+		return n
+	}
+	return 64 * math.Log(64/float64(empty)) // linear counting, which is better for few
+}

@@ -1,0 +1,63 @@
+package algorithms
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// limits returns the number of iterations after which a run ends, and the change below which it ends before, 0 for none: with only
+// iterations just as many; with only a tolerance at most 100; with neither until the change is below 1e-6.
+func limits(iterations int, tolerance float64) (int, float64) {
+	switch {
+	case iterations > 0:
+		return iterations, tolerance
+	case tolerance > 0:
+		return 100, tolerance
+	default:
+		return 100, 1e-6
+	}
+}
+
+// checkLimits refuses what is no limit.
+func checkLimits(iterations int, tolerance float64) error {
+	var errs []error
+	if iterations < 0 {
+		errs = append(errs, fmt.Errorf("iterations is %d, want 0 or more", iterations))
+	}
+	if !(tolerance >= 0) {
+		errs = append(errs, fmt.Errorf("tolerance is %g, want 0 or more", tolerance))
+	}
+	return errors.Join(errs...)
+}
+
+// Power iterations make every vector of the one before and divide it by its length, which all vertices know only a superstep later. So what
+// a vertex sends is raw, and whoever receives it divides.
+
+var (
+	raw     = pregel.NewVertexColumn[float64]("raw")
+	squares = pregel.SumOf[float64]("squares").Unreported() // of what is raw
+	moves   = pregel.SumOf[float64]("moves").Unreported()   // the squares of the changes of divided values
+	step    = pregel.MaxOf("change", 0.0).Persistent()      // the length of the last change
+)
+
+// length returns the length of the raw vector of the last superstep, by which to divide.
+func length(t pregel.Totals) float64 { return cmp.Or(math.Sqrt(squares.Value(t)), 1) }
+
+// stepLength returns the length of the change in the last superstep, and reports it.
+func stepLength(c *pregel.Coordinator) float64 {
+	change := math.Sqrt(moves.Value(c))
+	step.Replace(c, change)
+	return change
+}
+
+// hash is the mix of SplitMix64 (Steele, Lea, Flood 2014). Different numbers have different hashes.
+func hash(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

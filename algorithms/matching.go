@@ -1,0 +1,64 @@
+package algorithms
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Matching finds a maximal matching: pairs of neighbours, each vertex in one pair at most, to which no edge can be added. So it has at least
+// half as many pairs as the greatest matching. The value of a vertex is the other of its pair, or pregel.None. Neighbours are those
+// of either direction, parallel edges make no difference, and a loop makes no pair.
+//
+// Edges are in an order, by a hash of their ends. A vertex proposes to the free neighbour along its first edge, and who proposes to each
+// other is a pair. So the pairs are those that taking edges in that order would give (Blelloch, Fineman and Shun 2012), for any number of
+// partitions, after O(log n) rounds of two supersteps. Only free vertices send messages. As a list program it reads each message.
+type Matching struct{}
+
+// matched is the number of pairs.
+var matched = pregel.SumOf[int64]("matched_pairs").Persistent()
+
+// Direction is both: neighbours are those of either direction.
+func (Matching) Direction() pregel.Direction { return pregel.Both }
+
+// Aggregators are the number of pairs.
+func (Matching) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{matched} }
+
+// Init tells the neighbours that the vertex is free.
+func (Matching) Init(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.ID()) }
+
+// Compute hears of free neighbours in odd supersteps and proposes to one, and hears of proposals in even ones.
+func (Matching) Compute(v *pregel.Vertex[ID, ID], from []ID) {
+	if v.Superstep()%2 == 0 {
+		if slices.Contains(from, v.Value()) {
+			if v.ID() < v.Value() {
+				matched.Add(v, 1)
+			}
+			v.Finish()
+			return
+		}
+		v.SendToAllNeighbors(v.ID())
+		return
+	}
+	best := pregel.None
+	for _, u := range from {
+		if u != v.ID() && (best == pregel.None || comparePairs(v.ID(), u, best) < 0) {
+			best = u
+		}
+	}
+	v.Set(best)
+	if best == pregel.None {
+		v.Finish()
+		return
+	}
+	v.Send(best, v.ID())
+}
+
+// comparePairs compares the edges of v to a and b.
+func comparePairs(v, a, b ID) int {
+	return cmp.Or(cmp.Compare(pairHash(v, a), pairHash(v, b)), cmp.Compare(min(v, a), min(v, b)), cmp.Compare(max(v, a), max(v, b)))
+}
+
+// pairHash is that of an edge: its ends' order does not matter.
+func pairHash(u, v ID) uint64 { return hash(hash(uint64(min(u, v))) + uint64(max(u, v))) }

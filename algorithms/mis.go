@@ -1,0 +1,50 @@
+package algorithms
+
+import (
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// MIS finds a maximal independent set: no edge joins two of its vertices, and every other vertex has a neighbour in it. Neighbours are
+// those of either direction, parallel edges make no difference, loops do not count, and isolated vertices are in it.
+//
+// It is Luby's algorithm (1986) with an order that stays the same, the hashes of input ids: a vertex joins when it comes before
+// all neighbours left, and these leave. So the set is the one that taking vertices in that order would give (Blelloch, Fineman and Shun
+// 2012), for any number of partitions, after O(log n) rounds of two supersteps. Only vertices that are left send messages.
+type MIS struct{}
+
+// joined is the message of a vertex of the set. A vertex whose hash is the same comes before all others, and so will be.
+const joined = 0
+
+// members is the number of vertices in the set.
+var members = pregel.SumOf[int64]("members").Persistent()
+
+// Combiner keeps the least hash.
+func (MIS) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
+
+// Direction is both: neighbours are those of either direction.
+func (MIS) Direction() pregel.Direction { return pregel.Both }
+
+// Aggregators are the size of the set.
+func (MIS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{members} }
+
+// Init tells the neighbours the vertex's place in the order.
+func (MIS) Init(v *pregel.Vertex[bool, uint64]) { v.SendToAllNeighbors(hash(v.Label())) }
+
+// Compute joins the set in odd supersteps, if no neighbour comes before, and leaves in even ones, if a neighbour has joined.
+func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
+	place := hash(v.Label())
+	switch {
+	case v.Superstep()%2 == 1:
+		if place <= least {
+			v.Set(true)
+			members.Add(v, 1)
+			v.SendToAllNeighbors(joined)
+			v.Finish()
+		}
+	case least == joined:
+		v.Finish()
+	default:
+		v.SendToAllNeighbors(place)
+	}
+}

@@ -1,0 +1,111 @@
+package reference
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// HITS returns hubs and authorities after some iterations of authorities from hubs and hubs from these, both of length 1.
+func HITS(g Graph, iterations int) (hub, authority []float64) {
+	hub, authority = slices.Repeat([]float64{1}, g.N), make([]float64, g.N)
+	normalize(hub)
+	for range iterations {
+		clear(authority)
+		for u, arcs := range g.out() {
+			for _, a := range arcs {
+				authority[a.to] += hub[u]
+			}
+		}
+		normalize(authority)
+		clear(hub)
+		for u, arcs := range g.out() {
+			for _, a := range arcs {
+				hub[u] += authority[a.to]
+			}
+		}
+		normalize(hub)
+	}
+	return hub, authority
+}
+
+// Eigenvector returns the vector after some iterations: each adds to a score those of the in-neighbours, and gives all length 1.
+func Eigenvector(g Graph, iterations int) []float64 {
+	score := slices.Repeat([]float64{1}, g.N)
+	normalize(score)
+	for range iterations {
+		next := slices.Clone(score)
+		for u, arcs := range g.out() {
+			for _, a := range arcs {
+				next[a.to] += score[u]
+			}
+		}
+		normalize(next)
+		score = next
+	}
+	return score
+}
+
+func normalize(x []float64) {
+	length := 0.0
+	for _, a := range x {
+		length = math.Hypot(length, a)
+	}
+	for i := range x {
+		x[i] /= cmp.Or(length, 1)
+	}
+}
+
+// HyperBall returns the estimates of HyperLogLog counters of 64 registers, by a breadth-first search from each vertex: how many vertices are
+// reached, and the sum of 1/distance.
+func HyperBall(g Graph) (reached, harmonic []float64) {
+	reached, harmonic = make([]float64, g.N), make([]float64, g.N)
+	for v := range g.N {
+		level := BFSLevels(g, v)
+		var register [64]int
+		for d := int64(0); d <= int64(g.N); d++ {
+			for u, l := range level {
+				if l == d {
+					x := uint64(u) + 0x9e3779b97f4a7c15
+					x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+					x = (x ^ x>>27) * 0x94d049bb133111eb
+					x ^= x >> 31
+					register[x%64] = max(register[x%64], bits.LeadingZeros64(x)+1)
+				}
+			}
+			sum, empty := 0.0, 0.0
+			for _, r := range register {
+				sum += math.Pow(2, -float64(r))
+				if r == 0 {
+					empty++
+				}
+			}
+			size := 0.709 * 64 * 64 / sum
+			if size <= 2.5*64 && empty > 0 {
+				size = 64 * math.Log(64/empty)
+			}
+			if d > 0 {
+				harmonic[v] += (size - reached[v]) / float64(d)
+			}
+			reached[v] = size
+		}
+	}
+	return reached, harmonic
+}
+
+// Reach returns what HyperBall estimates.
+func Reach(g Graph) (reached, harmonic []float64) {
+	reached, harmonic = make([]float64, g.N), make([]float64, g.N)
+	for v := range g.N {
+		for u, d := range BFSLevels(g, v) {
+			if d != math.MaxInt64 {
+				reached[v]++
+				if u != v {
+					harmonic[v] += 1 / float64(d)
+				}
+			}
+		}
+	}
+	return reached, harmonic
+}
