@@ -37,6 +37,9 @@ func (CDLP) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{relabel
 // Direction is both: labels go along edges and against them.
 func (CDLP) Direction() pregel.Direction { return pregel.Both }
 
+// Group is the label, by which communities are counted.
+func (CDLP) Group(label uint64) uint64 { return label }
+
 // EffectiveIterations returns the limit of iterations: Iterations, or its default where that is 0.
 func (p CDLP) EffectiveIterations() int {
 	if p.Iterations == 0 {

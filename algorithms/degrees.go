@@ -36,6 +36,9 @@ func (Degrees) Aggregators() []pregel.Aggregate {
 	return []pregel.Aggregate{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal}
 }
 
+// Score is the number of all edges.
+func (Degrees) Score(d Degree) float64 { return float64(d.Total) }
+
 // Direction is both, by which the degree of a vertex is the total.
 func (Degrees) Direction() pregel.Direction { return pregel.Both }
 

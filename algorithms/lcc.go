@@ -17,6 +17,9 @@ var meanLCC = pregel.SumOf[float64]("mean")
 // Aggregators are the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
 func (LCC) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{meanLCC} }
 
+// Score is the coefficient.
+func (LCC) Score(x float64) float64 { return x }
+
 // Direction is both: neighbours are those of either direction.
 func (LCC) Direction() pregel.Direction { return pregel.Both }
 

@@ -15,6 +15,9 @@ var triangles = pregel.SumOf[int64]("triangles").Persistent()
 // Aggregators are the number of triangles of the graph.
 func (Triangles) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{triangles} }
 
+// Score is the number of triangles.
+func (Triangles) Score(x int64) float64 { return float64(x) }
+
 // Direction is both: the direction of edges does not matter.
 func (Triangles) Direction() pregel.Direction { return pregel.Both }
 

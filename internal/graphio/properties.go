@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"bufio"
 	"io"
 	"slices"
 	"strings"
@@ -157,4 +158,20 @@ func unescape(text string) string {
 		b.WriteByte(text[i])
 	}
 	return b.String()
+}
+
+// ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its graphs. Of keys that come again the last
+// entry counts.
+func ReadEntries(r io.Reader, path string) (map[string]string, error) {
+	all, lines := map[string]string{}, &lineReader{r: bufio.NewReader(r)}
+	for {
+		switch key, value, err := nextProperty(lines); err {
+		case nil:
+			all[key] = value
+		case io.EOF:
+			return all, nil
+		default:
+			return nil, inFile(err, path)
+		}
+	}
 }

@@ -36,7 +36,7 @@ var layers = [...][]string{
 		"internal/netbench", "internal/netbench/ranks",
 	},
 	{
-		"internal/graph500/validate", "internal/graph500", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp",
+		"internal/graph500/validate", "internal/graph500", "internal/graphalytics", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp",
 		"internal/jobtrace", "internal/metrics", "internal/web", "internal/client",
 	},
 	{"master", "worker"}, // they meet in internal/control

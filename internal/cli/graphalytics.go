@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphalytics"
+	"github.com/superstep-go/superstep/internal/jobspec"
+)
+
+// graphalyticsCommand is `superstep graphalytics`.
+type graphalyticsCommand struct {
+	app        *app
+	run        runFlags
+	algorithms []string
+	params     []string
+}
+
+func (a *app) graphalytics() *cobra.Command {
+	g := &graphalyticsCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "graphalytics DIR",
+		Short: "Run the LDBC Graphalytics benchmark on a folder of its graphs",
+		Long: `Run the algorithms of LDBC Graphalytics on the graphs of a folder, in this process, and compare the results with its reference outputs.
+
+A graph NAME is what NAME.properties says, in the files NAME.v and NAME.e: which algorithms, and their parameters. Where the folder has no
+properties, its graphs are those with -directed or -undirected in their names, all six algorithms are run, and what -p does not say is: the
+source of searches is the vertex of the least id, 0.85 the damping, 10 the number of iterations.
+
+A reference output lies beside its graph, such as NAME-BFS. Levels and labels must be equal, components be the same, and ranks, coefficients
+and distances differ by no more than one in 10,000. The processing time is that of the algorithm alone, the makespan has the loading
+too; EPS is edges by processing time, EVPS edges and vertices.`,
+		Example: `  superstep graphalytics graphs
+  superstep graphalytics graphs --algorithms bfs,wcc --partitions 4 --json report.json
+  superstep graphalytics examples -p pr.num-iterations=2 -p cdlp.max-iterations=2`,
+		Args: exactly(1, "the folder of the graphs"),
+		RunE: func(cmd *cobra.Command, args []string) error { return g.execute(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only those of a `LIST` of "+strings.Join(graphalytics.Algorithms, ", "))
+	cmd.Flags().StringArrayVarP(&g.params, "param", "p", nil, "an entry for all graphs, `KEY=VALUE`, as properties have it after graph.NAME., such as bfs.source-vertex=1; may be given again")
+	g.run.define(cmd, columnOf)
+	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// trial is a run of one algorithm on one graph.
+type trial struct {
+	spec *control.JobSpec
+	graphalytics.Run
+	report graphalyticsRun
+}
+
+// graphalyticsReport is what --json writes.
+type graphalyticsReport struct {
+	Threads    int               `json:"threads"`
+	Partitions int               `json:"partitions"`
+	Runs       []graphalyticsRun `json:"runs"`
+}
+
+// graphalyticsRun is a run of the report. Times are in seconds.
+type graphalyticsRun struct {
+	Graph          string            `json:"graph"`
+	Algorithm      string            `json:"algorithm"`
+	Parameters     map[string]string `json:"parameters"`
+	Vertices       int               `json:"vertices"`
+	Edges          int               `json:"edges"`
+	LoadTime       float64           `json:"load_time"`
+	Makespan       float64           `json:"makespan"`
+	ProcessingTime float64           `json:"processing_time"`
+	EPS            float64           `json:"eps"`
+	EVPS           float64           `json:"evps"`
+	Validated      *bool             `json:"validated"` // null if there is no reference output
+	Mismatch       string            `json:"mismatch,omitempty"`
+}
+
+func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
+	for _, a := range g.algorithms {
+		if !slices.Contains(graphalytics.Algorithms, a) {
+			return usagef("--algorithms: found %q, expected some of %s", a, strings.Join(graphalytics.Algorithms, ", "))
+		}
+	}
+	if err := apart(dir, "--json", g.run.json, "--trace", g.run.trace); err != nil {
+		return err
+	}
+	trials, err := g.trials(dir)
+	if err != nil {
+		return err
+	}
+	check := func(programs engine.Registry, _ *control.JobSpec, grid graph.Grid) error {
+		for _, t := range trials {
+			if err := jobspec.CheckProgram(programs, t.spec, grid); err != nil {
+				return fmt.Errorf("%s on %s: %w", t.report.Algorithm, t.report.Graph, err)
+			}
+		}
+		return nil
+	}
+	return g.run.perform(ctx, g.app, trials[0].spec, check, func(ctx context.Context, to runner, seen *observer) error {
+		report, wrong := &graphalyticsReport{}, 0
+		for i := range trials {
+			t := &trials[i]
+			if err := t.perform(ctx, to, report); err != nil {
+				return fmt.Errorf("%s on %s: %w", t.report.Algorithm, t.report.Graph, err)
+			}
+			if t.report.Mismatch != "" {
+				wrong++
+			}
+		}
+		seen.done()
+		report.text(g.app.text(g.run.json))
+		if err := g.app.writeJSON(ctx, g.run.json, report); err != nil || wrong == 0 {
+			return err
+		}
+		return fmt.Errorf("%s not as the reference outputs have it", things(wrong, "result is", "results are"))
+	})
+}
+
+// trials are what is to be run, graph by graph.
+func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
+	given := map[string]string{}
+	for _, p := range g.params {
+		key, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, usagef("-p %s: expected key=value", p)
+		}
+		given[key] = value
+	}
+	if err := g.run.limits(); err != nil {
+		return nil, err
+	}
+	rows, columns, err := g.run.partitions(graph.Of)
+	if err != nil {
+		return nil, err
+	}
+	graphs, err := graphalytics.Find(dir, given)
+	if err != nil {
+		return nil, err
+	}
+	var all []trial
+	for _, in := range graphs {
+		for _, a := range graphalytics.Algorithms {
+			if !slices.Contains(in.Algorithms, a) || g.algorithms != nil && !slices.Contains(g.algorithms, a) {
+				continue
+			}
+			t := trial{report: graphalyticsRun{Graph: in.Name, Algorithm: a}}
+			if t.Run, err = in.Run(a); err != nil {
+				return nil, err
+			}
+			t.report.Parameters = t.Parameters
+			t.spec = &control.JobSpec{
+				Program: t.Program, Parameters: t.Parameters, Rows: rows, Columns: columns, KeepResult: true, Unsorted: true, Options: g.run.options(),
+			}
+			input := &inputFlags{format: "ldbc"}
+			if in.Directed != nil {
+				input.directed, input.undirected = *in.Directed, !*in.Directed
+			}
+			if t.spec.Source, err = graphSource(in.Path, input, &storeFlags{duplicates: &oneOf{value: "keep"}, loops: &oneOf{value: "keep"}}, false); err != nil {
+				return nil, err
+			}
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: none of its graphs is for the algorithms %s", dir, strings.Join(g.algorithms, ", "))
+	}
+	return all, nil
+}
+
+// perform runs a trial, compares what it computes, and adds it to the report.
+func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsReport) error {
+	began := time.Now()
+	computed, err := to.program(ctx, t.spec, false)
+	if err != nil {
+		return err
+	}
+	defer computed.close()
+	r := &t.report
+	r.Makespan = time.Since(began).Seconds()
+	var figures runReport
+	computed.figures(&figures)
+	report.Threads, report.Partitions = figures.Threads, figures.Partitions
+	r.Vertices, r.Edges, r.LoadTime, r.ProcessingTime = figures.Vertices, figures.Edges, figures.LoadTime, figures.RunTime
+	r.EPS = float64(r.Edges) / r.ProcessingTime
+	r.EVPS = float64(r.Vertices+r.Edges) / r.ProcessingTime
+	if t.Reference != "" {
+		match, err := graphalytics.NewMatch(t.Rule, t.Reference)
+		if err != nil {
+			return err
+		}
+		if err := computed.write(ctx, match); err != nil {
+			return err
+		}
+		err = match.Finish()
+		if err != nil && !errors.As(err, new(*graphalytics.Mismatch)) {
+			return err
+		}
+		validated := err == nil
+		if r.Validated = &validated; err != nil {
+			r.Mismatch = err.Error()
+		}
+	}
+	report.Runs = append(report.Runs, *r)
+	return nil
+}
+
+// text prints the report as a table.
+func (p *graphalyticsReport) text(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "graph\talgorithm\tvertices\tedges\tload s\tmakespan s\tprocessing s\tEPS\tEVPS\tvalidated\t")
+	for _, r := range p.Runs {
+		validated := "no reference"
+		if r.Validated != nil {
+			validated = map[bool]string{true: "yes", false: "NO"}[*r.Validated]
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%.3f\t%.3f\t%.6f\t%.4g\t%.4g\t%s\t\n", visible(r.Graph), r.Algorithm, r.Vertices, r.Edges,
+			r.LoadTime, r.Makespan, r.ProcessingTime, r.EPS, r.EVPS, validated)
+	}
+	table.Flush()
+	for _, r := range p.Runs {
+		if r.Mismatch != "" {
+			fmt.Fprintf(w, "%s on %s: %s\n", r.Algorithm, visible(r.Graph), visible(r.Mismatch))
+		}
+	}
+	fmt.Fprintf(w, "%s, %s\n", things(p.Threads, "thread", "threads"), things(p.Partitions, "partition", "partitions"))
+}
