@@ -127,8 +127,11 @@ func (v *Vertex[V, M]) request(method string, r kernel.Request) *changes[V] {
 	if c == nil {
 		panic(method + ": a program that changes the graph has the method Mutations() pregel.Mutations")
 	}
-	if r.Of >= c.Limit || r.To >= c.Limit {
-		panic(fmt.Sprintf("%s: vertex %d: ids from %d on are new, and must be below %d in this superstep", method, max(r.Of, r.To), c.NextID, c.Limit))
+	if id := max(r.Of, r.To); id >= c.Limit {
+		if r.Kind == kernel.RemoveVertex || r.Kind == kernel.RemoveEdge {
+			panic(fmt.Sprintf("%s: vertex %d: no vertex has had an id from %d on: there is nothing to remove", method, id, c.NextID))
+		}
+		panic(fmt.Sprintf("%s: vertex %d: ids from %d on are new, and must be below %d in this superstep", method, id, c.NextID, c.Limit))
 	}
 	r.By = uint64(v.id)
 	c.List = append(c.List, r)
