@@ -17,11 +17,12 @@ import (
 type Input struct {
 	column kernel.Property
 	// result reports that the values are an earlier result's, of a job on the cluster of conn; both are empty of a run in this process.
-	result bool
-	job    string
-	conn   *Connection
-	wrong  error // with the source
-	fill   func(ctx context.Context, g *Graph, p *engine.Prefilled) error
+	result  bool
+	job     string
+	conn    *Connection
+	changed bool  // the job's program has changed the graph
+	wrong   error // with the source
+	fill    func(ctx context.Context, g *Graph, p *engine.Prefilled) error
 	// send sends the values to the cluster of a graph; nil of a result, which is there.
 	send func(ctx context.Context, g *Graph, program string) (*control.ColumnData, error)
 }
@@ -47,7 +48,7 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 			in.wrong = fmt.Errorf("superstep: column %s: found a Result that is nil or empty, expected one that superstep.Run has returned", in.column.Name)
 			break
 		}
-		in.result, in.job, in.conn = true, source.job, source.graph.conn
+		in.result, in.job, in.conn, in.changed = true, source.job, source.graph.conn, source.changed
 		in.fill = func(_ context.Context, g *Graph, p *engine.Prefilled) error { return prefill(g, p, source) }
 	case func(id uint64) T:
 		if source == nil {

@@ -24,6 +24,9 @@ func (c *Connection) addInputs(ctx context.Context, spec *control.JobSpec, g *Gr
 			return err
 		case column.Number != in.column.Number:
 			return in.another()
+		case in.result && in.changed:
+			return fmt.Errorf("superstep: column %s: the result is of a program that has changed the graph on the cluster, where the graph of this run has other vertices: "+
+				"give superstep.From a function that reads it by Result.At", in.column.Name)
 		case in.result && (in.job == "" || in.conn != c):
 			return fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
 		}

@@ -72,9 +72,10 @@ type Progress struct {
 
 // Result is what a run left: a value for each vertex, and how it went.
 type Result[V any] struct {
-	graph  *Graph
-	values []V    // by handle
-	job    string // on a cluster
+	graph   *Graph // that has the vertices
+	values  []V    // by handle
+	job     string // on a cluster
+	changed bool   // on a cluster, by a program that changes the graph
 
 	// Supersteps is how many ran; Converged is false if the limit ended the run.
 	Supersteps int
@@ -82,6 +83,9 @@ type Result[V any] struct {
 	// Messages counts the messages sent, a message to all neighbours once for each edge, before combining; MessagesSent
 	// the values that crossed between partitions, and BytesSent their bytes.
 	Messages, MessagesSent, BytesSent int
+	// NumVertices and NumEdges are of the graph as the program left it, counted as [Graph.NumVertices] and [Graph.NumEdges] do.
+	NumVertices int
+	NumEdges    uint64
 	// Seconds is the time of each superstep; NaN where a cluster had forgotten it before this process heard of it.
 	Seconds []float64
 	// Trace is what each superstep did, if it was kept.
@@ -170,6 +174,7 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records [
 	if changed := job.TakeGraph(); changed != nil {
 		r.graph = g.derived(changed)
 	}
+	r.NumVertices, r.NumEdges = r.graph.NumVertices(), r.graph.NumEdges()
 	return r
 }
 
@@ -208,7 +213,15 @@ func (r *Result[V]) At(label uint64) (v V, ok bool) {
 
 // Graph returns the graph that the program ran on or, if it has changed that, as it has left it: a graph of its own, on which other programs
 // run, and which keeps what it shares with the first. It must stay open while results are read.
-func (r *Result[V]) Graph() *Graph { return r.graph }
+//
+// It is nil of a program that changes the graph, on a cluster: what has become of the graph is gone with the job there. The result is read
+// while the graph that the program ran on is open.
+func (r *Result[V]) Graph() *Graph {
+	if r.changed {
+		return nil
+	}
+	return r.graph
+}
 
 // recorder holds records, or passes them on, or both.
 type recorder struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -33,9 +34,6 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	program, err := engine.Erase(p)
 	if err != nil {
 		return nil, err
-	}
-	if program.Mutates() {
-		return nil, fmt.Errorf("%s: it changes the graph, and values of vertices that came or went cannot be had from a cluster: run it in this process, or by superstep run --master, which writes them", program.Name())
 	}
 	spec, err := g.conn.job(g, engine.Inner(p), o)
 	if err != nil {
@@ -67,12 +65,9 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if lost := int(job.Supersteps) - len(w.seconds); lost > 0 && (o.Trace != nil || o.KeepTrace) {
 		return nil, fmt.Errorf("superstep: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
-	column := pack.NewColumn(encoding, g.g.N, len(g.g.Parts))
-	if _, err := g.conn.client.Result(ctx, job.Id, column); err != nil {
+	values, left, err := valuesOf(ctx, g, job, encoding)
+	if err != nil {
 		return nil, err
-	}
-	if err := column.Whole(); err != nil {
-		return nil, fmt.Errorf("superstep: the result of job %s: %w", job.Id, err)
 	}
 	aggregates := program.Aggregates(o.Deterministic)
 	totals, err := totalsOf(job, aggregates)
@@ -80,12 +75,34 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		return nil, err
 	}
 	r := &Result[V]{
-		graph: g, job: job.Id, values: column.Values, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
+		graph: left, job: job.Id, values: values, changed: left != g, NumVertices: left.g.Vertices(), NumEdges: left.g.Arcs, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages),
 		MessagesSent: int(job.MessagesSent), BytesSent: int(job.BytesSent),
 		Seconds: w.times(int(job.Supersteps)), Trace: w.recorder.records,
 	}
 	r.aggregates(aggregates, totals)
 	return r, nil
+}
+
+// valuesOf fetches the values of a job's vertices, and returns them with the graph that has these: another than g if the program changes it,
+// which is closed with g.
+func valuesOf[V any](ctx context.Context, g *Graph, job *control.Job, encoding pack.Values[V]) ([]V, *Graph, error) {
+	column, vertices, size := pack.NewColumn(encoding, g.g.N, len(g.g.Parts)), g.g.N, job.GraphLeft
+	if size != nil {
+		if size.Ids > graph.MaxVertices || size.Ids < uint64(g.g.N) || size.Vertices > size.Ids {
+			return nil, nil, fmt.Errorf("superstep: job %s has left %d vertices with ids below %d", job.Id, size.Vertices, size.Ids)
+		}
+		column, vertices = pack.NewGappedColumn(encoding, int(size.Ids), len(g.g.Parts)), int(size.Vertices)
+	}
+	if _, err := g.conn.client.Result(ctx, job.Id, column); err != nil {
+		return nil, nil, err
+	}
+	if err := column.Whole(vertices); err != nil {
+		return nil, nil, fmt.Errorf("superstep: the result of job %s: %w", job.Id, err)
+	}
+	if size == nil {
+		return column.Values, g, nil
+	}
+	return column.Values, &Graph{g: g.g.WithVertices(int(size.Ids), size.Arcs, column.Has), conn: g.conn, refs: g.refs}, nil
 }
 
 // totalsOf are the values of a job's aggregators. One that was too large to travel, which the log said, has none.

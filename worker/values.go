@@ -136,25 +136,38 @@ func (l *labelled) of(id pregel.VertexID) uint64 {
 
 // emitRaw emits the values of the vertices here in blocks.
 func (j *job) emitRaw(ctx context.Context, o *out) error {
+	of := len(j.graph.Parts)
+	owned := func(partition int) int { return (int(j.program.IDs()) - partition + of - 1) / of }
 	for _, i := range j.program.Own() {
-		o.total += int64(j.graph.Parts[i].Owned)
+		o.total += int64(owned(i))
 	}
 	o.progress(gathering, 0, o.total)
 	var block []byte
 	for _, i := range j.program.Own() {
-		owned := j.graph.Parts[i].Owned
-		for first := 0; first < owned; first += batch {
-			count := min(batch, owned-first)
+		exists := func(local int) bool { return j.program.Exists(pregel.VertexID(i + local*of)) }
+		for first, end := 0, 0; first < owned(i); first = end {
+			if end = first + 1; !exists(first) { // it has no value
+				o.done++
+				continue
+			}
+			for end < min(first+batch, owned(i)) && exists(end) {
+				end++
+			}
 			var err error
-			if block, err = j.program.AppendBlock(block[:0], i, first, count); err != nil {
+			if block, err = j.program.AppendBlock(block, i, first, end-first); err != nil {
 				return err
 			}
-			if err := o.put(ctx, block, count); err != nil {
+			o.done += int64(end - first)
+			if len(block) < piece && end < owned(i) {
+				continue
+			}
+			if err := o.put(ctx, block, 0); err != nil {
 				return err
 			}
+			block = block[:0]
 		}
 	}
-	return nil
+	return o.put(ctx, block, 0)
 }
 
 // out is where the lines of vertices go, and how many have gone.

@@ -2,11 +2,46 @@ package graph
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
 )
+
+// WithVertices returns a graph that is Elsewhere as a program has left it: with so many ids and arcs, has having a bit for each id that a
+// vertex has.
+func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
+	v := &Graph{
+		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Order: g.Order, IDs: g.IDs, Labels: g.Labels,
+		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
+	}
+	runtime.AddCleanup(v, func(a *mem.Arena) { a.Close() }, v.arena)
+	if ids > g.N {
+		next := uint64(0)
+		if g.N > 0 {
+			next = g.Labels.Of(uint64(g.N-1)) + 1
+		}
+		v.added = &added{pregel.VertexID(g.N), next}
+		v.extendMaps()
+	}
+	for i := range v.Parts {
+		p := &Partition{Index: i, Of: len(v.Parts), Owned: owned(ids, i, len(v.Parts))}
+		for local := range p.Owned {
+			if bitmap.Get(has, uint32(p.Global(uint32(local)))) {
+				continue
+			}
+			if p.Absent == nil {
+				p.Absent = make([]uint64, p.Words())
+			}
+			bitmap.Set(p.Absent, uint32(local))
+		}
+		v.Parts[i] = p
+	}
+	return v
+}
 
 // Elsewhere is a graph whose partitions are in other processes: this one has its figures and, by number, the input ids of its
 // vertices.

@@ -52,10 +52,11 @@ func Load(t testing.TB, conn *superstep.Connection, name string, options ...supe
 }
 
 // Same runs a program on a graph here and on a cluster, and returns the result here. Values must be equal by reflect.DeepEqual, and
-// the numbers of supersteps and messages too; or, where floats are added in another order, as same says.
+// the numbers of supersteps and messages, and what the records tell of changes of the graph, too; or, where floats are added in another order, as same says.
 func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program[V, M], o superstep.Options, same ...func(a, b V) bool) *superstep.Result[V] {
 	t.Helper()
 	var results [2]*superstep.Result[V]
+	o.KeepTrace = true
 	for i, g := range []*superstep.Graph{here, there} {
 		res, err := superstep.Run(t.Context(), g, p, o)
 		if err != nil {
@@ -67,17 +68,31 @@ func Same[V, M any](t testing.TB, here, there *superstep.Graph, p pregel.Program
 	equal := func(a, b V) bool { return reflect.DeepEqual(a, b) }
 	if len(same) > 0 {
 		equal = same[0]
-	} else if summary(found) != summary(want) {
-		t.Errorf("%T: supersteps, end and messages are %s, and on the cluster %s", p, summary(want), summary(found))
+	} else if w, f := summary(want), summary(found); w != f {
+		t.Errorf("%T: what the result tells of the run is %s, and on the cluster %s", p, w, f)
 	}
 	for label, v := range want.All() {
 		if w, ok := found.At(label); !ok || !equal(v, w) {
 			t.Fatalf("%T: the value of vertex %d is %v, and on the cluster %v", p, label, v, w)
 		}
 	}
+	for label := range found.All() {
+		if _, ok := want.At(label); !ok {
+			t.Fatalf("%T: there is a vertex %d on the cluster alone", p, label)
+		}
+	}
 	return want
 }
 
+// summary is what a result tells of a run wherever it was, and its records of changes of the graph.
 func summary[V any](r *superstep.Result[V]) string {
-	return fmt.Sprint(r.Supersteps, r.Converged, r.Messages)
+	text := fmt.Sprint(r.Supersteps, r.Converged, r.Messages, r.NumVertices, r.NumEdges)
+	for _, s := range r.Trace {
+		requests := 0
+		for _, p := range s.Partitions {
+			requests += p.Requests
+		}
+		text += fmt.Sprint("; ", requests, s.Changed, s.NumVertices, s.NumEdges)
+	}
+	return text
 }

@@ -19,6 +19,8 @@ func all() []pregel.Registered {
 	return []pregel.Registered{
 		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}),
 		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}), superstep.Register("widest", Widest{}),
+		superstep.Register("contract", pregel.List(Contract{})), superstep.Register("prune", Prune{}), superstep.Register("shadow", Shadow{}),
+		superstep.Register("few-degrees", Degrees{}),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/wire"
@@ -110,7 +111,9 @@ func (c Values[V]) decode(b []byte, values []V) error {
 // of a partition in order.
 type Column[V any] struct {
 	Splitter
-	Values   []V
+	Values []V
+	// Has has a bit for each number that came with a value, if there may be others: see NewGappedColumn.
+	Has      []uint64
 	encoding Values[V]
 	next     []int // vertex of each partition
 	decoded  []V
@@ -123,6 +126,13 @@ func NewColumn[V any](encoding Values[V], vertices, partitions int) *Column[V] {
 	return c
 }
 
+// NewGappedColumn makes a column of so many numbers, of which some have no vertex: a program has removed it. Blocks leave them out.
+func NewGappedColumn[V any](encoding Values[V], numbers, partitions int) *Column[V] {
+	c := NewColumn(encoding, numbers, partitions)
+	c.Has = make([]uint64, bitmap.Words(numbers))
+	return c
+}
+
 // block takes a whole block.
 func (c *Column[V]) block(partition uint32, b []byte) error {
 	count := int(binary.LittleEndian.Uint32(b[4:]))
@@ -131,29 +141,38 @@ func (c *Column[V]) block(partition uint32, b []byte) error {
 	}
 	first, step := c.next[partition], len(c.next)
 	owned := (len(c.Values) - int(partition) + step - 1) / step
-	if binary.LittleEndian.Uint64(b[8:]) != uint64(first) || count > owned-first {
-		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on",
-			count, partition, binary.LittleEndian.Uint64(b[8:]), owned-first, first)
+	found := binary.LittleEndian.Uint64(b[8:])
+	if c.Has != nil && found > uint64(first) && found <= uint64(owned) {
+		first = int(found)
+	}
+	if found != uint64(first) || count > owned-first {
+		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on", count, partition, found, owned-first, first)
 	}
 	c.decoded = slices.Grow(c.decoded[:0], count)[:count]
 	if err := c.encoding.decode(b[blockHeader:], c.decoded); err != nil {
 		return fmt.Errorf("values of partition %d: %w", partition, err)
 	}
 	for i, v := range c.decoded {
-		c.Values[int(partition)+(first+i)*step] = v
+		number := int(partition) + (first+i)*step
+		if c.Values[number] = v; c.Has != nil {
+			bitmap.Set(c.Has, uint32(number))
+		}
 	}
-	c.next[partition] += count
+	c.next[partition] = first + count
 	return nil
 }
 
-// Whole is an error unless every vertex has its value.
-func (c *Column[V]) Whole() error {
+// Whole is an error unless so many vertices have their values: all, where there are no gaps.
+func (c *Column[V]) Whole(vertices int) error {
 	found := 0
 	for _, n := range c.next {
 		found += n
 	}
-	if found != len(c.Values) || len(c.rest) > 0 {
-		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d", found, len(c.rest), len(c.Values))
+	if c.Has != nil {
+		found = bitmap.Count(c.Has)
+	}
+	if found != vertices || len(c.rest) > 0 {
+		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d", found, len(c.rest), vertices)
 	}
 	return nil
 }

@@ -31,14 +31,14 @@ func carry[V any](t *testing.T, partitions int, values ...V) []V {
 	}
 	c := NewColumn(encoding, len(values), partitions)
 	for piece := range slices.Chunk(b, 7) {
-		if c.Whole() == nil {
+		if c.Whole(len(values)) == nil {
 			t.Error("a column is whole before its end")
 		}
 		if n, err := c.Write(piece); n != len(piece) || err != nil {
 			t.Fatal(n, err)
 		}
 	}
-	if err := c.Whole(); err != nil {
+	if err := c.Whole(len(values)); err != nil {
 		t.Error(err)
 	}
 	return c.Values
@@ -95,8 +95,43 @@ func TestColumnRefuses(t *testing.T) {
 		}
 	}
 	c := NewColumn(encoding, 5, 2)
-	if _, err := c.Write(slices.Concat(block(0, 0, 1, 2, 3), block(1, 0, 4, 5), []byte{1})); err != nil || c.Whole() == nil {
+	if _, err := c.Write(slices.Concat(block(0, 0, 1, 2, 3), block(1, 0, 4, 5), []byte{1})); err != nil || c.Whole(5) == nil {
 		t.Errorf("found %v; a byte too many is taken", err)
+	}
+}
+
+// TestGaps: blocks leave out vertices that are no more.
+func TestGaps(t *testing.T) {
+	encoding, err := NewValues[uint32]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(partition, first int, values ...uint32) []byte {
+		b, err := encoding.AppendBlock(nil, partition, first, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	c := NewGappedColumn(encoding, 7, 2)
+	if _, err := c.Write(slices.Concat(block(0, 1, 10), block(0, 3, 30), block(1, 0, 5, 15))); err != nil {
+		t.Fatal(err)
+	}
+	if want := []uint32{0, 5, 10, 15, 0, 0, 30}; !slices.Equal(c.Values, want) || c.Has[0] != 0b1001110 {
+		t.Errorf("found %v, %b", c.Values, c.Has)
+	}
+	if c.Whole(4) != nil || c.Whole(3) == nil || c.Whole(5) == nil {
+		t.Errorf("found %v of 4 vertices, %v of 3, %v of 5", c.Whole(4), c.Whole(3), c.Whole(5))
+	}
+	for name, b := range map[string][]byte{
+		"values that came before": slices.Concat(block(0, 2, 1), block(0, 1, 1)),
+		"the same twice":          slices.Concat(block(0, 2, 1), block(0, 2, 1)),
+		"too many":                block(1, 2, 1, 2),
+		"none far away":           block(1, 4),
+	} {
+		if _, err := NewGappedColumn(encoding, 7, 2).Write(b); err == nil {
+			t.Errorf("%s are taken", name)
+		}
 	}
 }
 

@@ -1,0 +1,161 @@
+package programs_test
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/programtest"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Prune is the k-core, too: vertices of fewer than K edges are removed, until all have as many. The value of one that is left is how many.
+type Prune struct {
+	K int64 `param:"k" default:"2" help:"edges that everyone has"`
+}
+
+func (Prune) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (Prune) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+
+func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
+	v.Set(int64(v.OutDegree()))
+	if v.Value() < p.K {
+		v.SendToAllNeighbors(true)
+		v.RemoveVertex(v.ID())
+	}
+	v.VoteToHalt()
+}
+
+// Shadow gives each vertex of an even input id a new vertex that is joined to it, and removes those whose id is divisible by 3. The value
+// of a new vertex names the one it was made for. Ids between those of new vertices have none.
+type Shadow struct{}
+
+func (Shadow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (Shadow) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+
+func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
+	v.VoteToHalt()
+	if v.Superstep() > 0 {
+		return
+	}
+	v.Set("loaded")
+	if v.Label()%2 == 0 {
+		shadow := v.NextID() + v.ID()
+		v.AddVertex(shadow, strings.Repeat("s", int(v.Label()%50)))
+		v.AddEdgeBetween(shadow, v.ID(), 1)
+	}
+	if v.Label()%3 == 0 {
+		v.RemoveVertex(v.ID())
+	}
+}
+
+// TestChangingOnACluster: typed results from a cluster have the vertices that a program has left there, and their values.
+func TestChangingOnACluster(t *testing.T) {
+	conn := cluster(t)
+	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64, Kind: superstep.Undirected})
+	programtest.Same(t, here, there, pregel.List(Contract{}), superstep.Options{Deterministic: true})
+	core, left := values(t, here, algorithms.KCore{K: 7}), map[uint64]bool{}
+	for label, v := range programtest.Same(t, here, there, Prune{K: 7}, superstep.Options{}).All() {
+		if left[label] = true; v < 7 {
+			t.Errorf("vertex %d has %d edges", label, v)
+		}
+	}
+	maps.DeleteFunc(core, func(_ uint64, v int64) bool { return v == 0 })
+	if !slices.Equal(slices.Sorted(maps.Keys(core)), slices.Sorted(maps.Keys(left))) || len(left) == 0 {
+		t.Errorf("%d vertices are left of a core of %d", len(left), len(core))
+	}
+	programtest.Same(t, here, there, Prune{K: 1 << 20}, superstep.Options{}) // nothing is left
+	programtest.Same(t, here, there, Prune{K: 0}, superstep.Options{})       // nothing is removed
+
+	res := programtest.Same(t, here, there, Shadow{}, superstep.Options{})
+	largest := uint64(0)
+	for v := range here.NumVertices() {
+		largest = max(largest, here.Label(id(v)))
+	}
+	for v := range here.NumVertices() {
+		label := here.Label(id(v))
+		shadow, ok := res.At(largest + 1 + uint64(v))
+		if ok != (label%2 == 0) || ok && shadow != strings.Repeat("s", int(label%50)) {
+			t.Errorf("the shadow of %d is %q, %t", label, shadow, ok)
+		}
+		if _, ok := res.At(label); ok != (label%3 != 0) {
+			t.Errorf("vertex %d is there: %t", label, ok)
+		}
+	}
+}
+
+// A result from a cluster of a program that changes the graph has no graph, and no job there begins with it; one here does.
+func TestResultWithoutItsGraph(t *testing.T) {
+	here, there := programtest.Load(t, cluster(t), "kronecker:scale=6", superstep.LoadOptions{Kind: superstep.Undirected})
+	pruned, err := superstep.Run(t.Context(), there, Prune{K: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := pruned.Graph(); g != nil {
+		t.Errorf("the result has the graph %v", g)
+	}
+	if _, err := superstep.Run(t.Context(), there, Degrees{}, superstep.Options{Columns: []superstep.Input{superstep.From(before, pruned)}}); err == nil ||
+		!strings.HasPrefix(err.Error(), "superstep: column before: the result is of a program that has changed the graph on the cluster") {
+		t.Errorf("error %v", err)
+	}
+	read := superstep.From(before, func(label uint64) int64 {
+		v, _ := pruned.At(label)
+		return v
+	})
+	want := map[uint64]int64{}
+	for v := range here.NumVertices() {
+		label := here.Label(id(v))
+		want[label], _ = pruned.At(label)
+	}
+	for name, run := range map[string]func() (*superstep.Result[int64], error){
+		"a result from a cluster, here": func() (*superstep.Result[int64], error) {
+			return superstep.Run(t.Context(), here, Degrees{}, superstep.Options{Columns: []superstep.Input{superstep.From(before, pruned)}})
+		},
+		"a function, there": func() (*superstep.Result[int64], error) {
+			return superstep.Run(t.Context(), there, Degrees{}, superstep.Options{Columns: []superstep.Input{read}})
+		},
+	} {
+		res, err := run()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := maps.Collect(res.All()); !maps.Equal(got, want) {
+			t.Errorf("%s: found %v, expected %v", name, got, want)
+		}
+	}
+	there.Close()
+	defer func() {
+		if recover() == nil {
+			t.Error("a result is read whose graph is closed")
+		}
+	}()
+	for range pruned.Top(1, cmp.Compare) {
+	}
+}
+
+// Degrees has the values of a column.
+type Degrees struct{}
+
+var before = pregel.NewVertexColumn[int64]("before")
+
+func (Degrees) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (Degrees) Columns() []pregel.Column        { return []pregel.Column{before} }
+func (Degrees) Compute(v *pregel.Vertex[int64, bool], _ bool) {
+	v.Set(before.Of(v))
+	v.VoteToHalt()
+}
+
+// values are those of a run here.
+func values[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M]) map[uint64]V {
+	t.Helper()
+	res, err := superstep.Run(t.Context(), g, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return maps.Collect(res.All())
+}
