@@ -22,8 +22,8 @@ const (
 	firstGain = 128
 )
 
-// plan is Coordinate's state, which the vertices read.
-type plan struct {
+// schedule is Coordinate's state, which the vertices read.
+type schedule struct {
 	// Window is the upper bound of the distances sent. Distances below Settled are final: no message in flight or to come can
 	// improve them.
 	Window, Settled float64
@@ -46,10 +46,10 @@ type waveReport struct {
 	Waiting, Announced histogram
 }
 
-var start = plan{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
+var start = schedule{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
 
 var (
-	wave            = pregel.NewAggregator("wave", func() plan { return start }, func(a, _ plan) plan { return a }).Persistent().Unreported()
+	wave            = pregel.NewAggregator("wave", func() schedule { return start }, func(a, _ schedule) schedule { return a }).Persistent().Unreported()
 	reports         = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
 	waveAggregators = []pregel.Aggregate{wave, reports}
 )
@@ -65,12 +65,12 @@ func mergeReports(a, b waveReport) waveReport {
 	return a
 }
 
-func (f *waveReport) announce(d float64, p *plan, edges int) {
+func (f *waveReport) announce(d float64, p *schedule, edges int) {
 	f.Least = min(f.Least, d)
 	f.Announced[bucket(d-p.Settled)] += int64(edges)
 }
 
-func (f *waveReport) hold(d float64, p *plan, edges int) {
+func (f *waveReport) hold(d float64, p *schedule, edges int) {
 	if d >= p.Far {
 		f.Far += int64(edges)
 		return

@@ -109,3 +109,74 @@ func Reach(g Graph) (reached, harmonic []float64) {
 	}
 	return reached, harmonic
 }
+
+// Betweenness is Brandes' algorithm (2001) as in the paper, one source after the other, scaled by the sources' share of all vertices and by the
+// number of pairs of others.
+func Betweenness(g Graph, sources []int) []float64 {
+	all, out, n := make([]float64, g.N), g.out(), float64(g.N)
+	for _, s := range sources {
+		sigma, dist, delta := make([]float64, g.N), make([]int, g.N), make([]float64, g.N)
+		before := make([][]int, g.N)
+		for v := range dist {
+			dist[v] = -1
+		}
+		sigma[s], dist[s] = 1, 0
+		queue := []int{s}
+		for i := 0; i < len(queue); i++ {
+			v := queue[i]
+			for _, a := range out[v] {
+				w := a.to
+				if dist[w] < 0 {
+					dist[w] = dist[v] + 1
+					queue = append(queue, w)
+				}
+				if dist[w] == dist[v]+1 {
+					sigma[w] += sigma[v]
+					before[w] = append(before[w], v)
+				}
+			}
+		}
+		for _, w := range slices.Backward(queue) {
+			for _, v := range before[w] {
+				delta[v] += sigma[v] / sigma[w] * (1 + delta[w])
+			}
+			if w != s {
+				all[w] += delta[w]
+			}
+		}
+	}
+	for v := range all {
+		if all[v] > 0 {
+			all[v] *= n / float64(len(sources)) / (n - 1) / (n - 2)
+		}
+	}
+	return all
+}
+
+// Closeness returns closeness and harmonic centrality by the distances from some vertices, to the others.
+func Closeness(g Graph, sources []int) (closeness, harmonic []float64) {
+	closeness, harmonic = make([]float64, g.N), make([]float64, g.N)
+	level := make([][]int64, len(sources))
+	for i, s := range sources {
+		level[i] = BFSLevels(g, s)
+	}
+	for v := range g.N {
+		others, reached, sum := 0.0, 0.0, 0.0
+		for i, s := range sources {
+			if s == v {
+				continue
+			}
+			others++
+			if d := level[i][v]; d != math.MaxInt64 {
+				reached++
+				sum += float64(d)
+				harmonic[v] += 1 / float64(d)
+			}
+		}
+		if reached > 0 {
+			closeness[v] = reached / others * reached / sum
+			harmonic[v] *= float64(g.N-1) / others
+		}
+	}
+	return closeness, harmonic
+}

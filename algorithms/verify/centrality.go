@@ -139,10 +139,7 @@ func HyperBall(g Graph, reached, harmonic []float64) error {
 	now, next := make([]registers, g.Vertices), make([]registers, g.Vertices)
 	size, sum := make([]float64, g.Vertices), make([]float64, g.Vertices)
 	for v := range now {
-		x := g.name(v) + 0x9e3779b97f4a7c15
-		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		x = (x ^ x>>27) * 0x94d049bb133111eb
-		x ^= x >> 31
+		x := splitMix(g.name(v))
 		now[v][x&63] = uint8(65 - bits.Len64(x))
 		size[v] = estimate(&now[v])
 	}

@@ -34,6 +34,13 @@ func TestCentralitiesAgainstReference(t *testing.T) {
 		wantRule(t, Eigenvector(g, k, score), "")
 		score[x] += 1e-6
 		wantRule(t, Eigenvector(g, k, score), "score")
+		sources := Sample(g, k)
+		closeness, inverse := reference.Closeness(r, sources)
+		twice(func(a, b []float64) error { return Closeness(g, sources, a, b) }, [2]string{"closeness", "harmonic"}, closeness, inverse)
+		between := reference.Betweenness(r, sources)
+		wantRule(t, Betweenness(g, sources, between), "")
+		between[x] += 1e-6
+		wantRule(t, Betweenness(g, sources, between), "score")
 		list.Close()
 	}
 }

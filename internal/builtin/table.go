@@ -27,6 +27,10 @@ type choice struct {
 func table() []entry {
 	return []entry{
 		{
+			program: engine.Register("betweenness", algorithms.Betweenness{}),
+			help:    "betweenness centrality, by shortest paths from some vertices or all",
+		},
+		{
 			program: engine.Register("bfs", algorithms.BFS{}),
 			help:    "breadth-first search: the parent or the level of every vertex",
 			choices: []choice{{"output", "what to compute", [2]string{"parent", "level"}, engine.Register("", algorithms.BFSLevels{})}},
@@ -34,6 +38,10 @@ func table() []entry {
 		{
 			program: engine.Register("cdlp", pregel.List(algorithms.CDLP{})),
 			help:    "communities by label propagation, as Graphalytics has it",
+		},
+		{
+			program: engine.Register("closeness", algorithms.Closeness{}),
+			help:    "closeness and harmonic centrality, by distances from some vertices or all",
 		},
 		{
 			program: engine.Register("coloring", pregel.List(algorithms.Coloring{})),

@@ -14,6 +14,13 @@ import (
 
 // certificates are those of the built-in programs, by name.
 var certificates = map[string]certificate{
+	"betweenness": {check: func(c *claim) error {
+		var p algorithms.Betweenness
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
+	}},
 	"bfs": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
 		if err != nil {
@@ -30,6 +37,14 @@ var certificates = map[string]certificate{
 			return err
 		}
 		return verify.CDLP(c.Graph, p.EffectiveIterations(), naturals(c))
+	}},
+	"closeness": {check: func(c *claim) error {
+		var p algorithms.Closeness
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		closeness, harmonic := twoNumbers(c)
+		return verify.Closeness(c.Graph, c.origins(p.Sources, p.Samples), closeness, harmonic)
 	}},
 	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
@@ -99,6 +114,17 @@ func (c *claim) parameters(program any) error {
 		v, ok := c.Labels.Find(label, c.Vertices)
 		return pregel.VertexID(v), ok
 	})
+}
+
+// origins returns the vertices that searches start from: sources, or else a sample of so many.
+func (c *claim) origins(sources []pregel.VertexID, samples int) (all []int) {
+	if len(sources) == 0 {
+		return verify.Sample(c.Graph, samples)
+	}
+	for _, v := range sources {
+		all = append(all, int(v))
+	}
+	return all
 }
 
 // numbers reads values that are floats.

@@ -1,0 +1,112 @@
+package algorithms
+
+import (
+	"cmp"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/plan"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Betweenness finds betweenness centrality (Freeman 1977): over all pairs of other vertices, the mean share of the shortest paths from one
+// to the other that lead through the vertex; 0 where there is no path. That is the normalised one, as networkx has it, of directed and
+// undirected graphs. Paths count by edges, those through parallel edges each; loops are on none.
+//
+// It is Brandes' algorithm (2001) from Sources, or a sample of vertices (Brandes and Pich 2007), by whose share of all vertices the sums are
+// scaled; with as many as there are vertices it is exact. For each there is a search forward, which counts shortest paths, and one
+// backward, which adds up dependencies; in both a message goes along every edge that is reached.
+type Betweenness struct {
+	Sources []ID `param:"sources" default:"" help:"where paths start; without any, a sample"`
+	Samples int  `param:"samples" default:"64" zero:"refused" help:"how many vertices to sample"` // 0 means 64
+}
+
+var (
+	depth      = pregel.NewVertexColumn[int32]("level") // in the search, -1 if not reached
+	paths      = pregel.NewVertexColumn[float64]("paths")
+	centrality = pregel.NewVertexColumn[float64]("centrality")
+	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
+)
+
+func (p Betweenness) origins() origins { return origins{p.Sources, cmp.Or(p.Samples, 64)} }
+
+// Validate refuses a number of samples that is none.
+func (p Betweenness) Validate() error { return p.origins().check() }
+
+// Plan is the choice of the sources, and two searches for each.
+func (p Betweenness) Plan() pregel.Plan {
+	all := []pregel.Plan{plan.Phase(p.origins())}
+	for i := range p.origins().most() {
+		all = append(all, plan.Phase(countPaths{i}), plan.Phase(addDependencies{i}))
+	}
+	return plan.Sequence(all...)
+}
+
+// Combiner is there for form: there are no messages after the plan.
+func (Betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+
+// Columns are the sums.
+func (Betweenness) Columns() []pregel.Column { return []pregel.Column{centrality} }
+
+// Score ranks vertices, of which reports name the first.
+func (Betweenness) Score(x float64) float64 { return x }
+
+// Compute scales the sum by the number of pairs.
+func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
+	if n := float64(v.NumVertices()); n > 2 {
+		sources := float64(p.origins().count(v.NumVertices()))
+		v.Set(centrality.Of(v) * n / sources / ((n - 1) * (n - 2)))
+	}
+	v.VoteToHalt()
+}
+
+// countPaths counts the shortest paths to every vertex.
+type countPaths struct{ search int }
+
+func (countPaths) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+func (countPaths) Columns() []pregel.Column           { return []pregel.Column{search, depth, paths} }
+
+func (p countPaths) Init(v *pregel.Vertex[struct{}, float64]) {
+	depth.Set(v, -1)
+	paths.Set(v, 0)
+	if search.Of(v) == 1+p.search {
+		p.Compute(v, 1)
+	}
+	v.VoteToHalt()
+}
+
+func (countPaths) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
+	if depth.Of(v) < 0 {
+		depth.Set(v, int32(v.Superstep()))
+		paths.Set(v, sum)
+		v.SendToAllNeighbors(sum)
+	}
+	v.VoteToHalt()
+}
+
+// addDependencies goes from the deepest level to the source. Messages are (1 + dependency) / paths, against the edges.
+type addDependencies struct{ search int }
+
+func (addDependencies) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
+func (addDependencies) Direction() pregel.Direction        { return pregel.In }
+func (addDependencies) Columns() []pregel.Column {
+	return []pregel.Column{search, depth, paths, centrality}
+}
+func (addDependencies) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{deepest} }
+
+func (addDependencies) Init(v *pregel.Vertex[struct{}, float64]) {
+	if deepest.Add(v, depth.Of(v)); depth.Of(v) < 0 {
+		v.Finish()
+	}
+}
+
+func (p addDependencies) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
+	if int(depth.Of(v)) != int(deepest.Value(v))-v.Superstep()+1 {
+		return // not yet
+	}
+	dependency := sum * paths.Of(v)
+	if search.Of(v) != 1+p.search {
+		centrality.Set(v, centrality.Of(v)+dependency)
+	}
+	v.SendToAllNeighbors((1 + dependency) / paths.Of(v))
+	v.Finish()
+}

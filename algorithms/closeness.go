@@ -1,0 +1,99 @@
+package algorithms
+
+import (
+	"cmp"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/plan"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Closeness finds closeness and harmonic centrality, by the distances to a vertex from the others, in edges: closeness is the inverse of the
+// mean distance from those that reach it, times their share of the others (Wasserman and Faust 1994, as networkx has it); harmonic
+// centrality is the sum of 1/distance over them. Loops and parallel edges change nothing; what nobody reaches has 0.
+//
+// Distances are from Sources, or from a sample of vertices (Eppstein and Wang 2004), and harmonic centrality is scaled by their share of the
+// others; with as many as there are vertices both are exact. Breadth-first searches from 64 vertices run at once, one bit of a message each
+// (Then et al. 2014): a vertex sends when a search reaches it. HyperBall estimates distances from all, of vertices to others.
+type Closeness struct {
+	Sources []ID `param:"sources" default:"" help:"where distances are measured from; without any, a sample"`
+	Samples int  `param:"samples" default:"256" zero:"refused" help:"how many vertices to sample"` // 0 means 256
+}
+
+// Nearness is what Closeness finds about a vertex.
+type Nearness struct{ Closeness, Harmonic float64 }
+
+// distances are sums over the searches that reached a vertex.
+type distances struct {
+	Reached, Sum, Own int // Own is how many searches started here
+	Inverse           float64
+}
+
+var measured = pregel.NewVertexColumn[distances]("distances")
+
+func (p Closeness) origins() origins { return origins{p.Sources, cmp.Or(p.Samples, 256)} }
+
+// Validate refuses a number of samples that is none.
+func (p Closeness) Validate() error { return p.origins().check() }
+
+// Plan is the choice of the sources, and a search for each 64.
+func (p Closeness) Plan() pregel.Plan {
+	all := []pregel.Plan{plan.Phase(p.origins())}
+	for first := 0; first < p.origins().most(); first += 64 {
+		all = append(all, plan.Phase(manySearches{first}))
+	}
+	return plan.Sequence(all...)
+}
+
+// Combiner is there for form: there are no messages after the plan.
+func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
+
+// Columns are the sums.
+func (Closeness) Columns() []pregel.Column { return []pregel.Column{measured} }
+
+// Score ranks vertices by closeness, of which reports name the first.
+func (Closeness) Score(n Nearness) float64 { return n.Closeness }
+
+// Compute makes the centralities of the sums.
+func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
+	d, others := measured.Of(v), p.origins().count(v.NumVertices())
+	if others -= d.Own; d.Reached > 0 {
+		share := float64(d.Reached) / float64(others)
+		v.Set(Nearness{
+			Closeness: share * float64(d.Reached) / float64(d.Sum),
+			Harmonic:  d.Inverse * float64(v.NumVertices()-1) / float64(others),
+		})
+	}
+	v.VoteToHalt()
+}
+
+// manySearches are the searches of the numbers first to first+63. The value of a vertex has a bit for each that has reached it.
+type manySearches struct{ first int }
+
+func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
+func (manySearches) Columns() []pregel.Column          { return []pregel.Column{search, measured} }
+
+func (p manySearches) Init(v *pregel.Vertex[uint64, uint64]) {
+	if i := search.Of(v) - 1 - p.first; i >= 0 && i < 64 {
+		d := measured.Of(v)
+		d.Own++
+		measured.Set(v, d)
+		v.Set(1 << i)
+		v.SendToAllNeighbors(1 << i)
+	}
+	v.VoteToHalt()
+}
+
+func (manySearches) Compute(v *pregel.Vertex[uint64, uint64], from uint64) {
+	if reached := from &^ v.Value(); reached != 0 {
+		n, d := bits.OnesCount64(reached), measured.Of(v)
+		d.Reached += n
+		d.Sum += n * v.Superstep()
+		d.Inverse += float64(n) / float64(v.Superstep())
+		measured.Set(v, d)
+		v.Set(v.Value() | reached)
+		v.SendToAllNeighbors(reached)
+	}
+	v.VoteToHalt()
+}

@@ -1,0 +1,100 @@
+package algorithms
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// origins are the vertices that a plan's searches start from: those given, or else a sample of so many, the vertices with the least hashes of
+// their input ids, so that they are the same for any partitions. Of a smaller graph the sample is all.
+type origins struct {
+	given  []ID
+	sample int
+}
+
+// maxOrigins bounds the phases of a plan.
+const maxOrigins = 1 << 16
+
+// check refuses numbers that make no sense.
+func (o origins) check() error {
+	if o.sample < 0 || o.sample > maxOrigins {
+		return fmt.Errorf("samples is %d, want 1 to %d", o.sample, maxOrigins)
+	}
+	if len(o.given) > maxOrigins {
+		return fmt.Errorf("there are %d sources, want at most %d", len(o.given), maxOrigins)
+	}
+	seen := map[ID]bool{}
+	for _, id := range o.given {
+		if id != pregel.None && seen[id] {
+			return errors.New("a source is given twice")
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// most returns how many searches there may be, and count how many in a graph of so many vertices.
+func (o origins) most() int { return cmp.Or(len(o.given), o.sample) }
+
+func (o origins) count(vertices uint64) int {
+	if len(o.given) > 0 {
+		return len(o.given)
+	}
+	return int(min(uint64(o.sample), vertices))
+}
+
+var (
+	search      = pregel.NewVertexColumn[int]("search") // one more than the number of the search that starts at the vertex
+	leastHashes = pregel.NewAggregator("least hashes", nil, func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()
+)
+
+// Combiner is there for form: there are no messages.
+func (origins) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+
+// Columns are the numbers of searches.
+func (origins) Columns() []pregel.Column { return []pregel.Column{search} }
+
+// Aggregators are the least hashes of each partition.
+func (origins) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{leastHashes} }
+
+// Coordinate keeps of the partitions' least hashes the least.
+func (o origins) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == 1 {
+		all := slices.Sorted(slices.Values(leastHashes.Value(c)))
+		leastHashes.Replace(c, all[:min(len(all), o.sample)])
+	}
+}
+
+// Compute numbers the vertices to start from, samples in superstep 1 by their hashes' order.
+func (o origins) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
+	switch {
+	case len(o.given) > 0:
+		search.Set(v, 1+slices.Index(o.given, v.ID()))
+		v.VoteToHalt()
+	case v.Superstep() == 0:
+		least := leastHashes.Cell(v)
+		*least = insert(*least, hash(v.Label()), o.sample)
+	default:
+		if i, found := slices.BinarySearch(leastHashes.Value(v), hash(v.Label())); found {
+			search.Set(v, 1+i)
+		}
+		v.VoteToHalt()
+	}
+}
+
+// insert adds a number to a rising list of the least.
+func insert(list []uint64, x uint64, most int) []uint64 {
+	if len(list) == most {
+		if x > list[most-1] {
+			return list
+		}
+		list = list[:most-1]
+	}
+	i, _ := slices.BinarySearch(list, x)
+	return slices.Insert(list, i, x)
+}
