@@ -2,11 +2,11 @@ package plan_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/testcluster"
@@ -14,119 +14,6 @@ import (
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
-
-// betweenness is Brandes' algorithm (2001): for each source a search forward, which counts shortest paths, and one backward, which
-// adds up dependencies.
-type betweenness struct {
-	Sources int `param:"sources" default:"3"`
-}
-
-var (
-	level      = pregel.NewVertexColumn[int32]("level")
-	paths      = pregel.NewVertexColumn[float64]("paths")
-	centrality = pregel.NewVertexColumn[float64]("centrality")
-	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
-)
-
-func (p betweenness) Plan() pregel.Plan {
-	var all []pregel.Plan
-	for s := range p.Sources {
-		all = append(all, plan.Phase(forward{pregel.VertexID(s)}), plan.Phase(backward{pregel.VertexID(s)}))
-	}
-	return plan.Sequence(all...)
-}
-
-func (betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (betweenness) Columns() []pregel.Column           { return []pregel.Column{centrality} }
-func (betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
-	v.Set(centrality.Of(v))
-	v.VoteToHalt()
-}
-
-type forward struct{ source pregel.VertexID }
-
-func (forward) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (forward) Columns() []pregel.Column           { return []pregel.Column{level, paths} }
-
-func (p forward) Init(v *pregel.Vertex[struct{}, float64]) {
-	level.Set(v, -1)
-	paths.Set(v, 0)
-	if v.ID() == p.source {
-		p.Compute(v, 1)
-	}
-	v.VoteToHalt()
-}
-
-func (forward) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
-	if level.Of(v) < 0 {
-		level.Set(v, int32(v.Superstep()))
-		paths.Set(v, sum)
-		v.SendToAllNeighbors(sum)
-	}
-	v.VoteToHalt()
-}
-
-// backward goes from the deepest level to the source. Messages are (1 + dependency) / paths, against the edges.
-type backward struct{ source pregel.VertexID }
-
-func (backward) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (backward) Direction() pregel.Direction        { return pregel.In }
-func (backward) Columns() []pregel.Column           { return []pregel.Column{level, paths, centrality} }
-func (backward) Aggregators() []pregel.Aggregate    { return []pregel.Aggregate{deepest} }
-
-func (backward) Init(v *pregel.Vertex[struct{}, float64]) {
-	if deepest.Add(v, level.Of(v)); level.Of(v) < 0 {
-		v.Finish()
-	}
-}
-
-func (p backward) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
-	if int(level.Of(v)) != int(deepest.Value(v))-v.Superstep()+1 {
-		return // not yet
-	}
-	dependency := sum * paths.Of(v)
-	if v.ID() != p.source {
-		centrality.Set(v, centrality.Of(v)+dependency)
-	}
-	v.SendToAllNeighbors((1 + dependency) / paths.Of(v))
-	v.Finish()
-}
-
-// brandes is the algorithm as in the paper, one source after the other.
-func brandes(n, sources int, out [][]int) []float64 {
-	all := make([]float64, n)
-	for s := range sources {
-		sigma, dist, delta := make([]float64, n), make([]int, n), make([]float64, n)
-		before := make([][]int, n)
-		for v := range dist {
-			dist[v] = -1
-		}
-		sigma[s], dist[s] = 1, 0
-		queue := []int{s}
-		for i := 0; i < len(queue); i++ {
-			v := queue[i]
-			for _, w := range out[v] {
-				if dist[w] < 0 {
-					dist[w] = dist[v] + 1
-					queue = append(queue, w)
-				}
-				if dist[w] == dist[v]+1 {
-					sigma[w] += sigma[v]
-					before[w] = append(before[w], v)
-				}
-			}
-		}
-		for _, w := range slices.Backward(queue) {
-			for _, v := range before[w] {
-				delta[v] += sigma[v] / sigma[w] * (1 + delta[w])
-			}
-			if w != s {
-				all[w] += delta[w]
-			}
-		}
-	}
-	return all
-}
 
 func open(t *testing.T, g *superstep.Graph, err error) *superstep.Graph {
 	t.Helper()
@@ -141,63 +28,34 @@ var layouts = []superstep.LoadOptions{
 	{Partitions: 1}, {Partitions: 3}, {Grid: superstep.Grid{Rows: 2, Columns: 2}},
 }
 
-// edges returns a random directed graph without parallel edges and loops.
-func edges(dice *rand.Rand) (list []superstep.Edge) {
-	n := 10 + dice.Uint64N(50)
-	seen := map[superstep.Edge]bool{}
-	for range 3 * n {
-		e := superstep.Edge{From: dice.Uint64N(n), To: dice.Uint64N(n)}
-		if e.From != e.To && !seen[e] {
-			seen[e] = true
-			list = append(list, e)
+// TestPhases: records, times and reports of progress go through all phases of a plan.
+func TestPhases(t *testing.T) {
+	for _, o := range layouts {
+		g, err := superstep.Load(t.Context(), "rmat:scale=6", o)
+		g = open(t, g, err)
+		supersteps := 0
+		r, err := superstep.Run(t.Context(), g, algorithms.Betweenness{Samples: 4}, superstep.Options{KeepTrace: true, Progress: func(p superstep.Progress) {
+			if p.Superstep != supersteps {
+				t.Errorf("superstep %d after %d", p.Superstep, supersteps)
+			}
+			supersteps++
+		}})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	return list
-}
-
-func TestBetweenness(t *testing.T) {
-	for seed := range uint64(8) {
-		list := edges(rand.New(rand.NewPCG(seed, 5)))
-		for _, o := range layouts {
-			o.Kind = superstep.Directed
-			g, err := superstep.FromEdges(t.Context(), list, o)
-			g = open(t, g, err)
-			out := make([][]int, g.NumVertices())
-			for _, e := range list {
-				from, _ := g.Vertex(e.From)
-				to, _ := g.Vertex(e.To)
-				out[from] = append(out[from], int(to))
-			}
-			supersteps := 0
-			r, err := superstep.Run(t.Context(), g, betweenness{4}, superstep.Options{KeepTrace: true, Progress: func(p superstep.Progress) {
-				if p.Superstep != supersteps {
-					t.Errorf("superstep %d after %d", p.Superstep, supersteps)
-				}
-				supersteps++
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := brandes(g.NumVertices(), 4, out)
-			for v, x := range want {
-				if found := r.Value(pregel.VertexID(v)); math.Abs(found-x) > 1e-9*(1+x) {
-					t.Fatalf("seed %d in %v: vertex %d has %g, expected %g", seed, g.Grid(), v, found, x)
-				}
-			}
-			if r.Supersteps != supersteps || len(r.Seconds) != supersteps || !r.Converged {
-				t.Errorf("%d supersteps, %d times, converged %t: there were %d", r.Supersteps, len(r.Seconds), r.Converged, supersteps)
-			}
-			wantPhases(t, r.Trace, 4)
-			for i, s := range r.Trace {
-				if s.Superstep < i-9 || s.Superstep >= supersteps+1 || i > 0 && s.Superstep < r.Trace[i-1].Superstep {
-					t.Errorf("record %d is of superstep %d", i, s.Superstep)
-				}
+		if r.Supersteps != supersteps || len(r.Seconds) != supersteps || !r.Converged {
+			t.Errorf("%d supersteps, %d times, converged %t: there were %d", r.Supersteps, len(r.Seconds), r.Converged, supersteps)
+		}
+		wantPhases(t, r.Trace, 4)
+		for i, s := range r.Trace {
+			if s.Superstep < i-9 || s.Superstep >= supersteps+1 || i > 0 && s.Superstep < r.Trace[i-1].Superstep {
+				t.Errorf("record %d is of superstep %d", i, s.Superstep)
 			}
 		}
 	}
 }
 
-// wantPhases wants records of a run of betweenness from so many sources that say of which phase each is, in order, and all of them.
+// wantPhases wants records of a run of algorithms.Betweenness from so many sources that say of which phase each is, in order, and all of them.
 func wantPhases(t *testing.T, records []superstep.SuperstepRecord, sources int) {
 	t.Helper()
 	phase := 1
@@ -205,22 +63,25 @@ func wantPhases(t *testing.T, records []superstep.SuperstepRecord, sources int) 
 		if i > 0 && s.Phase == phase+1 {
 			phase++
 		}
-		want := [...]string{"backward", "forward"}[phase%2]
-		if phase == 2*sources+1 {
-			want = "betweenness"
+		want := [...]string{"countPaths", "addDependencies"}[phase%2]
+		switch phase {
+		case 1:
+			want = "origins"
+		case 2*sources + 2:
+			want = "Betweenness"
 		}
 		if s.Phase != phase || s.Program != want {
 			t.Fatalf("record %d, of superstep %d, is of phase %d, %s, expected %d, %s", i, s.Superstep, s.Phase, s.Program, phase, want)
 		}
 	}
-	if phase != 2*sources+1 {
-		t.Errorf("the last record is of phase %d, expected %d", phase, 2*sources+1)
+	if phase != 2*sources+2 {
+		t.Errorf("the last record is of phase %d, expected %d", phase, 2*sources+2)
 	}
 }
 
-// TestBetweennessOnACluster runs the plan there, twice, and wants the same.
-func TestBetweennessOnACluster(t *testing.T) {
-	registered := []pregel.Registered{superstep.Register("betweenness", betweenness{}), superstep.Register("halving", halving{})}
+// TestOnACluster runs plans there, twice, and wants the same.
+func TestOnACluster(t *testing.T) {
+	registered := []pregel.Registered{superstep.Register("halving", halving{}), superstep.Register("adding", adding{})}
 	programs, wrong := builtin.With(registered)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
@@ -237,8 +98,8 @@ func TestBetweennessOnACluster(t *testing.T) {
 		there, err := conn.Load(t.Context(), "kronecker:scale=7", o)
 		there = open(t, there, err)
 		for range 2 {
-			compare(t, here, there, betweenness{5})
-			if r, err := superstep.Run(t.Context(), there, betweenness{2}, superstep.Options{KeepTrace: true}); err != nil {
+			compare(t, here, there, algorithms.Betweenness{Samples: 5})
+			if r, err := superstep.Run(t.Context(), there, algorithms.Betweenness{Samples: 2}, superstep.Options{KeepTrace: true}); err != nil {
 				t.Error(err)
 			} else {
 				wantPhases(t, r.Trace, 2)
@@ -253,31 +114,31 @@ func TestBetweennessOnACluster(t *testing.T) {
 	}
 }
 
-// goOn runs betweenness, and once more from what it found, which doubles that.
+// goOn runs a plan, and once more from what it found, which doubles that.
 func goOn(t *testing.T, g *superstep.Graph) {
 	t.Helper()
-	first, err := superstep.Run(t.Context(), g, betweenness{2})
+	first, err := superstep.Run(t.Context(), g, adding{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := superstep.Run(t.Context(), g, betweenness{2}, superstep.Options{Columns: []superstep.Input{superstep.From(centrality, first)}})
+	second, err := superstep.Run(t.Context(), g, adding{}, superstep.Options{Columns: []superstep.Input{superstep.From(half, first)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for label, x := range first.All() {
-		if twice, _ := second.At(label); math.Abs(twice-2*x) > 1e-9*(1+x) {
-			t.Fatalf("vertex %d has %g and then %g, expected twice as much", label, x, twice)
+		if twice, _ := second.At(label); x != 3 || twice != 6 {
+			t.Fatalf("vertex %d has %d and then %d, expected 3 and 6", label, x, twice)
 		}
 	}
-	third, err := superstep.Run(t.Context(), g, betweenness{2}, superstep.Options{Columns: []superstep.Input{
-		superstep.From(centrality, func(id uint64) float64 { x, _ := first.At(id); return x }),
+	third, err := superstep.Run(t.Context(), g, adding{}, superstep.Options{Columns: []superstep.Input{
+		superstep.From(half, func(id uint64) int { x, _ := first.At(id); return x }),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for label, x := range second.All() {
-		if same, _ := third.At(label); math.Abs(same-x) > 1e-9*(1+x) {
-			t.Fatalf("vertex %d has %g from the result and %g from a function, expected the same", label, x, same)
+		if same, _ := third.At(label); same != x {
+			t.Fatalf("vertex %d has %d from the result and %d from a function, expected the same", label, x, same)
 		}
 	}
 }
@@ -340,6 +201,14 @@ func (halving) Compute(v *pregel.Vertex[int, int], _ int) {
 	v.Set(half.Of(v))
 	v.VoteToHalt()
 }
+
+// adding adds 3 to the column.
+type adding struct{}
+
+func (adding) Plan() pregel.Plan                         { return plan.Phase(add{3}) }
+func (adding) Combiner() pregel.Combiner[int]            { return combiners.Sum[int]() }
+func (adding) Columns() []pregel.Column                  { return []pregel.Column{half} }
+func (adding) Compute(v *pregel.Vertex[int, int], _ int) { halving{}.Compute(v, 0) }
 
 type (
 	add    struct{ x int }
