@@ -41,6 +41,23 @@ func TestKCore(t *testing.T) {
 	refused(t, err, "k is -1, want 0 or more")
 }
 
+func TestSCC(t *testing.T) {
+	for s := range samples(t) {
+		component, want := reference.SCC(s.twin), map[int]pregel.VertexID{}
+		for v, c := range component {
+			id := pregeltest.ID(t, s.graph, uint64(v))
+			if least, ok := want[c]; !ok || id < least {
+				want[c] = id
+			}
+		}
+		for v, got := range pregeltest.Values(pregeltest.Matrix(t, s.graph, algorithms.SCC{})) {
+			if got != want[component[v]] {
+				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got, want[component[v]])
+			}
+		}
+	}
+}
+
 func TestDegrees(t *testing.T) {
 	for s := range samples(t) {
 		out, in := reference.Degrees(s.twin)
@@ -71,5 +88,6 @@ func TestCoresOnACluster(t *testing.T) {
 		programtest.Same(t, here, there, algorithms.KCore{}, superstep.Options{})
 		programtest.Same(t, here, there, algorithms.KCore{K: 5}, superstep.Options{})
 		programtest.Same(t, here, there, pregel.List(algorithms.Degrees{}), superstep.Options{})
+		programtest.Same(t, here, there, algorithms.SCC{}, superstep.Options{})
 	}
 }

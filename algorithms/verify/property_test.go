@@ -71,6 +71,15 @@ func TestAgainstReference(t *testing.T) {
 		other[x] = other[y]
 		expect("changed components", slices.Equal(other, label), WCC(g, other))
 
+		strong := make([]uint64, r.N)
+		for v, c := range reference.SCC(r) {
+			strong[v] = uint64(c)*7 + 3
+		}
+		expect("strong components", true, SCC(g, strong))
+		others := slices.Clone(strong)
+		others[x] = others[y]
+		expect("changed strong components", slices.Equal(others, strong), SCC(g, others))
+
 		labels := make([]uint64, r.N)
 		for v, l := range reference.CDLP(r, 4) {
 			labels[v] = uint64(l)

@@ -84,6 +84,10 @@ func table() []entry {
 			help:    "PageRank, with the rank of vertices without out-edges spread over all",
 		},
 		{
+			program: engine.Register("scc", algorithms.SCC{}),
+			help:    "strongly connected components",
+		},
+		{
 			program: engine.Register("sssp", algorithms.SSSP[float64]{}),
 			help:    "single-source shortest paths, by weights that are not negative",
 			choices: []choice{{"weights", "their type, and that of distances", [2]string{"float64", "float32"}, engine.Register("", algorithms.SSSP[float32]{})}},

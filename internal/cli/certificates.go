@@ -85,6 +85,7 @@ var certificates = map[string]certificate{
 		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), numbers(c), rankTolerance(p, c.iterations, c.converged))
 		return err
 	}},
+	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
 	"sssp": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
 		if err != nil {
