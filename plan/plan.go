@@ -23,6 +23,10 @@
 // had run before. When the limit ends a run in a phase, the values are those at the beginning. A phase's aggregators are to be had
 // in the condition that follows it, and the program's own after the run.
 //
+// A phase may change the graph (see pregel.Mutations): the phases after it, and the program itself, run on the graph that it leaves, as if
+// it had been loaded so, and the result's graph is the one at the end. Columns follow: a vertex that is added has zero in all of them, and
+// an edge takes its properties along. The next run begins with the loaded graph again.
+//
 // A column of edges lies as the lists of one direction do: phases of another direction cannot share it.
 package plan
 

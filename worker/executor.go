@@ -243,6 +243,7 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 	x.drop(t, "") // of an attempt or a phase before
 	g, err := x.use(p.Graph)
 	if err != nil {
+		shared.Close()
 		return nil, err
 	}
 	defer g.Release()
@@ -261,12 +262,14 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
 }
 
-// shared returns the columns of the phase that was prepared before this one in the same attempt, if there was one.
+// shared takes what the phases share from the one that was prepared before in the same attempt, if there was one.
 func (x *executor) shared(t task, p *control.Prepare) *engine.Shared {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if j := x.jobs[t.job]; j != nil && j.epoch == t.epoch && p.Sequence > 0 {
-		return j.program.Shared()
+		shared := j.program.Shared()
+		j.shared = nil
+		return shared
 	}
 	return nil
 }

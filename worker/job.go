@@ -30,11 +30,17 @@ type job struct {
 	totals  []kernel.Cell
 	end     context.CancelFunc // of the run
 	past    int                // supersteps of this run and those before it
+	shared  *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
 	fills   map[string]*filling
 }
 
-// newJob makes the job of a program, or of a phase of its plan. shared is the columns of the phase before.
-func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph, shared *engine.Shared) (*job, error) {
+// newJob makes the job of a program, or of a phase of its plan. shared is what the phases before have left, which it takes over.
+func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph, shared *engine.Shared) (_ *job, err error) {
+	defer func() {
+		if err != nil {
+			shared.Close()
+		}
+	}()
 	known, err := x.options.Registry.Find(p.Program)
 	if err != nil {
 		return nil, err
@@ -79,7 +85,7 @@ func (x *executor) begin(
 	if !g.Acquire() {
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.epoch, graph: g, threads: x.threads()}
+	j := &job{epoch: t.epoch, graph: g, threads: x.threads(), shared: shared}
 	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
@@ -162,6 +168,7 @@ func (j *job) free() {
 	if j.program != nil {
 		j.program.Close()
 	}
+	j.shared.Close()
 	if j.end != nil {
 		j.end()
 	}

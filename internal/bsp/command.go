@@ -9,10 +9,11 @@ import (
 
 // Facts are what a driver needs of a process's partitions before the first superstep.
 type Facts struct {
-	Partitions      int // of the whole graph
-	Vertices, Edges uint64
-	Ordered         bool // the result depends on the order of messages
-	Summary         bool `json:",omitempty"` // reports say more of the values than the aggregators do
+	Partitions int    // of the whole graph
+	Edges      uint64 // of the whole graph
+	Absent     int    `json:",omitempty"` // how many of these partitions' vertices have been removed, or are not there yet
+	Ordered    bool   // the result depends on the order of messages
+	Summary    bool   `json:",omitempty"` // reports say more of the values than the aggregators do
 
 	Load delivery.Load // of these partitions; Vertices of the whole graph
 	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.

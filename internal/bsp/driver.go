@@ -105,29 +105,44 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	loads := []delivery.Load{first.Load}
-	loads = append(loads, first.Ways...)
-	for _, f := range facts[1:] {
-		if len(f.Ways) != len(first.Ways) {
-			return nil, fmt.Errorf("%s: the processes do not agree about its direction", p.Name)
-		}
-		loads[0].Add(&f.Load)
-		for i := range f.Ways {
-			loads[1+i].Add(&f.Ways[i])
-		}
-	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
 	var engine pregel.Engine[struct{}, struct{}]
 	d := &Driver{name: p.Name, options: o, summarizes: first.Summary, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
-		limit: o.MaxSupersteps, vertices: first.Vertices, edges: first.Edges, ids: uint64(first.Load.Vertices),
-		view: engine.Coordinator(first.Vertices, first.Edges, totals, o.Log), loads: loads, load: &loads[0], sized: p.Sized, mutates: p.Mutates,
+		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), sized: p.Sized, mutates: p.Mutates,
 	}}
+	if err := d.Refit(facts); err != nil {
+		return nil, err
+	}
 	if o.Trace != nil {
 		d.recorder = newRecorder(o.Trace, o.Job)
 	}
 	return d, nil
+}
+
+// Refit tells the driver of the graph that the next runs begin with: the one it was made for or, in a plan, what the phases before have
+// left.
+func (d *Driver) Refit(facts []*Facts) error {
+	first := facts[0]
+	loads := append([]delivery.Load{first.Load}, first.Ways...)
+	absent := first.Absent
+	for _, f := range facts[1:] {
+		if len(f.Ways) != len(first.Ways) {
+			return fmt.Errorf("%s: the processes do not agree about its direction", d.name)
+		}
+		absent += f.Absent
+		loads[0].Add(&f.Load)
+		for i := range f.Ways {
+			loads[1+i].Add(&f.Ways[i])
+		}
+	}
+	c := &d.c
+	c.loaded, c.loads, c.load = nil, loads, &loads[0]
+	c.ids, c.edges = uint64(first.Load.Vertices), first.Edges
+	c.vertices = c.ids - uint64(absent)
+	c.view.NumVertices, c.view.NumEdges = c.vertices, c.edges
+	return nil
 }
 
 // Restart replaces the program by another of the same type for the next runs.

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -44,7 +45,7 @@ func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids u
 			}
 		}
 	}
-	r.moveProperties(changed, owned, outBefore)
+	r.moveProperties(changed, outBefore)
 	r.setVertices(vertices, owned)
 	if err := r.countAll(ctx, changed); err != nil {
 		return err
@@ -81,11 +82,7 @@ func (r *runner[V, M]) setVertices(vertices []vertexChange[V], owned int) {
 			r.inbox.Has.Words[w] &^= bit
 		}
 		r.finished[w] &^= bit
-		for _, p := range r.job.methods.properties {
-			if !p.OfEdges {
-				reflect.ValueOf(r.properties[p.Number]).Index(int(local)).SetZero()
-			}
-		}
+		r.clearVertex(local)
 		if to.exists {
 			r.values[local] = to.value
 			c.absent[w] &^= bit
@@ -134,27 +131,56 @@ func (r *runner[V, M]) created(w int, run uint64) int {
 	return n
 }
 
-// moveProperties carries the property columns over to the changed lists; so many owned vertices, and arcs in the out-lists, were there before.
-func (r *runner[V, M]) moveProperties(changed *graph.Changed, owned, outBefore int) {
+// clearVertex makes the properties of a vertex zero.
+func (r *runner[V, M]) clearVertex(local uint32) {
+	if s := r.job.options.Shared; s != nil {
+		s.part(r.part.Index).clearVertex(local)
+		return
+	}
 	for _, p := range r.job.methods.properties {
-		before := r.properties[p.Number]
-		switch {
-		case !p.OfEdges:
-			to := p.New(r.part.Owned)
-			reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(before).Slice(0, owned))
-			r.properties[p.Number] = to
-		default:
-			if places := r.places(changed, outBefore); places != nil {
-				r.properties[p.Number] = p.Move(before, places)
-			}
+		if !p.OfEdges {
+			reflect.ValueOf(r.properties[p.Number]).Index(int(local)).SetZero()
 		}
 	}
 }
 
-// places returns, for each arc that edge columns hold properties of, where it was before the change; nil if no arc has moved.
-func (r *runner[V, M]) places(changed *graph.Changed, outBefore int) []uint32 {
+// moveProperties carries the property columns over to the changed lists, those of other phases too; so many arcs in the out-lists were
+// there before.
+func (r *runner[V, M]) moveProperties(changed *graph.Changed, outBefore int) {
+	d := r.job.direction
+	s := r.job.options.Shared
+	if s == nil {
+		for _, p := range r.job.methods.properties {
+			r.properties[p.Number] = r.moved(p, d, r.properties[p.Number], changed, outBefore)
+		}
+		return
+	}
+	columns := s.part(r.part.Index).columns
+	for key, c := range columns {
+		c.storage = r.moved(c.Property, key.direction, c.storage, changed, outBefore)
+	}
+	for _, p := range r.job.methods.properties {
+		r.properties[p.Number] = columns[keyOf(p, d)].storage
+	}
+}
+
+// moved returns the storage of a property after a change.
+func (r *runner[V, M]) moved(p kernel.Property, d pregel.Direction, before any, changed *graph.Changed, outBefore int) any {
+	if !p.OfEdges {
+		to := p.New(r.part.Owned)
+		reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(before))
+		return to
+	}
+	if places := places(d, changed, outBefore); places != nil {
+		return p.Move(before, places)
+	}
+	return before
+}
+
+// places returns, for each arc that edge columns of a direction hold properties of, where it was before the change; nil if no arc has moved.
+func places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 {
 	out, in := changed.OutFrom, changed.InFrom
-	switch d := r.job.direction; {
+	switch {
 	case d == pregel.In:
 		return in
 	case d == pregel.Out:
@@ -163,7 +189,7 @@ func (r *runner[V, M]) places(changed *graph.Changed, outBefore int) []uint32 {
 		return nil
 	}
 	// Of both directions, one after the other: see edgeLists.
-	places := make([]uint32, 0, r.outEdges)
+	places := make([]uint32, 0, len(changed.Partition.Out.Adj)+len(changed.Partition.In.Adj))
 	list := func(from []uint32, n, offset int) {
 		for i := range n {
 			at := uint32(i)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -19,6 +21,7 @@ func (r *runner[V, M]) fill() {
 			values[i] = start
 		}
 	})
+	r.changing.absent = slices.Clone(r.part.Absent)
 }
 
 // reset sets everything but the values to its state before superstep 0.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"github.com/superstep-go/superstep/pregel"
 	"maps"
 	"math/bits"
 	"slices"
@@ -157,7 +159,7 @@ func (r *runner[V, M]) startSources() error {
 	t := r.threads[0]
 	words := map[int]uint64{}
 	for _, id := range r.job.methods.sources.Sources() {
-		if uint64(id) >= uint64(r.job.graph.N) {
+		if uint64(id) >= r.changing.ids {
 			return r.job.noSource(id)
 		}
 		if int(uint64(id)%uint64(r.part.Of)) == r.part.Index {
@@ -220,4 +222,11 @@ func (r *runner[V, M]) inboxTask(worker int) {
 			r.back.write.Top[top] = back
 		}
 	}
+}
+
+func (j *Job[V, M]) noSource(id pregel.VertexID) error {
+	if id == pregel.None {
+		return fmt.Errorf("%s: the source is not a vertex of %s", j.name, j.graph.Name)
+	}
+	return fmt.Errorf("%s: source %d: the graph has vertices 0..%d", j.name, id, int64(j.IDs())-1)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -25,7 +26,7 @@ type Program interface {
 	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or nil.
 	Type() reflect.Type
 	Plan() *Plan
-	// Mutates reports whether the program changes the graph.
+	// Mutates reports whether the program, or a phase of its plan, changes the graph.
 	Mutates() bool
 	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or Unweighted.
 	Weights() edges.Weights
@@ -102,7 +103,14 @@ func (e *erased[V, M]) Name() string { return programName(e.program) }
 
 func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
 func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
-func (e *erased[V, M]) Mutates() bool      { return e.methods.mutations != nil }
+
+func (e *erased[V, M]) Mutates() bool {
+	if e.methods.mutations != nil || e.methods.plan == nil {
+		return e.methods.mutations != nil
+	}
+	phases, _ := e.methods.plan.Phases()
+	return slices.ContainsFunc(phases, Program.Mutates)
+}
 
 func (e *erased[V, M]) Weights() edges.Weights {
 	if own := e.weights(); own != edges.Unweighted || e.methods.plan == nil {

@@ -4,33 +4,41 @@ import (
 	"math/bits"
 	"reflect"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
 // Facts are what a driver needs of the job's partitions before the first superstep.
 func (j *Job[V, M]) Facts() *bsp.Facts {
+	f := j.facts()
+	f.Rates = j.runners[0].measure()
+	if j.options.Alpha > 0 {
+		f.Rates.Alpha, f.Rates.Beta = j.options.Alpha, j.options.Beta
+	}
+	return f
+}
+
+// facts are Facts without the rates, which cost some milliseconds to measure.
+func (j *Job[V, M]) facts() *bsp.Facts {
 	r := j.runners[0]
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
 	}
 	f := &bsp.Facts{
-		Partitions: r.part.Of, Vertices: uint64(j.graph.Vertices()), Edges: j.graph.Arcs, Ordered: r.traits.Ordered,
+		Partitions: r.part.Of, Edges: r.changing.arcs, Ordered: r.traits.Ordered,
 		Load: delivery.Load{
-			Vertices: j.graph.N, Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads,
+			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
-		Rates: r.measure(),
-	}
-	f.Summary = j.summarizes()
-	if j.options.Alpha > 0 {
-		f.Rates.Alpha, f.Rates.Beta = j.options.Alpha, j.options.Beta
+		Summary: j.summarizes(),
 	}
 	if r.back != nil {
 		f.Ways = []delivery.Load{f.Load, f.Load}
 	}
 	for _, r := range j.runners {
+		f.Absent += bitmap.Count(r.part.Absent)
 		r.addTo(&f.Load, f.Ways)
 	}
 	return f

@@ -37,6 +37,9 @@ type Job[V, M any] struct {
 	stop    atomic.Bool
 	fresh   bool // no superstep has run since Prepare
 
+	ownsShared bool // options.Shared is the job's
+	generation int  // of the shared graph that runners and driver are set for
+
 	driver  *bsp.Driver // nil if other processes have partitions
 	phases  phases      // of the program's plan, which the driver runs before it
 	process processStats
@@ -81,12 +84,12 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		j.options.Job = j.name
 	}
 	if m.plan != nil {
-		if j.phases.programs, err = m.plan.Phases(); err != nil {
+		if err := j.preparePhases(); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
-		if j.options.Shared == nil {
-			j.options.Shared = NewShared()
-		}
+	}
+	if s := j.options.Shared; s != nil {
+		j.generation = s.generation
 	}
 	if g.Directed {
 		j.direction = m.direction
@@ -99,13 +102,18 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if m.combiner != nil {
 		j.identity = m.combiner.Identity()
 	}
-	if err := j.makeRunners(); err != nil {
+	err = j.makeRunners()
+	if err == nil {
+		err = j.fitsBase()
+	}
+	if err != nil {
 		j.Close()
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
 	runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, j.arena)
 	if len(j.runners) == len(j.owners) {
 		o := j.options.driver(g)
+		o.Label = j.find
 		if m.plan != nil {
 			o.Before = j.before
 		}
@@ -178,6 +186,9 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 	// The job's columns and kernels were made for these.
 	m.combiner, m.aggregates, m.properties = j.methods.combiner, j.methods.aggregates, j.methods.properties
 	j.methods = m
+	for _, r := range j.runners {
+		r.changing.create = m.mutations != nil && m.mutations.Mutations().CreateOnMessage
+	}
 	if j.driver != nil {
 		j.driver.Restart(m.describe())
 	}
@@ -200,6 +211,12 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
 	}
 	start := time.Now()
+	if j.ownsShared {
+		j.options.Shared.Close() // of the run before
+	}
+	if _, err := j.rebase(); err != nil {
+		return nil, err
+	}
 	endpoint, broken := j.connect()
 	if err := j.Begin(ctx, endpoint, broken); err != nil {
 		return nil, err
@@ -373,15 +390,11 @@ func (j *Job[V, M]) Close() {
 	for _, r := range j.runners {
 		r.closeChanges()
 	}
+	if j.ownsShared {
+		j.options.Shared.Close()
+	}
 	for _, t := range j.teams {
 		t.Close()
 	}
 	j.arena.Close()
-}
-
-func (j *Job[V, M]) noSource(id pregel.VertexID) error {
-	if id == pregel.None {
-		return fmt.Errorf("%s: the source is not a vertex of %s", j.name, j.graph.Name)
-	}
-	return fmt.Errorf("%s: source %d: the graph has vertices 0..%d", j.name, id, j.graph.N-1)
 }

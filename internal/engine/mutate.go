@@ -20,48 +20,71 @@ type changing[V any] struct {
 	codec  requestCodec[V]
 	absent []uint64 // owned vertices that do not exist; nil if all do
 
-	// ids is the first id that no vertex has had, vertices and arcs are counted, of the whole graph.
-	ids, vertices, arcs uint64
+	graphCounts
 
 	changed *graph.Changed // what part is of; nil before the first change
 	// What the superstep that runs has left behind: frames that it sent may still be read.
 	left []func()
 }
 
+// graphCounts are of the whole graph: ids is the first id that no vertex has had.
+type graphCounts struct{ ids, vertices, arcs uint64 }
+
 // idsAhead is how many ids may be made in a superstep beside as many as there are: who counts wrongly must not fill the memory.
 const idsAhead = 1 << 16
 
-// beginChanges prepares a runner for a program that changes the graph.
+// beginChanges prepares a runner for a program that changes the graph, or runs beside others that do.
 func (r *runner[V, M]) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
+	if s := r.job.options.Shared; s != nil {
+		s.part(r.loaded.Index)
+	}
+	if m.mutations != nil || r.job.options.Shared != nil {
+		r.arena = new(mem.Arena)
+	}
 	if m.mutations == nil {
 		return nil
 	}
-	r.arena = new(mem.Arena)
 	c.on, c.create = true, m.mutations.Mutations().CreateOnMessage
 	c.codec, err = newRequestCodec[V]()
 	return err
 }
 
-// revertCounts makes ids, vertices and arcs those of the graph as it was loaded.
-func (r *runner[V, M]) revertCounts() {
-	c, g := &r.changing, r.job.graph
-	c.ids, c.vertices, c.arcs = uint64(g.N), uint64(g.Vertices()), g.Arcs
+// base is the partition that a run begins with: as it was loaded or, in a plan, as the phases before have left it.
+func (r *runner[V, M]) base() *graph.Partition {
+	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
+		return p.changed.Partition
+	}
+	return r.loaded
 }
 
-// revert goes back to the graph as it was loaded, before another run.
+// revertCounts makes the counts those of the graph that a run begins with.
+func (r *runner[V, M]) revertCounts() {
+	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
+		r.changing.graphCounts = p.counts
+		return
+	}
+	g := r.job.graph
+	r.changing.graphCounts = graphCounts{uint64(g.N), uint64(g.Vertices()), g.Arcs}
+}
+
+// revert goes back to the graph that a run begins with, before another run.
 func (r *runner[V, M]) revert() {
-	if r.part == r.loaded {
+	base := r.base()
+	r.revertCounts()
+	if r.part == base {
+		for _, t := range r.threads {
+			r.allow(t)
+		}
 		return
 	}
 	r.leave()
 	r.arena = new(mem.Arena)
-	r.revertCounts()
-	if err := r.place(r.loaded); err != nil {
+	if err := r.place(base); err != nil {
 		panic(err) // it went well before
 	}
-	r.exchange.Become(r.loaded)
+	r.exchange.Become(base)
 	r.freeLeft()
 	for _, t := range r.threads {
 		r.equip(t)
@@ -86,9 +109,9 @@ func (r *runner[V, M]) freeLeft() {
 	r.changing.left = nil
 }
 
-// closeChanges frees all that a program that changes the graph has beside the job's arena.
+// closeChanges frees all that the runner of a changing graph has beside the job's arena.
 func (r *runner[V, M]) closeChanges() {
-	if r.changing.on {
+	if r.arena != r.job.arena {
 		r.leave()
 		r.freeLeft()
 	}
@@ -191,6 +214,9 @@ func (r *runner[V, M]) change(ctx context.Context) error {
 	}
 	to.remove = append(to.remove, gone...)
 	places := false
+	if s := r.job.options.Shared; s != nil {
+		places = s.part(r.part.Index).ofEdges()
+	}
 	for _, p := range r.job.methods.properties {
 		places = places || p.OfEdges
 	}
@@ -333,10 +359,22 @@ func (j *Job[V, M]) Exists(id pregel.VertexID) bool {
 // Label returns the input id of a vertex: of one that was added, too.
 func (j *Job[V, M]) Label(id pregel.VertexID) uint64 { return j.runners[0].label(id) }
 
+// find returns the input id of a vertex, and whether there is one.
+func (j *Job[V, M]) find(id pregel.VertexID) (label uint64, ok bool) {
+	if uint64(id) >= j.IDs() {
+		return 0, false
+	}
+	return j.Label(id), true
+}
+
 // TakeGraph returns the graph as the last run has changed it, which belongs to the caller from now on, or nil if the run has changed
 // nothing. It needs all partitions in this process. Values are read before it: the next run begins anew.
 func (j *Job[V, M]) TakeGraph() *graph.Graph {
 	var parts []*graph.Changed
+	if s := j.options.Shared; s != nil {
+		j.shareGraph()
+		parts = s.take()
+	}
 	for _, r := range j.runners {
 		if c := &r.changing; c.changed != nil {
 			c.changed.Partition.Absent = c.absent

@@ -18,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -270,6 +271,12 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	if o, err := j.Run(t.Context()); err != nil || o.Messages != toy.outcome.Messages { // begins with the loaded graph
 		t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
 	}
+	wantGraph(t, where, changed, toy, kind)
+}
+
+// wantGraph wants a graph to be what a toy has left.
+func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64, uint64], kind edges.Weights) {
+	t.Helper()
 	if changed.N != toy.n || changed.Arcs != toy.stored || changed.Vertices() != toy.n-len(toy.changes.absent) {
 		t.Fatalf("%s: a graph of %d ids, %d vertices, %d arcs, want %d, without %d, %d", where, changed.N, changed.Vertices(), changed.Arcs,
 			toy.n, len(toy.changes.absent), toy.stored)

@@ -49,7 +49,7 @@ type Options struct {
 	// Connect, if not nil, is called when a Job begins a run. It returns the partitions' endpoints, and a function that ends all
 	// waiting at them. By default endpoints pass frames by reference.
 	Connect func() (endpoint func(partition int) transport.Endpoint, broken func())
-	// Shared has the property columns that the phases of a plan share; nil gives a run columns of its own.
+	// Shared is what the phases of a plan share, of a run that is one of them; it is the caller's to close.
 	Shared *Shared
 	// AnyGraph says that the graph only stands for another: whether the program can run on it does not matter.
 	AnyGraph bool
@@ -73,12 +73,6 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	}
 	if g != nil {
 		s.Graph = g.Name
-		s.Label = func(id pregel.VertexID) (uint64, bool) {
-			if uint64(id) >= uint64(g.N) {
-				return 0, false
-			}
-			return g.Label(id), true
-		}
 	}
 	if o.Team != nil {
 		s.Threads = o.Team.Size()

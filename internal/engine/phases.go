@@ -22,18 +22,34 @@ func (p *phases) close() {
 	p.jobs = nil
 }
 
+// preparePhases asks the program for its plan, and readies the loaded graph for all phases: what is changed has the lists of what was loaded.
+func (j *Job[V, M]) preparePhases() (err error) {
+	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
+		return err
+	}
+	for _, p := range j.phases.programs {
+		if err := p.Ready(context.Background(), j.graph, j.options.Team); err != nil {
+			return err
+		}
+	}
+	if j.options.Shared == nil {
+		j.options.Shared, j.ownsShared = NewShared(), true
+	}
+	return nil
+}
+
 // following is a Bound whose run is a part of a longer one.
 type following interface {
 	Bound
 	follow(before bsp.Outcome)
 	ran() *Ran
+	shareGraph()
 }
 
 // before runs the phases of the job's plan.
 func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	var times []float64
-	j.options.Shared.clear()
-	j.Shared()
+	j.shareColumns()
 	o := j.options
 	o.Summary = false // the values of phases are no results
 	if o.Trace != nil {
@@ -49,25 +65,98 @@ func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) 
 			return nil, err
 		}
 		times = append(times, phase.Times()...)
+		phase.shareGraph()
 		return phase.ran(), nil
 	})
-	return sum, times, err
+	if err != nil {
+		return sum, times, err
+	}
+	if moved, err := j.rebase(); !moved || err != nil {
+		return sum, times, err
+	}
+	j.Prepare()
+	j.fresh = false
+	return sum, times, nil
 }
 
-// Shared returns the columns that the phases of the plan share, with what this job's begin with; nil if there is no plan.
+// Shared returns what the phases of a plan share, after this job's run if it was one of them; nil if there is no plan. Columns that the
+// program itself was given are there before the first phase.
 func (j *Job[V, M]) Shared() *Shared {
-	shared := j.options.Shared
-	if shared == nil {
-		return nil
+	if j.options.Shared != nil {
+		j.shareColumns()
+		j.shareGraph()
 	}
+	return j.options.Shared
+}
+
+// shareColumns gives the phases the columns that the program was given.
+func (j *Job[V, M]) shareColumns() {
 	for _, r := range j.runners {
 		for _, c := range j.methods.properties {
 			if _, ok := r.prefilled[c.Number]; ok {
-				shared.set(r.part.Index, c, j.direction, r.beginProperty(c, r.elements(c)))
+				j.options.Shared.set(r.part.Index, c, j.direction, r.beginProperty(c, r.elements(c)))
 			}
 		}
 	}
-	return shared
+}
+
+// shareGraph leaves the graph as the last run has changed it to the phases that follow.
+func (j *Job[V, M]) shareGraph() {
+	s := j.options.Shared
+	for _, r := range j.runners {
+		c := &r.changing
+		switch p := s.base(r.part.Index); {
+		case c.changed != nil:
+			c.changed.Partition.Absent = c.absent
+			s.replace(r.part.Index, c.changed, c.graphCounts, c.create)
+			c.changed = nil
+		case c.create && p != nil: // messages may have made vertices, and nothing else has changed
+			p.changed.Partition.Absent, p.recount = c.absent, true
+			s.generation++
+		}
+	}
+}
+
+// rebase moves the job to the graph that its next run begins with, if that is another than the one it is set for.
+func (j *Job[V, M]) rebase() (moved bool, err error) {
+	s := j.options.Shared
+	if s == nil || s.generation == j.generation {
+		return false, nil
+	}
+	for _, r := range j.runners {
+		r.revert()
+	}
+	j.fresh, j.generation = false, s.generation
+	if err := j.driver.Refit([]*bsp.Facts{j.facts()}); err != nil {
+		return true, err
+	}
+	return true, j.fitsBase()
+}
+
+// fitsBase refuses a graph that phases before this have left with what the program does not take.
+func (j *Job[V, M]) fitsBase() error {
+	for _, r := range j.runners {
+		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.nonNegative && p.changed.Partition.LeastWeight() < 0 {
+			return fmt.Errorf("%s: a phase before it has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
+		}
+	}
+	return nil
+}
+
+// countBase counts the vertices and arcs that the run begins with, where the phase before could not.
+func (r *runner[V, M]) countBase(ctx context.Context) error {
+	p := r.job.options.Shared.base(r.loaded.Index)
+	if p == nil || !p.recount {
+		return nil
+	}
+	if err := r.countAll(ctx, p.changed); err != nil {
+		return err
+	}
+	p.counts, p.recount = r.changing.graphCounts, false
+	for _, t := range r.threads {
+		r.allow(t)
+	}
+	return nil
 }
 
 // phase returns the job of a phase, ready to run.

@@ -78,9 +78,6 @@ func (p *Plan) Phases() (all []Program, err error) {
 	errs := []error{p.err}
 	if p.kind == planPhase && p.err == nil {
 		all = append(all, p.phase)
-		if p.phase.Mutates() {
-			errs = append(errs, fmt.Errorf("%s: it changes the graph, which the phases of a plan share: run it by itself, and what follows on the graph of its result", p.phase.Name()))
-		}
 	}
 	for i := range p.plans {
 		inner, err := p.plans[i].Phases()
@@ -202,58 +199,4 @@ func (p *Plan) count() int {
 		n += p.plans[i].count()
 	}
 	return n
-}
-
-// Shared is the property columns of the partitions of a process that the phases of a plan share.
-type Shared struct {
-	columns map[sharedColumn]any
-	numbers map[columnName]int // the handles'
-}
-
-// columnName is unique in a program.
-type columnName struct {
-	name    string
-	ofEdges bool
-}
-
-type sharedColumn struct {
-	partition, number int
-	direction         pregel.Direction // of a column of edges, which phases of one direction share
-}
-
-// NewShared makes columns that are zero.
-func NewShared() *Shared { return &Shared{map[sharedColumn]any{}, map[columnName]int{}} }
-
-// clear forgets all columns.
-func (s *Shared) clear() { clear(s.columns) }
-
-// set replaces a column.
-func (s *Shared) set(partition int, c kernel.Property, d pregel.Direction, column any) {
-	key := sharedColumn{partition: partition, number: c.Number}
-	if c.OfEdges {
-		key.direction = d
-	}
-	s.columns[key] = column
-}
-
-// column returns a column of n elements, made at first use. Not for concurrent use.
-func (s *Shared) column(partition int, c kernel.Property, d pregel.Direction, n int) any {
-	key := sharedColumn{partition: partition, number: c.Number}
-	if c.OfEdges {
-		key.direction = d
-		for other := pregel.Out; other <= pregel.Either; other++ {
-			if before := (sharedColumn{partition, c.Number, other}); other != d && s.columns[before] != nil {
-				panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, and this one is of direction %v: they do not share it", c.Name, other, d))
-			}
-		}
-	}
-	name := columnName{c.Name, c.OfEdges}
-	if n, ok := s.numbers[name]; ok && n != c.Number {
-		panic(fmt.Sprintf("two columns are named %s: phases share a column by its handle, of which there is one", c.Name))
-	}
-	s.numbers[name] = c.Number
-	if s.columns[key] == nil {
-		s.columns[key] = c.New(n)
-	}
-	return s.columns[key]
 }

@@ -21,8 +21,8 @@ import (
 type runner[V, M any] struct {
 	job      *Job[V, M]
 	loaded   *graph.Partition // as the graph was loaded
-	part     *graph.Partition // as it is after the program's changes
-	arena    *mem.Arena       // of what place makes: the job's, unless the program changes the graph
+	part     *graph.Partition // as it is after changes
+	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
 	changing changing[V]
 	team     *parallel.Team
 	exchange *delivery.Exchange[M]
@@ -111,7 +111,8 @@ type counts struct {
 
 func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
 	r := &runner[V, M]{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena}
-	r.exchange = delivery.NewExchange[M](p, j.options.Encoding, j.options.Serial)
+	base := r.base()
+	r.exchange = delivery.NewExchange[M](base, j.options.Encoding, j.options.Serial)
 	r.exchange.Tracing = j.options.Trace != nil
 	if j.direction == pregel.Either {
 		r.back = new(column[M])
@@ -135,7 +136,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if err := r.beginChanges(); err != nil {
 		return nil, err
 	}
-	if err := r.place(p); err != nil {
+	if err := r.place(base); err != nil {
 		return nil, err
 	}
 	for range team.Size() {
@@ -183,6 +184,11 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	for _, t := range r.threads {
 		t.count = counts{}
 		t.Worker.Superstep, t.Worker.Phase, t.State().Totals = c.Superstep, c.Phase, c.Totals
+	}
+	if c.Superstep == 0 {
+		if err := r.countBase(ctx); err != nil {
+			return err
+		}
 	}
 	m := r.job.methods
 	if m.before != nil {

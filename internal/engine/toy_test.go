@@ -42,8 +42,10 @@ type toy[V, M any] struct {
 	outcome     bsp.Outcome
 	changes     toyChanges[V]
 	seed        uint64
-	unweighted  bool // added edges have the weight 1
-	spread      bool // no vertex has all its edges
+	unweighted  bool              // added edges have the weight 1
+	spread      bool              // no vertex has all its edges
+	shared      []any             // property columns that it begins with
+	carried     []kernel.Property // which these are
 }
 
 // arc is an edge that messages cross.
@@ -155,7 +157,7 @@ func (t *toy[V, M]) run() {
 		combine = c.Combine
 	}
 	t.outbox = kernel.NewOutbox[M](1, false)
-	t.engine.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n), NumEdges: t.stored}, t.label,
+	t.engine.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored}, t.label,
 		kernel.State{
 			Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
 			Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
@@ -166,7 +168,7 @@ func (t *toy[V, M]) run() {
 	t.beginChanges()
 	start, _ := t.inner.(engine.Starting[V])
 	for v := range t.n {
-		t.active[v] = start == nil
+		t.active[v] = start == nil && !t.changes.absent[uint64(v)]
 		if start != nil {
 			t.values[v] = start.Initial()
 		}

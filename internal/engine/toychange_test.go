@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -29,8 +30,11 @@ func (c *toyChanges[V]) waiting() bool { return len(c.list) > 0 }
 
 func (t *toy[V, M]) beginChanges() {
 	c := &t.changes
-	c.absent = map[uint64]bool{}
-	t.growColumns(0)
+	if c.absent == nil {
+		c.absent = map[uint64]bool{}
+	}
+	t.engine.State().Properties = slices.Clone(t.shared)
+	t.growColumns(len(t.shared))
 	m, ok := t.inner.(engine.Mutating)
 	if !ok {
 		return
@@ -43,6 +47,17 @@ func (t *toy[V, M]) beginChanges() {
 
 func (t *toy[V, M]) allow() {
 	t.changes.requests.NextID, t.changes.requests.Limit = uint64(t.n), uint64(2*t.n+1<<16)
+}
+
+// after has the toy begin with the graph, and the columns, that another has left.
+func (t *toy[V, M]) after(before *toy[V, M]) {
+	t.n, t.edges = before.n, slices.Clone(before.edges)
+	t.changes.absent = maps.Clone(before.changes.absent)
+	t.link()
+	t.values, t.inbox = make([]V, t.n), make([][]M, t.n)
+	t.active, t.done = make([]bool, t.n), make([]bool, t.n)
+	t.coordinator = t.engine.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil)
+	t.shared, t.carried = before.engine.State().Properties, before.columns()
 }
 
 // took takes what a vertex has asked for.
@@ -243,10 +258,13 @@ func (t *toy[V, M]) clearColumns(id uint64) {
 	}
 }
 
-func (t *toy[V, M]) columns() (all []kernel.Property) {
+// columns are the program's and those of the phases before it.
+func (t *toy[V, M]) columns() []kernel.Property {
+	all := slices.Clone(t.carried)
 	if p, ok := t.inner.(engine.Columnar); ok {
 		for _, c := range p.Columns() {
-			all = append(all, t.engine.Property(c))
+			own := t.engine.Property(c)
+			all = append(slices.DeleteFunc(all, func(c kernel.Property) bool { return c.Number == own.Number }), own)
 		}
 	}
 	return all

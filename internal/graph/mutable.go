@@ -37,3 +37,6 @@ func (p *Partition) OutArcs(from map[pregel.VertexID]bool) []Arc {
 	})
 	return arcs
 }
+
+// LeastWeight returns the least weight that is stored in the partition's graph, or 0 if that is less.
+func (p *Partition) LeastWeight() float64 { return p.graph.LeastWeight }

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -21,6 +22,7 @@ func programs() engine.Registry {
 		engine.Register("letters", letters{}), engine.Register("paths", pregel.List(paths{})), engine.Register("broken", broken{}),
 		engine.Register("forever", forever{}), engine.Register("idle", idle{}), engine.Register("chatty", chatty{}),
 		engine.Register("crowd", crowd{}), engine.Register("reshaping", reshaping{}),
+		engine.Register("recomposed", recomposed{}),
 	}
 }
 
@@ -55,6 +57,43 @@ func (reshaping) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 		v.Send(some(), 9)
 	case 5:
 		v.RemoveVertex(v.ID())
+	}
+}
+
+// recomposed has phases that change the graph, and some that see what those have left.
+type (
+	recomposed struct{ reshaping }
+	counting   struct{}
+)
+
+var passed = pregel.NewVertexColumn[uint64]("passed")
+
+func (recomposed) Columns() []pregel.Column { return []pregel.Column{passed} }
+
+func (recomposed) Plan() pregel.Plan {
+	return plan.Sequence(
+		plan.Phase(counting{}), plan.Phase(reshaping{}),
+		plan.Repeat(func(r *plan.Round) bool { return r.Number == 1 }, plan.Phase(counting{}), plan.Phase(reshaping{})),
+		plan.Phase(counting{}),
+	)
+}
+
+func (p recomposed) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
+	if v.Superstep() == 0 {
+		v.Set(passed.Of(v))
+	}
+	p.reshaping.Compute(v, sum)
+}
+
+func (counting) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
+func (counting) Columns() []pregel.Column          { return []pregel.Column{passed} }
+
+func (counting) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
+	passed.Set(v, passed.Of(v)*31+sum*7+v.NumVertices()*3+v.NumEdges()+uint64(v.OutDegree())+v.Label())
+	if v.Superstep() < 2 {
+		v.SendToAllNeighbors(passed.Of(v) % 1000)
+	} else {
+		v.VoteToHalt()
 	}
 }
 

@@ -193,7 +193,7 @@ func ways() []*way {
 			{program: "listing"},
 			{program: "letters"},
 			{program: "paths"},
-			{program: "reshaping"},
+			{program: "reshaping"}, {program: "recomposed"},
 		} {
 			w.delivery = delivery
 			all = append(all, &w)
@@ -249,7 +249,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		}
 		answers := map[string]answer{}
 		for _, w := range ways() {
-			if g.name == "grid" && (w.program != "reshaping" || w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
+			if g.name == "grid" && (w.program != "reshaping" && w.program != "recomposed" || w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%v", g.name, w), func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 				if !reflect.DeepEqual(j.GraphLeft.Trace(), o.Left) || j.GraphLeft.GetIds() != o.IDs {
 					t.Errorf("the graph that is left is %v, expected %+v, ids to %d", j.GraphLeft, o.Left, o.IDs)
 				}
-				if w.forced() && w.program != "reshaping" { // whose workers tell each other their input ids, too
+				if w.forced() && w.program != "reshaping" && w.program != "recomposed" { // whose workers tell each other their input ids, too
 					choice, err := delivery.ParseChoice(w.delivery)
 					if err != nil {
 						t.Fatal(err)

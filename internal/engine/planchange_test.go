@@ -1,0 +1,366 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/plan"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// seer is a program that does not change the graph, and whose values and columns depend on all that it sees.
+type seer struct{ c changer }
+
+func (s seer) Combiner() pregel.Combiner[uint64] { return s.c.messages }
+func (s seer) Direction() pregel.Direction       { return s.c.direction }
+func (seer) Columns() []pregel.Column            { return changer{}.Columns() }
+
+func (s seer) Compute(v cursor, m uint64) {
+	changerAge.Set(v, changerAge.Of(v)*3+digest(m)+s.c.look(v))
+	if v.Set(changerAge.Of(v)); v.Superstep() < s.c.rounds {
+		v.SendToAllNeighbors(v.Value() % 1000)
+	} else {
+		v.VoteToHalt()
+	}
+}
+
+// unseen is a changer that has no column.
+type unseen struct{ changer }
+
+func (unseen) Columns() []pregel.Column { return nil }
+
+func (u unseen) Compute(v cursor, m uint64) {
+	if v.Superstep() >= u.rounds {
+		v.VoteToHalt()
+		return
+	}
+	rng := v.Rand()
+	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	switch rng.IntN(6) {
+	case 0:
+		if rng.IntN(6) == 0 {
+			v.RemoveVertex(id())
+		}
+	case 1:
+		v.AddVertex(id(), m)
+	case 2:
+		v.AddEdgeBetween(id(), v.NextID(), 1)
+	case 3:
+		v.RemoveEdgeBetween(v.ID(), id())
+	}
+	v.Send(id(), m)
+}
+
+// composed is a program with phases, each a program that changes the graph or not, as the program itself does.
+type (
+	composed struct {
+		changer
+		phases
+	}
+	composedSeer struct {
+		seer
+		phases
+	}
+	phases struct {
+		once, twice []pregel.Program[uint64, uint64]
+	}
+)
+
+func (p phases) Plan() pregel.Plan {
+	all := func(list []pregel.Program[uint64, uint64]) (plans []pregel.Plan) {
+		for _, p := range list {
+			plans = append(plans, plan.Phase(p))
+		}
+		return plans
+	}
+	steps := all(p.once)
+	if len(p.twice) > 0 {
+		steps = append(steps, plan.Repeat(func(r *plan.Round) bool { return r.Number == 1 }, all(p.twice)...))
+	}
+	return plan.Sequence(steps...)
+}
+
+// toyOf runs the phases and the program by toys, one after the other, to a limit of supersteps, and returns the last that ran.
+func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(pregel.Program[uint64, uint64]) *toy[uint64, uint64]) (*toy[uint64, uint64], bsp.Outcome) {
+	all := slices.Concat(p.once, p.twice, p.twice, []pregel.Program[uint64, uint64]{last})
+	sum := bsp.Outcome{Converged: true}
+	var before *toy[uint64, uint64]
+	for i, program := range all {
+		t := make(program)
+		if before != nil {
+			t.after(before)
+		}
+		if limit > 0 {
+			if t.limit = limit - sum.Supersteps; t.limit == 0 && t.n > len(t.changes.absent) {
+				t.engine.State().Properties = t.shared
+				sum.Converged = false
+				clear(t.values)
+				return t, sum
+			}
+		}
+		t.run()
+		before = t
+		sum.Supersteps += t.outcome.Supersteps
+		sum.Messages += t.outcome.Messages
+		if !t.outcome.Converged {
+			if sum.Converged = false; i < len(all)-1 {
+				clear(t.values) // they are as they were at the beginning
+			}
+			break
+		}
+	}
+	return before, sum
+}
+
+func TestPhasesChangeTheGraphAsTheToyDoes(t *testing.T) {
+	rounds := 60
+	if raced || testing.Short() {
+		rounds = 8
+	}
+	for seed := range rounds {
+		phasesAsToy(t, uint64(seed))
+	}
+}
+
+func FuzzPhases(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { phasesAsToy(t, seed) })
+}
+
+func phasesAsToy(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	all := shapes(seed)
+	s := all[rng.IntN(len(all))]
+	if s.n > 400 {
+		s = all[rng.IntN(5)]
+	}
+	kind := edges.Weights(rng.IntN(3))
+	if kind == edges.Unweighted {
+		s.weights = nil
+	}
+	ways := settings()
+	spread := rng.IntN(3) == 0
+	if spread {
+		ways = grids()
+	}
+	changes := func() changer {
+		return changer{
+			rounds: 1 + rng.IntN(3), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](), spread: spread,
+			mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0},
+		}
+	}
+	some := func(n int) (list []pregel.Program[uint64, uint64]) {
+		for range n {
+			switch c := changes(); rng.IntN(5) {
+			case 0:
+				list = append(list, c)
+			case 1:
+				list = append(list, chooser{c})
+			case 2:
+				list = append(list, unseen{c})
+			default:
+				list = append(list, seer{c})
+			}
+		}
+		return list
+	}
+	p := phases{some(1 + rng.IntN(3)), some(rng.IntN(3))}
+	last := pregel.Program[uint64, uint64](composed{changes(), p})
+	if rng.IntN(2) == 0 {
+		last = composedSeer{seer{changes()}, p}
+	}
+	limit := 0
+	if rng.IntN(3) == 0 {
+		limit = 1 + rng.IntN(15)
+	}
+	rng.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	for _, way := range ways[:3] {
+		comparePhases(t, seed, s, kind, p, last, limit, way, spread)
+	}
+}
+
+// comparePhases runs a program with phases in a setting, twice, and by toys, and compares values and graphs.
+func comparePhases(
+	t *testing.T, seed uint64, s shape, kind edges.Weights, p phases, last pregel.Program[uint64, uint64], limit int, way setting, spread bool,
+) {
+	t.Helper()
+	g := s.loadAs(t, way, kind)
+	defer g.Close()
+	toy, want := p.toyOf(limit, last, func(p pregel.Program[uint64, uint64]) *toy[uint64, uint64] {
+		toy := newToy(s, g.IDs, p)
+		toy.seed, toy.unweighted, toy.spread = seed, kind == edges.Unweighted, spread
+		return toy
+	})
+	way.o.Seed, way.o.MaxSupersteps = seed, limit
+	if seed%2 == 0 {
+		way.o.Trace = untold{}
+	}
+	way.o.Team = parallel.NewTeam(way.threads, false)
+	defer way.o.Team.Close()
+	j, err := engine.NewJob(g, last, way.o)
+	check(t, err)
+	defer j.Close()
+	where := fmt.Sprintf("seed %d, %T after %T and twice %T, limit %d, %s, %v, %v", seed, last, p.once, p.twice, limit, s.name, kind, way)
+	for run := range 2 {
+		o, err := j.Run(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Converged != want.Converged {
+			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
+		}
+		if n := j.IDs(); n != uint64(toy.n) {
+			t.Fatalf("%s, run %d: ids up to %d, want %d", where, run, n, toy.n)
+		}
+		for v := range toy.n {
+			id := pregel.VertexID(v)
+			if j.Exists(id) == toy.changes.absent[uint64(v)] {
+				t.Fatalf("%s, run %d: vertex %d exists: %t", where, run, v, j.Exists(id))
+			}
+			if got := j.Value(id); j.Exists(id) && got != toy.values[v] {
+				t.Fatalf("%s, run %d: vertex %d is %x, want %x", where, run, v, got, toy.values[v])
+			}
+		}
+	}
+	if changed := j.TakeGraph(); changed != nil {
+		defer changed.Close()
+		if o, err := j.Run(t.Context()); err != nil || o.Messages != want.Messages { // begins with the loaded graph
+			t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
+		}
+		wantGraph(t, where, changed, toy, kind)
+	}
+}
+
+// marking and finding share the marks of edges with phases that change the graph and do not know of them.
+type (
+	marking struct{ direction pregel.Direction }
+	finding struct{ marking }
+)
+
+func (marking) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
+func (m marking) Direction() pregel.Direction     { return m.direction }
+func (marking) Columns() []pregel.Column          { return []pregel.Column{changerMark} }
+
+func (marking) Compute(v cursor, _ uint64) {
+	for e := range v.Edges() {
+		changerMark.Set(e, digest(v.ID(), e.To, e.Weight))
+	}
+	v.VoteToHalt()
+}
+
+// Compute counts the edges with a mark, and those without.
+func (finding) Compute(v cursor, _ uint64) {
+	for e := range v.Edges() {
+		switch changerMark.Of(e) {
+		case 0:
+			v.Set(v.Value() + 1)
+		case digest(v.ID(), e.To, e.Weight):
+			v.Set(v.Value() + 1<<32)
+		default:
+			panic(fmt.Sprintf("edge %d of vertex %d has the mark %x", e.To, v.ID(), changerMark.Of(e)))
+		}
+	}
+	v.VoteToHalt()
+}
+
+type found struct {
+	finding
+	plan pregel.Plan
+}
+
+func (f found) Plan() pregel.Plan { return f.plan }
+
+func TestEdgeColumnsMoveThroughPhases(t *testing.T) {
+	for i, s := range shapes(13) {
+		if s.n > 400 {
+			continue
+		}
+		m := marking{pregel.Direction(i % 4)}
+		u := unseen{changer{rounds: 3, direction: pregel.Direction(i / 2 % 4), messages: combiners.Sum[uint64]()}}
+		f := found{finding{m}, plan.Sequence(plan.Phase(m), plan.Phase(u), plan.Phase(finding{m}), plan.Phase(u))}
+		var first []uint64
+		for _, way := range []setting{{parts: 1, threads: 1}, {parts: 1, threads: 3}, {parts: 3, threads: 2}, {parts: 4, threads: 4}} {
+			g := s.loadAs(t, way, edges.Float32)
+			got, _ := run(t, g, pregel.Program[uint64, uint64](f), way)
+			if first == nil {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				t.Fatalf("%s, %v: %x, want %x", s.name, way, got, first)
+			}
+			g.Close()
+		}
+		if len(s.tuples) > 100 && !slices.ContainsFunc(first, func(x uint64) bool { return x>>32 > 0 }) {
+			t.Errorf("%s: no edge kept its mark", s.name)
+		}
+	}
+}
+
+// A run that is cancelled in a phase after one that changed the graph ends, frees what it had, and the job can run again.
+func TestPhasesAreCancelled(t *testing.T) {
+	for _, parts := range []int{1, 4} {
+		s := shapes(3)[9]
+		g := s.load(t, parts, edges.Unweighted)
+		ctx, cancel := context.WithCancel(t.Context())
+		c := changer{rounds: 3, messages: combiners.Sum[uint64]()}
+		stops := asking{c, func(v cursor) {
+			if v.AddEdge(0, 1); v.Superstep() == 3 {
+				cancel()
+			}
+		}}
+		p := composed{c, phases{once: []pregel.Program[uint64, uint64]{c, seer{c}, stops, seer{c}}}}
+		j, err := engine.NewJob(g, pregel.Program[uint64, uint64](p), engine.Options{})
+		check(t, err)
+		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d partitions: %v", parts, err)
+		}
+		var sums [2]uint64
+		for run := range sums {
+			if _, err := j.Run(t.Context()); err != nil {
+				t.Errorf("%d partitions, run %d: %v", parts, run, err)
+			}
+			for v := range j.IDs() {
+				sums[run] += j.Value(pregel.VertexID(v))
+			}
+		}
+		if sums[0] != sums[1] {
+			t.Errorf("%d partitions: values that add up to %x and then %x", parts, sums[0], sums[1])
+		}
+		j.Close()
+		g.Close()
+	}
+}
+
+// lightening adds an edge of a negative weight, and wary takes none.
+type (
+	lightening struct{ changer }
+	wary       struct {
+		seer
+		plan pregel.Plan
+	}
+)
+
+func (lightening) Compute(v cursor, _ uint64) {
+	if v.ID() == 0 {
+		v.AddEdge(1, -1)
+	}
+	v.VoteToHalt()
+}
+
+func (wary) NonNegative()        {}
+func (w wary) Plan() pregel.Plan { return w.plan }
+
+func TestPhasesLeaveWhatTheNextDoesNotTake(t *testing.T) {
+	c := changer{messages: combiners.Sum[uint64]()}
+	wantError(t, on(t, "0>1:2 1>2:3"), pregel.Program[uint64, uint64](wary{seer{c}, plan.Phase(lightening{c})}), 2,
+		"wary: a phase before it has added an edge of weight -1: no weight may be negative")
+}
