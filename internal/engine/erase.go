@@ -104,11 +104,13 @@ func (e *erased[V, M]) Name() string { return programName(e.program) }
 func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
 func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
 
-func (e *erased[V, M]) Mutates() bool {
-	if e.methods.mutations != nil || e.methods.plan == nil {
-		return e.methods.mutations != nil
+func (e *erased[V, M]) Mutates() bool { return e.methods.mutates() }
+
+func (m *methods[V, M]) mutates() bool {
+	if m.mutations != nil || m.plan == nil {
+		return m.mutations != nil
 	}
-	phases, _ := e.methods.plan.Phases()
+	phases, _ := m.plan.Phases()
 	return slices.ContainsFunc(phases, Program.Mutates)
 }
 
@@ -204,7 +206,7 @@ func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error
 func (m *methods[V, M]) describe() *bsp.Program {
 	p := &bsp.Program{
 		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
-		Mutates: m.mutations != nil,
+		Mutates: m.mutates(),
 	}
 	if m.combiner != nil {
 		p.Combiner = m.combiner.String()

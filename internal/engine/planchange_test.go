@@ -202,7 +202,7 @@ func comparePhases(
 	})
 	way.o.Seed, way.o.MaxSupersteps = seed, limit
 	if seed%2 == 0 {
-		way.o.Trace = untold{}
+		way.o.Trace = new(changes)
 	}
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
