@@ -51,7 +51,7 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 func TestRecordsTellEverything(t *testing.T) {
 	want := &trace.Superstep{
 		Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
-		Graph: &trace.GraphSize{Vertices: 8, Arcs: 9},
+		Graph:      &trace.GraphSize{Vertices: 8, Arcs: 9},
 		Partitions: []trace.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
 	data, err := proto.Marshal(NewSuperstepRecord(want))

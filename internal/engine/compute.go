@@ -2,10 +2,11 @@ package engine
 
 import (
 	"fmt"
-	"github.com/superstep-go/superstep/pregel"
 	"maps"
 	"math/bits"
 	"slices"
+
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // compute calls the program for the vertices run of word w and drains their output. The messages of the vertices received are in

@@ -193,7 +193,8 @@ func ways() []*way {
 			{program: "listing"},
 			{program: "letters"},
 			{program: "paths"},
-			{program: "reshaping"}, {program: "recomposed"},
+			{program: "reshaping"},
+			{program: "recomposed"},
 		} {
 			w.delivery = delivery
 			all = append(all, &w)
