@@ -72,6 +72,10 @@ func table() []entry {
 			help:    "local clustering coefficients, as Graphalytics has them",
 		},
 		{
+			program: engine.Register("louvain", algorithms.Louvain{}), weights: true,
+			help: "communities of high modularity in an undirected graph",
+		},
+		{
 			program: engine.Register("matching", pregel.List(algorithms.Matching{})),
 			help:    "a maximal matching: pairs of neighbours to which none can be added",
 		},

@@ -75,6 +75,7 @@ var certificates = map[string]certificate{
 		return verify.KCore(c.Graph, integers(c))
 	}},
 	"lcc":      {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
+	"louvain":  {check: func(c *claim) error { return verify.Louvain(c.Graph, vertices(c)) }},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
 	"pagerank": {stopped: true, check: func(c *claim) error {

@@ -1,0 +1,285 @@
+package algorithms_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/programtest"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/pregel/pregeltest"
+)
+
+// karate is the club of Zachary (1977): the lesser ends of the edges to each vertex from 2 on, numbered from 1.
+const karate = `2:1 3:1,2 4:1,2,3 5:1 6:1 7:1,5,6 8:1,2,3,4 9:1,3 10:3 11:1,5,6 12:1 13:1,4 14:1,2,3,4 17:6,7 18:1,2 20:1,2 22:1,2
+26:24,25 28:3,24,25 29:3 30:24,27 31:2,9 32:1,25,26,29 33:3,9,15,16,19,21,23,24,30,31,32
+34:9,10,14,15,16,19,20,21,23,24,27,28,29,30,31,32,33`
+
+func karateEdges(t *testing.T) (list []superstep.Edge) {
+	for _, word := range strings.Fields(karate) {
+		var u, v uint64
+		to, ends, _ := strings.Cut(word, ":")
+		for _, from := range strings.Split(ends, ",") {
+			if _, err := fmt.Sscan(to+" "+from, &u, &v); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, superstep.Edge{From: v, To: u})
+		}
+	}
+	if len(list) != 78 {
+		t.Fatalf("%d edges, want 78", len(list))
+	}
+	return list
+}
+
+// modularityOf is the definition: over all pairs of vertices of a community, what joins them less what would at random.
+func modularityOf[C comparable](n int, list []superstep.Edge, community []C) float64 {
+	a, degree, total := make([]float64, n*n), make([]float64, n), 0.0
+	for _, e := range list {
+		a[int(e.From)*n+int(e.To)] += e.Weight
+		a[int(e.To)*n+int(e.From)] += e.Weight // a loop twice
+	}
+	for i := range a {
+		degree[i/n] += a[i]
+		total += a[i]
+	}
+	if total == 0 {
+		return 0
+	}
+	q := 0.0
+	for u := range n {
+		for v := range n {
+			if community[u] == community[v] {
+				q += a[u*n+v] - degree[u]*degree[v]/total
+			}
+		}
+	}
+	return q / total
+}
+
+// louvainTwin is Louvain as Blondel et al. have it, one vertex after the other, on a matrix.
+func louvainTwin(n int, list []superstep.Edge) []int {
+	a, of := make([][]float64, n), make([]int, n)
+	for v := range a {
+		a[v], of[v] = make([]float64, n), v
+	}
+	for _, e := range list {
+		a[e.From][e.To] += e.Weight
+		a[e.To][e.From] += e.Weight
+	}
+	for {
+		size := len(a)
+		degree, sums, community, total := make([]float64, size), make([]float64, size), make([]int, size), 0.0
+		for v := range a {
+			for _, w := range a[v] {
+				degree[v] += w
+				total += w
+			}
+			sums[v], community[v] = degree[v], v
+		}
+		moved := false
+		for again := true; again; {
+			again = false
+			for v := range a {
+				joins := make([]float64, size)
+				for u, w := range a[v] {
+					if u != v {
+						joins[community[u]] += w
+					}
+				}
+				own := community[v]
+				sums[own] -= degree[v]
+				best := own
+				for c := range joins {
+					if gain := func(c int) float64 { return joins[c] - degree[v]*sums[c]/total }; joins[c] > 0 && gain(c) > gain(best)+1e-12 {
+						best = c
+					}
+				}
+				sums[best] += degree[v]
+				if community[v] = best; best != own {
+					again, moved = true, true
+				}
+			}
+		}
+		if !moved {
+			return of
+		}
+		names := map[int]int{}
+		for v, c := range community {
+			if _, ok := names[c]; !ok {
+				names[c] = len(names)
+			}
+			community[v] = names[c]
+		}
+		for v := range of {
+			of[v] = community[of[v]]
+		}
+		next := make([][]float64, len(names))
+		for c := range next {
+			next[c] = make([]float64, len(names))
+		}
+		for v := range a {
+			for u, w := range a[v] {
+				next[community[v]][community[u]] += w
+			}
+		}
+		a = next
+	}
+}
+
+// planted returns a graph of groups of vertices, in which each has about so many edges within its group and to others.
+func planted(seed uint64, groups, size int, within, across float64) (list []superstep.Edge) {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	n := groups * size
+	for v := range n {
+		for u := range v {
+			p := across / float64(n-size)
+			if u%groups == v%groups {
+				p = within / float64(size-1)
+			}
+			if rng.Float64() < p {
+				list = append(list, superstep.Edge{From: uint64(u), To: uint64(v), Weight: float64(1 + rng.IntN(3))})
+			}
+		}
+	}
+	return list
+}
+
+// listed loads a list of edges with all vertices below n, undirected, with weights or without.
+func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOptions) *superstep.Graph {
+	t.Helper()
+	weights.Kind = superstep.Undirected
+	for v := range n {
+		weights.Vertices = append(weights.Vertices, uint64(v))
+	}
+	return pregeltest.FromEdges(t, list, weights)
+}
+
+// communities runs Louvain, and returns the communities and the modularity that it reports, which must be that of the definition.
+func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph) ([]pregel.VertexID, float64) {
+	t.Helper()
+	res, err := superstep.Run(t.Context(), g, algorithms.Louvain{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := pregeltest.Values(res)
+	q := res.Aggregates["modularity"].(float64)
+	if want := modularityOf(n, list, found); math.Abs(q-want) > 1e-12 {
+		t.Errorf("the modularity is reported as %g, and is %g", q, want)
+	}
+	for v, c := range found {
+		if w := found[g.Label(c)]; w != c || pregeltest.ID(t, g, uint64(v)) < c {
+			t.Errorf("vertex %d is in the community of %d, which is not its least", v, g.Label(c))
+		}
+	}
+	return found, q
+}
+
+func TestLouvainOfTheKarateClub(t *testing.T) {
+	list := karateEdges(t)
+	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.NoWeights, Vertices: []uint64{0}})
+	for i := range list {
+		list[i].Weight = 1
+	}
+	found, q := communities(t, 35, list, g)
+	if twin := modularityOf(35, list, louvainTwin(35, list)); q < 0.4 || twin < 0.4 {
+		t.Errorf("the modularity is %g of %v, and %g by the twin", q, found, twin)
+	}
+}
+
+func TestLouvainFindsWhatIsPlanted(t *testing.T) {
+	const groups, size = 8, 20
+	list := planted(1, groups, size, 12, 1)
+	found, _ := communities(t, groups*size, list, listed(t, groups*size, list, superstep.LoadOptions{Weights: superstep.Float64}))
+	for v, c := range found {
+		if c != found[v%groups] || v < groups && slices.Index(found, c) != v {
+			t.Fatalf("the communities are %v", found)
+		}
+	}
+}
+
+func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
+	for seed := range uint64(30) {
+		groups, size := 2+int(seed%6), 10+int(seed*7%30)
+		n := groups * size
+		list := planted(seed, groups, size, 6, float64(seed%5))
+		_, q := communities(t, n, list, listed(t, n, list, superstep.LoadOptions{Weights: superstep.Float64}))
+		twin := modularityOf(n, list, louvainTwin(n, list))
+		if t.Logf("seed %d: %.4f, twin %.4f", seed, q, twin); q < 0.95*twin {
+			t.Errorf("seed %d: the modularity is %g, and by the twin %g", seed, q, twin)
+		}
+	}
+}
+
+func TestLouvainOfOddGraphs(t *testing.T) {
+	for s := range samples(t) {
+		if s.twin.Directed {
+			_, err := superstep.Run(t.Context(), s.graph, algorithms.Louvain{})
+			refused(t, err, "louvain is of undirected graphs")
+			continue
+		}
+		var list []superstep.Edge
+		for i, a := range s.twin.Arcs {
+			list = append(list, superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: s.twin.Weights[i]})
+		}
+		_, q := communities(t, s.twin.N, list, s.graph)
+		alone := make([]int, s.twin.N)
+		for v := range alone {
+			alone[v] = v
+		}
+		if single := modularityOf(s.twin.N, list, alone); q < single-1e-12 {
+			t.Errorf("%s: the modularity is %g, and %g of single vertices", s.name, q, single)
+		}
+	}
+	for _, p := range []algorithms.Louvain{{Iterations: -1}, {Tolerance: -1}, {Tolerance: math.NaN()}} {
+		_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p)
+		refused(t, err, "want 0 or more")
+	}
+	_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1:-1"), algorithms.Louvain{})
+	refused(t, err, "no weight may be negative")
+}
+
+func TestLouvainInAllSettings(t *testing.T) {
+	list := planted(3, 5, 12, 5, 2)
+	for _, o := range []superstep.LoadOptions{{Weights: superstep.Float64}, {Weights: superstep.Float32}, {Weights: superstep.NoWeights}} {
+		if o.Weights == superstep.NoWeights {
+			for i := range list {
+				list[i].Weight = 0
+			}
+		}
+		pregeltest.Matrix(t, listed(t, 60, list, o), algorithms.Louvain{})
+	}
+}
+
+// TestLouvainLeavesAnEdgeForEachTwoCommunities looks at the graph of the result.
+func TestLouvainLeavesAnEdgeForEachTwoCommunities(t *testing.T) {
+	list := planted(2, 6, 15, 8, 2)
+	g := listed(t, 90, list, superstep.LoadOptions{Weights: superstep.Float64})
+	res, err := superstep.Run(t.Context(), g, algorithms.Louvain{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[[2]pregel.VertexID]float64{}
+	for _, e := range list {
+		u, _ := res.At(e.From)
+		v, _ := res.At(e.To)
+		if u != v {
+			want[[2]pregel.VertexID{min(u, v), max(u, v)}] += e.Weight
+		}
+	}
+	if n := res.NumEdges; len(want) == 0 || n != uint64(2*len(want)) {
+		t.Errorf("the graph has %d arcs, want %d", n, 2*len(want))
+	}
+}
+
+func TestLouvainOnACluster(t *testing.T) {
+	conn := programtest.Cluster(t, 2)
+	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Kind: superstep.Undirected})
+	programtest.Same(t, here, there, algorithms.Louvain{}, superstep.Options{})
+	programtest.Same(t, here, there, algorithms.Louvain{Tolerance: 0.1, Iterations: 2}, superstep.Options{})
+}
