@@ -1,7 +1,6 @@
 package algorithms_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -76,7 +75,7 @@ func TestDegrees(t *testing.T) {
 			t.Errorf("%s: the aggregates are %v", s.name, got)
 		}
 	}
-	if text := fmt.Sprintf("%s", algorithms.Degrees{}.Output(nil, algorithms.Degree{Out: 1, In: 2, Total: 3})); text != "1 2 3" {
+	if text := string(algorithms.Degrees{}.Output(nil, algorithms.Degree{Out: 1, In: 2, Total: 3})); text != "1 2 3" {
 		t.Errorf("a value is written as %s", text)
 	}
 }
