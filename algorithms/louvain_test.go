@@ -254,6 +254,12 @@ func TestLouvainInAllSettings(t *testing.T) {
 		}
 		pregeltest.Matrix(t, listed(t, 60, list, o), algorithms.Louvain{})
 	}
+	rng := rand.New(rand.NewPCG(3, 6))
+	for i := range list {
+		list[i].Weight = rng.Float64()
+	}
+	deterministic := func(_, _ pregel.VertexID) bool { return true } // only deterministic runs are compared
+	pregeltest.Matrix(t, listed(t, 60, list, superstep.LoadOptions{Weights: superstep.Float64}), algorithms.Louvain{}, deterministic)
 }
 
 // TestLouvainLeavesAnEdgeForEachTwoCommunities looks at the graph of the result.
