@@ -34,11 +34,7 @@ func (p Betweenness) Validate() error { return p.origins().check() }
 
 // Plan is the choice of the sources, and two searches for each.
 func (p Betweenness) Plan() pregel.Plan {
-	all := []pregel.Plan{plan.Phase(p.origins())}
-	for i := range p.origins().most() {
-		all = append(all, plan.Phase(countPaths{i}), plan.Phase(addDependencies{i}))
-	}
-	return plan.Sequence(all...)
+	return plan.Sequence(plan.Phase(p.origins()), plan.Repeat(noneLeft, plan.Phase(countPaths{}), plan.Phase(addDependencies{})))
 }
 
 // Combiner is there for form: there are no messages after the plan.
@@ -59,8 +55,8 @@ func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
 	v.VoteToHalt()
 }
 
-// countPaths counts the shortest paths to every vertex.
-type countPaths struct{ search int }
+// countPaths counts the shortest paths to every vertex from the source of the next search.
+type countPaths struct{}
 
 func (countPaths) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 func (countPaths) Columns() []pregel.Column           { return []pregel.Column{search, depth, paths} }
@@ -68,7 +64,7 @@ func (countPaths) Columns() []pregel.Column           { return []pregel.Column{s
 func (p countPaths) Init(v *pregel.Vertex[struct{}, float64]) {
 	depth.Set(v, -1)
 	paths.Set(v, 0)
-	if search.Of(v) == 1+p.search {
+	if search.Set(v, search.Of(v)-1); search.Of(v) == 0 {
 		p.Compute(v, 1)
 	}
 	v.VoteToHalt()
@@ -84,27 +80,28 @@ func (countPaths) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 }
 
 // addDependencies goes from the deepest level to the source. Messages are (1 + dependency) / paths, against the edges.
-type addDependencies struct{ search int }
+type addDependencies struct{}
 
 func (addDependencies) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 func (addDependencies) Direction() pregel.Direction        { return pregel.In }
 func (addDependencies) Columns() []pregel.Column {
 	return []pregel.Column{search, depth, paths, centrality}
 }
-func (addDependencies) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{deepest} }
+func (addDependencies) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{deepest, left} }
 
 func (addDependencies) Init(v *pregel.Vertex[struct{}, float64]) {
+	left.Add(v, search.Of(v))
 	if deepest.Add(v, depth.Of(v)); depth.Of(v) < 0 {
 		v.Finish()
 	}
 }
 
-func (p addDependencies) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
+func (addDependencies) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 	if int(depth.Of(v)) != int(deepest.Value(v))-v.Superstep()+1 {
 		return // not yet
 	}
 	dependency := sum * paths.Of(v)
-	if search.Of(v) != 1+p.search {
+	if search.Of(v) != 0 {
 		centrality.Set(v, centrality.Of(v)+dependency)
 	}
 	v.SendToAllNeighbors((1 + dependency) / paths.Of(v))

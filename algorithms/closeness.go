@@ -39,11 +39,7 @@ func (p Closeness) Validate() error { return p.origins().check() }
 
 // Plan is the choice of the sources, and a search for each 64.
 func (p Closeness) Plan() pregel.Plan {
-	all := []pregel.Plan{plan.Phase(p.origins())}
-	for first := 0; first < p.origins().most(); first += 64 {
-		all = append(all, plan.Phase(manySearches{first}))
-	}
-	return plan.Sequence(all...)
+	return plan.Sequence(plan.Phase(p.origins()), plan.Repeat(noneLeft, plan.Phase(manySearches{})))
 }
 
 // Combiner is there for form: there are no messages after the plan.
@@ -68,14 +64,17 @@ func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 	v.VoteToHalt()
 }
 
-// manySearches are the searches of the numbers first to first+63. The value of a vertex has a bit for each that has reached it.
-type manySearches struct{ first int }
+// manySearches are the next 64 searches. The value of a vertex has a bit for each that has reached it.
+type manySearches struct{}
 
 func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
 func (manySearches) Columns() []pregel.Column          { return []pregel.Column{search, measured} }
+func (manySearches) Aggregators() []pregel.Aggregate   { return []pregel.Aggregate{left} }
 
-func (p manySearches) Init(v *pregel.Vertex[uint64, uint64]) {
-	if i := search.Of(v) - 1 - p.first; i >= 0 && i < 64 {
+func (manySearches) Init(v *pregel.Vertex[uint64, uint64]) {
+	i := search.Of(v) - 1
+	search.Set(v, i+1-64)
+	if left.Add(v, i+1-64); i >= 0 && i < 64 {
 		d := measured.Of(v)
 		d.Own++
 		measured.Set(v, d)

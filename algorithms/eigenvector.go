@@ -16,7 +16,7 @@ import (
 //
 // An iteration is a superstep with a message along every edge. It stops after Iterations, or when the scores change by less than
 // Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at most 100; with
-// neither until the change is below 1e-6.
+// neither until the change is below 1e-6, and at most 100.
 type Eigenvector struct {
 	Iterations int     `param:"iterations" help:"how many iterations at most"`
 	Tolerance  float64 `param:"tolerance" help:"stop when the change of the scores is less, in length"`

@@ -13,7 +13,7 @@ import (
 //
 // An iteration is two supersteps, in which messages go along all edges and back. It stops after Iterations, or when the authorities change
 // by less than Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at
-// most 100; with neither until the change is below 1e-6.
+// most 100; with neither until the change is below 1e-6, and at most 100.
 type HITS struct {
 	Iterations int     `param:"iterations" help:"how many iterations at most"`
 	Tolerance  float64 `param:"tolerance" help:"stop when the change of the authorities is less, in length"`

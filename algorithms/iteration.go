@@ -10,7 +10,7 @@ import (
 )
 
 // limits returns the number of iterations after which a run ends, and the change below which it ends before, 0 for none: with only
-// iterations just as many; with only a tolerance at most 100; with neither until the change is below 1e-6.
+// iterations just as many; with only a tolerance at most 100; with neither until the change is below 1e-6, and at most 100.
 func limits(iterations int, tolerance float64) (int, float64) {
 	switch {
 	case iterations > 0:

@@ -25,8 +25,11 @@ type KCore struct {
 
 // Validate refuses a core that is none.
 func (p KCore) Validate() error {
-	if p.K < 0 {
+	switch {
+	case p.K < 0:
 		return fmt.Errorf("k is %d, want 0 or more", p.K)
+	case p.K > math.MaxUint32:
+		return fmt.Errorf("k is %d, want at most %d", p.K, uint32(math.MaxUint32))
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 package algorithms
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -17,7 +17,7 @@ type origins struct {
 	sample int
 }
 
-// maxOrigins bounds the phases of a plan.
+// maxOrigins bounds the list that is sorted and sent to choose a sample.
 const maxOrigins = 1 << 16
 
 // check refuses numbers that make no sense.
@@ -38,9 +38,7 @@ func (o origins) check() error {
 	return nil
 }
 
-// most returns how many searches there may be, and count how many in a graph of so many vertices.
-func (o origins) most() int { return cmp.Or(len(o.given), o.sample) }
-
+// count returns how many searches there are in a graph of so many vertices.
 func (o origins) count(vertices uint64) int {
 	if len(o.given) > 0 {
 		return len(o.given)
@@ -49,9 +47,15 @@ func (o origins) count(vertices uint64) int {
 }
 
 var (
-	search      = pregel.NewVertexColumn[int]("search") // one more than the number of the search that starts at the vertex
+	// search is in which of the searches to come the one that starts at the vertex is, from 1; less if it has been, or there is none.
+	search = pregel.NewVertexColumn[int]("search")
+	left   = pregel.MaxOf("left", 0).Persistent().Unreported() // how many searches are to come
+
 	leastHashes = pregel.NewAggregator("least hashes", nil, func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()
 )
+
+// noneLeft says that all searches have been.
+func noneLeft(r *plan.Round) bool { return left.Value(r) <= 0 }
 
 // Combiner is there for form: there are no messages.
 func (origins) Combiner() pregel.Combiner[bool] { return combiners.Or() }

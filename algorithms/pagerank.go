@@ -15,7 +15,7 @@ import (
 // out-edge, else one jumps anywhere; from a vertex without out-edges one always jumps. Ranks add up to 1.
 //
 // It stops after Iterations, or when the ranks' L1 change is less than Tolerance, whichever comes first. With only
-// Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6.
+// Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6, and at most 100.
 type PageRank struct {
 	Damping    float64 `param:"damping" default:"0.85" zero:"refused" help:"probability of following an edge"` // 0 means 0.85
 	Iterations int     `param:"iterations" help:"how many iterations at most"`
