@@ -104,6 +104,8 @@ func (a *app) main(args []string) int {
 	case errors.As(err, &text):
 		a.notices().say(slog.LevelError, oneLine(err))
 		return exitUsage
+	case errors.Is(err, pregel.ErrGrid): // a program's need, not its fault
+		a.notices().say(slog.LevelError, oneLine(err))
 	case errors.As(err, &program):
 		a.notices().crash(err.Error(), program.Stack)
 	case errors.As(err, &job) && job.stack && job.job.Stack != "":
