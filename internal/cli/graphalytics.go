@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,7 @@ type graphalyticsRun struct {
 	EVPS           float64           `json:"evps"`
 	Validated      *bool             `json:"validated"` // null if there is no reference output
 	Mismatch       string            `json:"mismatch,omitempty"`
+	Error          string            `json:"error,omitempty"` // why there is no result, or none to compare with
 }
 
 func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
@@ -107,20 +109,29 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 		return nil
 	}
 	return g.run.perform(ctx, g.app, trials[0].spec, check, func(ctx context.Context, to runner, seen *observer) error {
-		report, wrong := &graphalyticsReport{}, 0
+		report, wrong, failed := &graphalyticsReport{}, 0, 0
 		for i := range trials {
 			t := &trials[i]
-			if err := t.perform(ctx, to, report); err != nil {
-				return fmt.Errorf("%s on %s: %w", t.report.Algorithm, t.report.Graph, err)
-			}
-			if t.report.Mismatch != "" {
+			err := t.perform(ctx, to, report)
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil: // the others are run all the same
+				t.report.Error = oneLine(err)
+				failed++
+			case t.report.Mismatch != "":
 				wrong++
 			}
+			report.Runs = append(report.Runs, t.report)
 		}
 		seen.done()
 		report.text(g.app.text(g.run.json))
-		if err := g.app.writeJSON(ctx, g.run.json, report); err != nil || wrong == 0 {
+		if err := g.app.writeJSON(ctx, g.run.json, report); err != nil || wrong+failed == 0 {
 			return err
+		}
+		if failed > 0 {
+			return fmt.Errorf("%s without a result to compare, and %s not as the reference outputs have it",
+				things(failed, "run is", "runs are"), things(wrong, "result is", "results are"))
 		}
 		return fmt.Errorf("%s not as the reference outputs have it", things(wrong, "result is", "results are"))
 	})
@@ -177,7 +188,7 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 	return all, nil
 }
 
-// perform runs a trial, compares what it computes, and adds it to the report.
+// perform runs a trial, and compares what it computes.
 func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsReport) error {
 	began := time.Now()
 	computed, err := to.program(ctx, t.spec, false)
@@ -210,7 +221,6 @@ func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsRepo
 			r.Mismatch = err.Error()
 		}
 	}
-	report.Runs = append(report.Runs, *r)
 	return nil
 }
 
@@ -223,13 +233,16 @@ func (p *graphalyticsReport) text(w io.Writer) {
 		if r.Validated != nil {
 			validated = map[bool]string{true: "yes", false: "NO"}[*r.Validated]
 		}
+		if r.Error != "" {
+			validated = "failed"
+		}
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%.3f\t%.3f\t%.6f\t%.4g\t%.4g\t%s\t\n", visible(r.Graph), r.Algorithm, r.Vertices, r.Edges,
 			r.LoadTime, r.Makespan, r.ProcessingTime, r.EPS, r.EVPS, validated)
 	}
 	table.Flush()
 	for _, r := range p.Runs {
-		if r.Mismatch != "" {
-			fmt.Fprintf(w, "%s on %s: %s\n", r.Algorithm, visible(r.Graph), visible(r.Mismatch))
+		if why := cmp.Or(r.Error, r.Mismatch); why != "" {
+			fmt.Fprintf(w, "%s on %s: %s\n", r.Algorithm, visible(r.Graph), visible(why))
 		}
 	}
 	fmt.Fprintf(w, "%s, %s\n", things(p.Threads, "thread", "threads"), things(p.Partitions, "partition", "partitions"))
