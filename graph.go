@@ -80,7 +80,7 @@ func (d Duplicates) String() string { return graph.Duplicates(d).String() }
 
 // LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
 type LoadOptions struct {
-	// Format is the file's format: snap, el, wel, mtx, ldbc or graph500; empty means to find out.
+	// Format is the file's format: snap, el, wel, mtx, ldbc, graph500 or adjacency; empty means to find out.
 	Format string
 	Kind   Kind
 	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.

@@ -77,7 +77,7 @@ type Result[V any] struct {
 	job     string // on a cluster
 	changed bool   // on a cluster, by a program that changes the graph
 
-	// Supersteps is how many ran; Converged is false if the limit ended the run.
+	// Supersteps is how many ran; Converged is false if the limit ended the run, or the program by Coordinator.Stop.
 	Supersteps int
 	Converged  bool
 	// Messages counts the messages sent, a message to all neighbours once for each edge, before combining; MessagesSent

@@ -179,7 +179,7 @@ func TestRunFails(t *testing.T) {
 	_, err := superstep.Run(t.Context(), g, wrong{how: "validate"})
 	refused(t, err, "wrong: it makes no sense")
 	_, err = superstep.Run(t.Context(), g, algorithms.PageRank{Damping: math.NaN(), Iterations: -1})
-	refused(t, err, "damping is NaN, want a number from 0 to 1\niterations is -1, want 0 or more")
+	refused(t, err, "damping is NaN, want a number from 0 to 1\niterations is -1, want 1 or more")
 	_, err = superstep.Run(t.Context(), g, Levels{}, superstep.Options{MaxSupersteps: -1})
 	refused(t, err, "supersteps")
 	_, err = superstep.Run(t.Context(), g, Levels{}, superstep.Options{}, superstep.Options{})

@@ -1,6 +1,7 @@
 package algorithms_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -181,10 +182,7 @@ func TestWCC(t *testing.T) {
 func TestPageRank(t *testing.T) {
 	for s := range samples(t) {
 		for _, p := range []algorithms.PageRank{{Iterations: 1}, {Iterations: 9}, {Damping: 0.85, Iterations: 9}, {Damping: 0.4, Iterations: 5}, {Damping: 1, Iterations: 3}} {
-			damping := p.Damping
-			if damping == 0 {
-				damping = 0.85
-			}
+			damping := cmp.Or(p.Damping, 0.85)
 			want := reference.PageRank(s.twin, damping, p.Iterations)
 			for v, got := range values(t, s, p) {
 				if math.Abs(got-want[v]) > 1e-14 {
@@ -195,32 +193,71 @@ func TestPageRank(t *testing.T) {
 	}
 }
 
+// TestPersonalisedPageRank: from one vertex, and from several; those that nobody reaches have none.
+func TestPersonalisedPageRank(t *testing.T) {
+	for s := range samples(t) {
+		vertices, handles := s.given(t)
+		for _, p := range []algorithms.PageRank{{Iterations: 5, Sources: handles[:1]}, {Iterations: 6, Damping: 0.7, Sources: handles}} {
+			damping := cmp.Or(p.Damping, 0.85)
+			want := reference.PageRank(s.twin, damping, p.Iterations, vertices[:len(p.Sources)]...)
+			for v, got := range pregeltest.Values(pregeltest.Matrix(t, s.graph, p, near)) {
+				if !near(got, want[v]) {
+					t.Fatalf("%s, %+v: the rank of %d is %g, want %g", s.name, p, v, got, want[v])
+				}
+			}
+		}
+		if sum := 0.0; s.twin.N > 3 {
+			for id := range pregel.VertexID(s.twin.N) {
+				handles = append(handles[:0:0], id)
+			}
+			for _, rank := range values(t, s, algorithms.PageRank{Sources: handles}) {
+				sum += rank
+			}
+			if !near(sum, 1) {
+				t.Errorf("%s: ranks add up to %g", s.name, sum)
+			}
+		}
+	}
+	g := pregeltest.Graph(t, "0>1 1>2")
+	_, err := superstep.Run(t.Context(), g, algorithms.PageRank{Sources: []pregel.VertexID{1, 2, 1}})
+	refused(t, err, "a source is given twice")
+	_, err = superstep.Run(t.Context(), g, algorithms.PageRank{Sources: make([]pregel.VertexID, 1<<16+1)})
+	refused(t, err, "there are 65537 sources, want at most 65536")
+}
+
 // TestPageRankStops: after its iterations, or when ranks change less than the tolerance, which is off at 0 where there are
 // iterations and 1e-6 where there are none.
 func TestPageRankStops(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1 1>2 2>0 2>1 3>0")
-	supersteps := func(p algorithms.PageRank) int {
+	run := func(p algorithms.PageRank) (supersteps int, converged bool) {
 		res, err := superstep.Run(t.Context(), g, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !res.Converged {
-			t.Errorf("%+v: not converged", p)
-		}
-		return res.Supersteps
+		return res.Supersteps, res.Converged
 	}
 	for _, test := range []struct {
-		p    algorithms.PageRank
-		want int
+		p         algorithms.PageRank
+		want      int
+		converged bool
 	}{
-		{algorithms.PageRank{Iterations: 50}, 51},
-		{algorithms.PageRank{Iterations: 50, Damping: 0.85}, 51},
-		{algorithms.PageRank{Iterations: 7, Tolerance: 1e-300}, 8},
-		{algorithms.PageRank{Tolerance: 3}, 2},
+		{algorithms.PageRank{Iterations: 50}, 51, true}, // it had no tolerance to reach
+		{algorithms.PageRank{Iterations: 50, Damping: 0.85}, 51, true},
+		{algorithms.PageRank{Iterations: 7, Tolerance: 1e-300}, 8, false},
+		{algorithms.PageRank{Iterations: 1, Tolerance: 3}, 2, true},
+		{algorithms.PageRank{Tolerance: 3}, 2, true},
 	} {
-		if got := supersteps(test.p); got != test.want {
-			t.Errorf("%+v: %d supersteps, want %d", test.p, got, test.want)
+		if got, converged := run(test.p); got != test.want || converged != test.converged {
+			t.Errorf("%+v: %d supersteps, converged %t, want %d, %t", test.p, got, converged, test.want, test.converged)
 		}
+	}
+	swings, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1 0-2"), algorithms.PageRank{Damping: 1})
+	if err != nil || swings.Supersteps != 101 || swings.Converged {
+		t.Errorf("ranks that swing: %+v, %v", swings, err)
+	}
+	supersteps := func(p algorithms.PageRank) int {
+		n, _ := run(p)
+		return n
 	}
 	all, loose := supersteps(algorithms.PageRank{}), supersteps(algorithms.PageRank{Tolerance: 1e-2})
 	if same := supersteps(algorithms.PageRank{Tolerance: 1e-6}); all != same || loose >= all || all > 101 {
@@ -240,10 +277,11 @@ func TestPageRankRefuses(t *testing.T) {
 		"damping is -0.1, want a number from 0 to 1":                                {Damping: -0.1},
 		"damping is 1.5, want a number from 0 to 1":                                 {Damping: 1.5},
 		"damping is NaN, want a number from 0 to 1":                                 {Damping: math.NaN()},
-		"iterations is -1, want 0 or more":                                          {Iterations: -1},
+		"iterations is -1, want 1 or more":                                          {Iterations: -1},
 		"tolerance is -1, want 0 or more":                                           {Tolerance: -1},
 		"tolerance is NaN, want 0 or more":                                          {Tolerance: math.NaN()},
-		"damping is 2, want a number from 0 to 1\niterations is -3, want 0 or more": {Damping: 2, Iterations: -3},
+		"tolerance is +Inf, want a finite number":                                   {Tolerance: math.Inf(1)},
+		"damping is 2, want a number from 0 to 1\niterations is -3, want 1 or more": {Damping: 2, Iterations: -3},
 	} {
 		if err := p.Validate(); err == nil || err.Error() != want {
 			t.Errorf("%+v: the error is %v, want %s", p, err, want)
@@ -252,7 +290,7 @@ func TestPageRankRefuses(t *testing.T) {
 			t.Errorf("%+v is run: %v", p, err)
 		}
 	}
-	for _, p := range []algorithms.PageRank{{}, {Damping: 1}, {Tolerance: math.Inf(1)}} {
+	for _, p := range []algorithms.PageRank{{}, {Damping: 1}, {Tolerance: math.MaxFloat64}} {
 		if err := p.Validate(); err != nil {
 			t.Errorf("%+v: %v", p, err)
 		}

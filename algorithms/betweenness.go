@@ -1,8 +1,6 @@
 package algorithms
 
 import (
-	"cmp"
-
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
@@ -17,17 +15,17 @@ import (
 // backward, which adds up dependencies; in both a message goes along every edge that is reached.
 type Betweenness struct {
 	Sources []ID `param:"sources" default:"" help:"where paths start; without any, a sample"`
-	Samples int  `param:"samples" default:"64" zero:"refused" help:"how many vertices to sample"` // 0 means 64
+	Samples int  `param:"samples" help:"how many vertices to sample instead, at most 65536; 0 is 64"`
 }
 
 var (
-	depth      = pregel.NewVertexColumn[int32]("level") // in the search, -1 if not reached
-	paths      = pregel.NewVertexColumn[float64]("paths")
-	centrality = pregel.NewVertexColumn[float64]("centrality")
+	depth      = pregel.NewVertexColumn[int32]("level").Private() // in the search, -1 if not reached
+	paths      = pregel.NewVertexColumn[float64]("paths").Private()
+	centrality = pregel.NewVertexColumn[float64]("centrality").Private()
 	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
 )
 
-func (p Betweenness) origins() origins { return origins{p.Sources, cmp.Or(p.Samples, 64)} }
+func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples, 64) }
 
 // Validate refuses a number of samples that is none.
 func (p Betweenness) Validate() error { return p.origins().check() }
@@ -45,6 +43,9 @@ func (Betweenness) Columns() []pregel.Column { return []pregel.Column{centrality
 
 // Score ranks vertices, of which reports name the first.
 func (Betweenness) Score(x float64) float64 { return x }
+
+// ScoreName is for reports.
+func (Betweenness) ScoreName() string { return "betweenness" }
 
 // Compute scales the sum by the number of pairs.
 func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {

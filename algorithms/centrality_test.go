@@ -1,6 +1,8 @@
 package algorithms_test
 
 import (
+	"cmp"
+	"errors"
 	"math"
 	"testing"
 
@@ -85,8 +87,22 @@ func TestPowerIterationsStop(t *testing.T) {
 		_, err := superstep.Run(t.Context(), g, algorithms.Eigenvector{Tolerance: tolerance})
 		refused(t, err, "want 0 or more")
 	}
+	for _, test := range []struct {
+		iterations int
+		tolerance  float64
+		converged  bool
+	}{{3, 0, true}, {3, 1e-300, false}, {3, 1, true}} {
+		scores, err := superstep.Run(t.Context(), g, algorithms.Eigenvector{Iterations: test.iterations, Tolerance: test.tolerance})
+		hubs, err2 := superstep.Run(t.Context(), links, algorithms.HITS{Iterations: test.iterations, Tolerance: test.tolerance})
+		if err := cmp.Or(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if scores.Converged != test.converged || hubs.Converged != test.converged {
+			t.Errorf("%+v: eigenvector converged %t, HITS %t", test, scores.Converged, hubs.Converged)
+		}
+	}
 	_, err = superstep.Run(t.Context(), g, algorithms.HITS{Iterations: -1})
-	refused(t, err, "iterations is -1, want 0 or more")
+	refused(t, err, "iterations is -1, want 1 or more")
 }
 
 func TestHyperBall(t *testing.T) {
@@ -119,10 +135,23 @@ func TestCentralitiesOnACluster(t *testing.T) {
 	conn := programtest.Cluster(t, 2)
 	for _, name := range []string{"kronecker:scale=7", "rmat:scale=7"} {
 		here, there := programtest.Load(t, conn, name)
+		programtest.Same(t, here, there, algorithms.PageRank{Sources: []pregel.VertexID{100, 3, 7}}, superstep.Options{Deterministic: true})
+		programtest.Same(t, here, there, algorithms.PageRank{Tolerance: 1e-300, Iterations: 5}, superstep.Options{Deterministic: true})
+		programtest.Same(t, here, there, algorithms.HITS{Tolerance: 1e-300, Iterations: 5}, superstep.Options{Deterministic: true})
 		programtest.Same(t, here, there, algorithms.HITS{Iterations: 5}, superstep.Options{Deterministic: true})
 		programtest.Same(t, here, there, algorithms.Eigenvector{}, superstep.Options{Deterministic: true})
 		programtest.Same(t, here, there, algorithms.HyperBall{}, superstep.Options{})
 		programtest.Same(t, here, there, algorithms.MIS{}, superstep.Options{})
+		for g, want := range map[*superstep.Graph]string{
+			here:  "superstep 0: a source is the vertex 1000: the graph has the vertices 0 to 127",
+			there: "PageRank: parameter sources: element 2 of 2: the graph has no vertex with handle 1000",
+		} {
+			_, err := superstep.Run(t.Context(), g, algorithms.PageRank{Sources: []pregel.VertexID{0, 1000}})
+			refused(t, err, want)
+			if failed := new(pregel.ProgramError); errors.As(err, &failed) && failed.Stack != "" {
+				t.Errorf("there is a stack: %s", failed.Stack)
+			}
+		}
 		programtest.Same(t, here, there, pregel.List(algorithms.Coloring{}), superstep.Options{})
 		programtest.Same(t, here, there, pregel.List(algorithms.Matching{}), superstep.Options{})
 	}

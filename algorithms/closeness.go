@@ -1,7 +1,6 @@
 package algorithms
 
 import (
-	"cmp"
 	"math/bits"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -18,7 +17,7 @@ import (
 // (Then et al. 2014): a vertex sends when a search reaches it. HyperBall estimates distances from all, of vertices to others.
 type Closeness struct {
 	Sources []ID `param:"sources" default:"" help:"where distances are measured from; without any, a sample"`
-	Samples int  `param:"samples" default:"256" zero:"refused" help:"how many vertices to sample"` // 0 means 256
+	Samples int  `param:"samples" help:"how many vertices to sample instead, at most 65536; 0 is 256"`
 }
 
 // Nearness is what Closeness finds about a vertex.
@@ -30,9 +29,9 @@ type distances struct {
 	Inverse           float64
 }
 
-var measured = pregel.NewVertexColumn[distances]("distances")
+var measured = pregel.NewVertexColumn[distances]("distances").Private()
 
-func (p Closeness) origins() origins { return origins{p.Sources, cmp.Or(p.Samples, 256)} }
+func (p Closeness) origins() origins { return chosen(p.Sources, p.Samples, 256) }
 
 // Validate refuses a number of samples that is none.
 func (p Closeness) Validate() error { return p.origins().check() }
@@ -50,6 +49,9 @@ func (Closeness) Columns() []pregel.Column { return []pregel.Column{measured} }
 
 // Score ranks vertices by closeness, of which reports name the first.
 func (Closeness) Score(n Nearness) float64 { return n.Closeness }
+
+// ScoreName is for reports.
+func (Closeness) ScoreName() string { return "closeness" }
 
 // Compute makes the centralities of the sums.
 func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {

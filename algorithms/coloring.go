@@ -17,9 +17,9 @@ import (
 type Coloring struct{}
 
 var (
-	colors  = pregel.MaxOf[int64]("colors", 0).Persistent() // how many there are
-	waiting = pregel.NewVertexColumn[int]("waiting")        // for so many colors of neighbours
-	taken   = pregel.NewVertexColumn[[]uint64]("taken")     // by neighbours: bit c of the set is color c
+	colors  = pregel.MaxOf[int64]("colors", 0).Persistent()       // how many there are
+	waiting = pregel.NewVertexColumn[int]("waiting").Private()    // for so many colors of neighbours
+	taken   = pregel.NewVertexColumn[[]uint64]("taken").Private() // by neighbours: bit c of the set is color c
 )
 
 // Direction is both: neighbours are those of either direction.

@@ -39,6 +39,9 @@ func (Degrees) Aggregators() []pregel.Aggregate {
 // Score is the number of all edges.
 func (Degrees) Score(d Degree) float64 { return float64(d.Total) }
 
+// ScoreName is for reports.
+func (Degrees) ScoreName() string { return "degree" }
+
 // Direction is both, by which the degree of a vertex is the total.
 func (Degrees) Direction() pregel.Direction { return pregel.Both }
 

@@ -16,17 +16,17 @@ import (
 //
 // An iteration is a superstep with a message along every edge. It stops after Iterations, or when the scores change by less than
 // Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at most 100; with
-// neither until the change is below 1e-6, and at most 100.
+// neither until the change is below 1e-6, and at most 100. A run that ends with a greater change than it was to has not converged.
 type Eigenvector struct {
-	Iterations int     `param:"iterations" help:"how many iterations at most"`
-	Tolerance  float64 `param:"tolerance" help:"stop when the change of the scores is less, in length"`
+	Iterations int     `param:"iterations" zero:"refused" help:"how many iterations at most (default 100)"`
+	Tolerance  float64 `param:"tolerance" help:"stop when the change of the scores is less, in length (default 1e-6, or none with iterations)"`
 }
 
 // eigenvalue is the estimate of the greatest eigenvalue of A that the last vector gives.
 var eigenvalue = pregel.MaxOf("eigenvalue", 0.0).Persistent()
 
 // Validate refuses what is no limit.
-func (p Eigenvector) Validate() error { return checkLimits(p.Iterations, p.Tolerance) }
+func (p Eigenvector) Validate() error { return checkLimits(p.Iterations, p.Tolerance, "0 or more") }
 
 // Combiner adds the scores of the in-neighbours.
 func (Eigenvector) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
@@ -41,6 +41,9 @@ func (Eigenvector) Aggregators() []pregel.Aggregate {
 
 // Score ranks vertices, of which reports name the first.
 func (Eigenvector) Score(x float64) float64 { return x }
+
+// ScoreName is for reports.
+func (Eigenvector) ScoreName() string { return "eigenvector centrality" }
 
 // Init makes all vertices alike.
 func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {
@@ -71,7 +74,5 @@ func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 	}
 	eigenvalue.Replace(c, length(c)-1)
 	limit, tolerance := limits(p.Iterations, p.Tolerance)
-	if change := stepLength(c); c.Superstep > limit+1 || change < tolerance {
-		c.Halt()
-	}
+	endRun(c, stepLength(c) < tolerance, c.Superstep > limit+1, watched(p.Iterations, p.Tolerance))
 }

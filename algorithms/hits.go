@@ -13,10 +13,11 @@ import (
 //
 // An iteration is two supersteps, in which messages go along all edges and back. It stops after Iterations, or when the authorities change
 // by less than Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at
-// most 100; with neither until the change is below 1e-6, and at most 100.
+// most 100; with neither until the change is below 1e-6, and at most 100. A run that ends with a greater change than it was to has not
+// converged.
 type HITS struct {
-	Iterations int     `param:"iterations" help:"how many iterations at most"`
-	Tolerance  float64 `param:"tolerance" help:"stop when the change of the authorities is less, in length"`
+	Iterations int     `param:"iterations" zero:"refused" help:"how many iterations at most (default 100)"`
+	Tolerance  float64 `param:"tolerance" help:"stop when the change of the authorities is less, in length (default 1e-6, or none with iterations)"`
 }
 
 // Standing is what HITS finds about a vertex.
@@ -26,7 +27,7 @@ type Standing struct{ Hub, Authority float64 }
 const last = 1
 
 // Validate refuses what is no limit.
-func (p HITS) Validate() error { return checkLimits(p.Iterations, p.Tolerance) }
+func (p HITS) Validate() error { return checkLimits(p.Iterations, p.Tolerance, "0 or more") }
 
 // Combiner adds the scores of the neighbours.
 func (HITS) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
@@ -42,6 +43,9 @@ func (HITS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{squares
 
 // Score ranks vertices by authority, of which reports name the first.
 func (HITS) Score(s Standing) float64 { return s.Authority }
+
+// ScoreName is for reports.
+func (HITS) ScoreName() string { return "authority" }
 
 // Init makes all vertices hubs alike.
 func (p HITS) Init(v *pregel.Vertex[Standing, float64]) {
@@ -60,12 +64,9 @@ func (p HITS) Compute(v *pregel.Vertex[Standing, float64], sum float64) {
 		p.send(v, pregel.Out, sum/length)
 		return
 	}
-	s.Hub = x
-	if v.Phase() == last {
-		v.Finish()
-		return
+	if s.Hub = x; v.Phase() != last {
+		p.send(v, pregel.In, sum/length)
 	}
-	p.send(v, pregel.In, sum/length)
 }
 
 func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x float64) {
@@ -74,13 +75,14 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 	v.SendAlong(d, x)
 }
 
-// Coordinate says that the superstep to come, which divides the hubs, is the last.
+// Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run after it.
 func (p HITS) Coordinate(c *pregel.Coordinator) {
-	if c.Superstep < 3 || c.Superstep%2 == 0 {
-		return
-	}
 	limit, tolerance := limits(p.Iterations, p.Tolerance)
-	if change := stepLength(c); c.Superstep > 2*limit || change < tolerance {
+	switch {
+	case c.Phase == last:
+		endRun(c, step.Value(c) < tolerance, true, watched(p.Iterations, p.Tolerance))
+	case c.Superstep < 3 || c.Superstep%2 == 0:
+	case stepLength(c) < tolerance || c.Superstep > 2*limit:
 		c.SetPhase(last)
 	}
 }

@@ -43,6 +43,9 @@ func (HyperBall) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{pa
 // Score ranks vertices by harmonic centrality, of which reports name the first.
 func (HyperBall) Score(b Ball) float64 { return b.Harmonic }
 
+// ScoreName is for reports.
+func (HyperBall) ScoreName() string { return "harmonic centrality" }
+
 // Output writes the two estimates.
 func (HyperBall) Output(dst []byte, b Ball) []byte {
 	dst = append(strconv.AppendFloat(dst, b.Reached.Size(), 'g', -1, 64), ' ')

@@ -22,23 +22,40 @@ func limits(iterations int, tolerance float64) (int, float64) {
 	}
 }
 
-// checkLimits refuses what is no limit.
-func checkLimits(iterations int, tolerance float64) error {
+// watched reports whether a run has a tolerance to reach.
+func watched(iterations int, tolerance float64) bool { return tolerance > 0 || iterations == 0 }
+
+// checkLimits refuses what is no limit; want says what a tolerance may be. Either may be 0 in Go, for none; by name iterations may not, and
+// of the tolerance its own tag says.
+func checkLimits(iterations int, tolerance float64, want string) error {
 	var errs []error
 	if iterations < 0 {
-		errs = append(errs, fmt.Errorf("iterations is %d, want 0 or more", iterations))
+		errs = append(errs, fmt.Errorf("iterations is %d, want 1 or more", iterations))
 	}
-	if !(tolerance >= 0) {
-		errs = append(errs, fmt.Errorf("tolerance is %g, want 0 or more", tolerance))
+	switch {
+	case !(tolerance >= 0):
+		errs = append(errs, fmt.Errorf("tolerance is %g, want %s", tolerance, want))
+	case math.IsInf(tolerance, 1):
+		errs = append(errs, fmt.Errorf("tolerance is %g, want a finite number", tolerance))
 	}
 	return errors.Join(errs...)
+}
+
+// endRun ends a run that is done, or has come to its limit of iterations, which it was to stop short of if it is watched.
+func endRun(c *pregel.Coordinator, done, atLimit, watched bool) {
+	switch {
+	case done || atLimit && !watched:
+		c.Halt()
+	case atLimit:
+		c.Stop()
+	}
 }
 
 // Power iterations make every vector of the one before and divide it by its length, which all vertices know only a superstep later. So what
 // a vertex sends is raw, and whoever receives it divides.
 
 var (
-	raw     = pregel.NewVertexColumn[float64]("raw")
+	raw     = pregel.NewVertexColumn[float64]("raw").Private()
 	squares = pregel.SumOf[float64]("squares").Unreported() // of what is raw
 	moves   = pregel.SumOf[float64]("moves").Unreported()   // the squares of the changes of divided values
 	step    = pregel.MaxOf("change", 0.0).Persistent()      // the length of the last change

@@ -47,6 +47,9 @@ func (KCore) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 // Score is the core number, or the number of neighbours in the core.
 func (KCore) Score(x int64) float64 { return float64(x) }
 
+// ScoreName is for reports.
+func (KCore) ScoreName() string { return "core number" }
+
 // Direction is both: neighbours are those of either direction.
 func (KCore) Direction() pregel.Direction { return pregel.Both }
 

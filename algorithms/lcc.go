@@ -20,6 +20,9 @@ func (LCC) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{meanLCC}
 // Score is the coefficient.
 func (LCC) Score(x float64) float64 { return x }
 
+// ScoreName is for reports.
+func (LCC) ScoreName() string { return "clustering coefficient" }
+
 // Direction is both: neighbours are those of either direction.
 func (LCC) Direction() pregel.Direction { return pregel.Both }
 

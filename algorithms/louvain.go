@@ -3,6 +3,7 @@ package algorithms
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -26,15 +27,15 @@ import (
 // with Options.Deterministic for all weights. A round of moves takes three supersteps and a message along every edge, merging
 // seven and two along every edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that wants --grid Nx1.
 type Louvain struct {
-	Tolerance  float64 `param:"tolerance" default:"1e-6" zero:"refused" help:"end with a level that raises modularity by less"` // 0 means 1e-6
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has at most"`    // 0 means 100
+	Tolerance  float64 `param:"tolerance" default:"1e-6" zero:"refused" help:"end with a level that raises modularity by less"`                                         // 0 means 1e-6
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has at most, 2 or more: moves are judged a round later"` // 0 means 100
 }
 
 var (
-	louvainParent    = pregel.NewVertexColumn[ID]("parent")        // and one more, of a vertex that was merged into another; else 0
-	louvainInside    = pregel.NewVertexColumn[float64]("inside")   // weight inside what a vertex of the level stands for, from both ends
-	louvainCommunity = pregel.NewVertexColumn[ID]("community")     // the best that a level's moves have found
-	louvainWeight    = pregel.NewEdgeColumn[float64]("sum_weight") // for graphs without weights, too
+	louvainParent    = pregel.NewVertexColumn[ID]("parent").Private()        // and one more, of a vertex that was merged into another; else 0
+	louvainInside    = pregel.NewVertexColumn[float64]("inside").Private()   // weight inside what a vertex of the level stands for, from both ends
+	louvainCommunity = pregel.NewVertexColumn[ID]("community").Private()     // the best that a level's moves have found
+	louvainWeight    = pregel.NewEdgeColumn[float64]("sum_weight").Private() // for graphs without weights, too
 
 	modularity   = pregel.SumOf[float64]("modularity").Persistent()
 	totalWeight  = pregel.SumOf[float64]("total_weight").Persistent().Unreported()
@@ -50,8 +51,14 @@ func quality(inside, squares, total float64) float64 {
 	return inside/total - squares/total/total
 }
 
-// Validate refuses limits that are none.
-func (p Louvain) Validate() error { return checkLimits(p.Iterations, p.Tolerance) }
+// Validate refuses limits that are none, and one round: its moves would be judged in the second (louvainMove.Coordinate).
+func (p Louvain) Validate() error {
+	err := checkLimits(0, p.Tolerance, "a number above 0")
+	if p.Iterations < 2 && p.Iterations != 0 {
+		err = errors.Join(fmt.Errorf("iterations is %d, want 2 or more: moves are judged a round later", p.Iterations), err)
+	}
+	return err
+}
 
 // ValidateGraph refuses directed graphs, of which modularity is another.
 func (Louvain) ValidateGraph(g pregel.GraphInfo) error {

@@ -236,9 +236,18 @@ func TestLouvainOfOddGraphs(t *testing.T) {
 			t.Errorf("%s: the modularity is %g, and %g of single vertices", s.name, q, single)
 		}
 	}
-	for _, p := range []algorithms.Louvain{{Iterations: -1}, {Tolerance: -1}, {Tolerance: math.NaN()}} {
+	for message, p := range map[string]algorithms.Louvain{
+		"iterations is -1, want 2 or more":                                {Iterations: -1},
+		"iterations is 1, want 2 or more: moves are judged a round later": {Iterations: 1},
+		"tolerance is -1, want a number above 0":                          {Tolerance: -1},
+		"tolerance is NaN, want a number above 0":                         {Tolerance: math.NaN()},
+	} {
 		_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p)
-		refused(t, err, "want 0 or more")
+		refused(t, err, message)
+	}
+	for _, w := range []string{"1e308", "1e200", "1e-200"} {
+		_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1:"+w+" 1-2:"+w+" 3-4:"+w+" 3-3:"+w), algorithms.Louvain{})
+		refused(t, err, "the weighted degrees add up to ")
 	}
 	_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1:-1"), algorithms.Louvain{})
 	refused(t, err, "no weight may be negative")

@@ -113,6 +113,7 @@ func (louvainMerge) begin(v *pregel.Vertex[ID, louvainNews]) {
 // degree, so hubs leave it to others.
 func (louvainMerge) give(v *pregel.Vertex[ID, louvainNews], news []louvainNews) {
 	weighEdges(v, news)
+	sortByCommunity(news)
 	inside := louvainInside.Of(v)
 	eachSum(news, func(leader ID, sum float64) {
 		if leader == v.Value() {
@@ -140,9 +141,7 @@ func (louvainMerge) give(v *pregel.Vertex[ID, louvainNews], news []louvainNews) 
 
 // join makes a leader the vertex of its community.
 func (louvainMerge) join(v *pregel.Vertex[ID, louvainNews], news []louvainNews) {
-	slices.SortFunc(news, func(a, b louvainNews) int {
-		return cmp.Or(cmp.Compare(a.Community, b.Community), cmp.Compare(a.Weight, b.Weight))
-	})
+	sortByCommunity(news)
 	var degrees []float64
 	eachSum(news, func(leader ID, sum float64) {
 		if degrees = append(degrees, sum); leader == v.ID() {

@@ -2,7 +2,10 @@ package algorithms
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"sync"
 
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -58,6 +61,9 @@ var (
 	}).Persistent().Unreported() // only the coordinator sets it
 )
 
+// leastSquare is of a total weight with which products of degrees, which are far less, keep their digits.
+const leastSquare = 1e-270
+
 // better is the phase of a superstep that knows that the last communities were the best so far.
 const better = 1
 
@@ -95,6 +101,9 @@ func (p louvainMove) Coordinate(c *pregel.Coordinator) {
 		s.Round++
 	case c.Superstep == 1:
 		s.Round = 1
+		if total := totalWeight.Value(c); total != 0 && !(total*total >= leastSquare && total*total <= math.MaxFloat64) {
+			c.Fail(fmt.Errorf("the weighted degrees add up to %g, whose square 64 bits cannot hold: multiply all weights by one number", total))
+		}
 	}
 	louvainRounds.Replace(c, s)
 }
@@ -158,15 +167,18 @@ func (louvainMove) move(v *pregel.Vertex[louvainPlace, louvainNews], news []louv
 		return // not its turn
 	}
 	best, members := here.Community, 0
-	most, i := inside*total-here.Degree*(here.Total-here.Degree), 0
-	eachSum(news, func(community ID, sum float64) {
-		for news[i].Community != community {
-			i++
+	most := inside*total - here.Degree*(here.Total-here.Degree)
+	t := louvainTables.Get().(*louvainTable)
+	t.add(news)
+	for _, community := range t.found {
+		at := t.communities[community]
+		gain := at.Weight*total - here.Degree*at.Total
+		if community != here.Community && (gain > most || gain == most && best != here.Community && community < best) {
+			best, members, most = community, at.Members, gain
 		}
-		if gain := sum*total - here.Degree*news[i].Total; community != here.Community && gain > most {
-			best, members, most = community, news[i].Members, gain
-		}
-	})
+	}
+	t.empty()
+	louvainTables.Put(t)
 	if best == here.Community || here.Members == 1 && members == 1 && best > here.Community {
 		return
 	}
@@ -174,10 +186,45 @@ func (louvainMove) move(v *pregel.Vertex[louvainPlace, louvainNews], news []louv
 	louvainMoved.Add(v, 1)
 }
 
-// weighEdges sets the weights of messages that came along all of a vertex's edges, and orders them by community, and by weight so that sums
+// louvainTable sums weights by community: a place for each vertex that may name one.
+type louvainTable struct {
+	communities []louvainNews // of no members where nothing was added
+	found       []ID          // to which something was
+}
+
+var louvainTables = sync.Pool{New: func() any { return new(louvainTable) }}
+
+// add adds the weights of messages, in their order.
+func (t *louvainTable) add(news []louvainNews) {
+	for i := range news {
+		c := news[i].Community
+		if n := int(c) + 1; n > len(t.communities) {
+			t.communities = append(t.communities, make([]louvainNews, n+n/4-len(t.communities))...)
+		}
+		if t.communities[c].Members == 0 {
+			t.found = append(t.found, c)
+			t.communities[c] = news[i]
+		} else {
+			t.communities[c].Weight += news[i].Weight
+		}
+	}
+}
+
+// empty takes all out.
+func (t *louvainTable) empty() {
+	for _, c := range t.found {
+		t.communities[c].Members = 0
+	}
+	t.found = t.found[:0]
+}
+
+// weighEdges sets the weights of messages that came along all of a vertex's edges, and orders them by sender, and by weight so that sums
 // are always the same. A loop weighs nothing: it is inside.
 func weighEdges[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews) {
-	slices.SortFunc(news, func(a, b louvainNews) int { return cmp.Compare(a.From, b.From) })
+	bySender := func(a, b louvainNews) int { return cmp.Compare(a.From, b.From) }
+	if !slices.IsSortedFunc(news, bySender) {
+		slices.SortFunc(news, bySender)
+	}
 	i := 0
 	for e := range v.Edges() { // by rising ids, too
 		if news[i].Weight = louvainWeight.Of(e); e.To == v.ID() {
@@ -185,6 +232,20 @@ func weighEdges[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews) {
 		}
 		i++
 	}
+	for rest := news; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].From == rest[0].From {
+			n++
+		}
+		if n > 1 { // parallel edges
+			slices.SortFunc(rest[:n], func(a, b louvainNews) int { return cmp.Compare(a.Weight, b.Weight) })
+		}
+		rest = rest[n:]
+	}
+}
+
+// sortByCommunity orders messages by community, and by weight.
+func sortByCommunity(news []louvainNews) {
 	slices.SortFunc(news, func(a, b louvainNews) int {
 		return cmp.Or(cmp.Compare(a.Community, b.Community), cmp.Compare(a.Weight, b.Weight))
 	})

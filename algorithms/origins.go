@@ -1,6 +1,7 @@
 package algorithms
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +14,14 @@ import (
 // origins are the vertices that a plan's searches start from: those given, or else a sample of so many, the vertices with the least hashes of
 // their input ids, so that they are the same for any partitions. Of a smaller graph the sample is all.
 type origins struct {
-	given  []ID
-	sample int
+	given   []ID
+	sample  int
+	sampled bool // the number was given
+}
+
+// chosen are origins of which a sample is of n, or else of so many.
+func chosen(given []ID, n, otherwise int) origins {
+	return origins{given, cmp.Or(n, otherwise), n != 0}
 }
 
 // maxOrigins bounds the list that is sorted and sent to choose a sample.
@@ -22,14 +29,22 @@ const maxOrigins = 1 << 16
 
 // check refuses numbers that make no sense.
 func (o origins) check() error {
-	if o.sample < 0 || o.sample > maxOrigins {
-		return fmt.Errorf("samples is %d, want 1 to %d", o.sample, maxOrigins)
+	switch {
+	case o.sample < 0 || o.sample > maxOrigins:
+		return fmt.Errorf("samples is %d, want 1 to %d: the sample is sorted in one place", o.sample, maxOrigins)
+	case o.sampled && len(o.given) > 0:
+		return errors.New("found sources and samples, expected one of the two: the vertices to start from, or how many to choose")
 	}
-	if len(o.given) > maxOrigins {
-		return fmt.Errorf("there are %d sources, want at most %d", len(o.given), maxOrigins)
+	return checkSources(o.given)
+}
+
+// checkSources refuses sources that are too many, or not all different.
+func checkSources(sources []ID) error {
+	if len(sources) > maxOrigins {
+		return fmt.Errorf("there are %d sources, want at most %d", len(sources), maxOrigins)
 	}
 	seen := map[ID]bool{}
-	for _, id := range o.given {
+	for _, id := range sources {
 		if id != pregel.None && seen[id] {
 			return errors.New("a source is given twice")
 		}
@@ -48,7 +63,7 @@ func (o origins) count(vertices uint64) int {
 
 var (
 	// search is in which of the searches to come the one that starts at the vertex is, from 1; less if it has been, or there is none.
-	search = pregel.NewVertexColumn[int]("search")
+	search = pregel.NewVertexColumn[int]("search").Private()
 	left   = pregel.MaxOf("left", 0).Persistent().Unreported() // how many searches are to come
 
 	leastHashes = pregel.NewAggregator("least hashes", nil, func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()

@@ -6,20 +6,26 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // PageRank gives each vertex the probability that a random surfer is at it: with probability Damping one follows an
-// out-edge, else one jumps anywhere; from a vertex without out-edges one always jumps. Ranks add up to 1.
+// out-edge, else one jumps anywhere; from a vertex without out-edges one always jumps. Ranks add up to 1 (Brin and Page 1998).
+//
+// With Sources it is personalised (Haveliwala 2002): the surfer starts at one of them, each as likely, and jumps to them alone, from a vertex
+// without out-edges, too, as networkx has it by default. What cannot be reached from a source has rank 0.
 //
 // It stops after Iterations, or when the ranks' L1 change is less than Tolerance, whichever comes first. With only
-// Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6, and at most 100.
+// Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6, and at most 100. A run
+// that ends with a greater change than it was to has not converged. An iteration is a superstep with a message along every edge.
 type PageRank struct {
 	Damping    float64 `param:"damping" default:"0.85" zero:"refused" help:"probability of following an edge"` // 0 means 0.85
-	Iterations int     `param:"iterations" help:"how many iterations at most"`
-	Tolerance  float64 `param:"tolerance" help:"stop when the L1 change of the ranks is less"`
+	Iterations int     `param:"iterations" zero:"refused" help:"how many iterations at most (default 100)"`
+	Tolerance  float64 `param:"tolerance" help:"stop when the L1 change of the ranks is less (default 1e-6, or none with iterations)"`
+	Sources    []ID    `param:"sources" default:"" help:"where the surfer starts and jumps to, at most 65536; without any, everywhere"`
 }
 
 // Validate refuses what is no probability and no limit. Damping 1 never jumps.
@@ -28,31 +34,67 @@ func (p PageRank) Validate() error {
 	if !(p.Damping >= 0 && p.Damping <= 1) {
 		errs = append(errs, fmt.Errorf("damping is %g, want a number from 0 to 1", p.Damping))
 	}
-	return errors.Join(append(errs, checkLimits(p.Iterations, p.Tolerance))...)
+	return errors.Join(append(errs, checkLimits(p.Iterations, p.Tolerance, "0 or more"), checkSources(p.Sources))...)
 }
 
 var (
 	dangling = pregel.SumOf[float64]("dangling")
 	change   = pregel.SumOf[float64]("change")
+	// sorted are the Sources in rising order, in which a vertex finds itself.
+	sorted = pregel.NewAggregator("sorted sources", nil, func(a, b []ID) []ID { return append(slices.Clip(a), b...) }).Persistent().Unreported()
 )
 
 // Combiner adds the shares of in-neighbours.
 func (PageRank) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
 // Aggregators are the rank of vertices without out-edges, and the L1 change of the last iteration.
-func (PageRank) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{dangling, change} }
+func (p PageRank) Aggregators() []pregel.Aggregate {
+	if len(p.Sources) == 0 {
+		return []pregel.Aggregate{dangling, change}
+	}
+	return []pregel.Aggregate{dangling, change, sorted}
+}
 
 // Score ranks vertices, of which reports name the first.
 func (PageRank) Score(rank float64) float64 { return rank }
 
-// Init gives every vertex the same rank.
+// ScoreName is for reports.
+func (PageRank) ScoreName() string { return "rank" }
+
+// Init gives every vertex that the surfer may start at the same rank.
 func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
-	p.spread(v, 1/float64(v.NumVertices()))
+	p.spread(v, 1/p.targets(v))
+}
+
+// targets returns how many vertices share the jumps of the surfer, of which v is one, or infinity if nobody jumps to v.
+func (p PageRank) targets(v *pregel.Vertex[float64, float64]) float64 {
+	if len(p.Sources) == 0 {
+		return float64(v.NumVertices())
+	}
+	if _, found := slices.BinarySearch(sorted.Value(v), v.ID()); found {
+		return float64(len(p.Sources))
+	}
+	return math.Inf(1)
+}
+
+// sourcesIn returns which vertices of a block are sources.
+func sourcesIn(b *pregel.Block[float64, float64]) (which uint64) {
+	all := sorted.Value(b.Worker)
+	first, _ := slices.BinarySearch(all, b.First)
+	for _, id := range all[first:] {
+		if id > b.ID(63) {
+			break
+		}
+		if ahead := id - b.First; ahead%b.Stride == 0 {
+			which |= 1 << (ahead / b.Stride)
+		}
+	}
+	return which
 }
 
 // Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new rank.
 func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
-	n := float64(v.NumVertices())
+	n := p.targets(v)
 	damping := p.EffectiveDamping()
 	rank := (1-damping)/n + damping*(sum+dangling.Value(v)/n)
 	if p.watched() {
@@ -63,11 +105,21 @@ func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 
 // ComputeBlock is Compute for the vertices of b.Run.
 func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
-	n := float64(b.Worker.NumVertices)
+	if len(p.Sources) == 0 {
+		p.computeRun(b, b.Run, float64(b.Worker.NumVertices))
+		return
+	}
+	sources := sourcesIn(b)
+	p.computeRun(b, b.Run&^sources, math.Inf(1))
+	p.computeRun(b, b.Run&sources, float64(len(p.Sources)))
+}
+
+// computeRun is Compute for vertices of a block that are alike in targets, n.
+func (p PageRank) computeRun(b *pregel.Block[float64, float64], run uint64, n float64) {
 	damping := p.EffectiveDamping()
 	base := (1-damping)/n + damping*dangling.Value(b.Worker)/n
 	moved, loose := 0.0, 0.0
-	for run := b.Run; run != 0; run &= run - 1 {
+	for ; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		rank := base
 		if b.Received>>i&1 != 0 {
@@ -104,12 +156,17 @@ func (p PageRank) Limits() (iterations int, tolerance float64) {
 }
 
 // watched reports whether the ranks' change may end the run.
-func (p PageRank) watched() bool { return p.Tolerance > 0 || p.Iterations == 0 }
+func (p PageRank) watched() bool { return watched(p.Iterations, p.Tolerance) }
 
 // Coordinate ends the run before the first superstep that would be one too many: superstep s computes iteration s.
 func (p PageRank) Coordinate(c *pregel.Coordinator) {
-	limit, tolerance := p.Limits()
-	if c.Superstep > limit || c.Superstep > 1 && p.watched() && change.Value(c) < tolerance {
-		c.Halt()
+	if c.Superstep == 0 && len(p.Sources) > 0 {
+		sources := slices.Sorted(slices.Values(p.Sources))
+		if last := sources[len(sources)-1]; uint64(last) >= c.NumVertices {
+			c.Fail(fmt.Errorf("a source is the vertex %d: the graph has the vertices 0 to %d", last, c.NumVertices-1))
+		}
+		sorted.Replace(c, sources)
 	}
+	limit, tolerance := p.Limits()
+	endRun(c, c.Superstep > 1 && p.watched() && change.Value(c) < tolerance, c.Superstep > limit, p.watched())
 }

@@ -92,6 +92,8 @@ func TestPathsOfThree(t *testing.T) {
 	}
 	_, err = superstep.Run(t.Context(), g, algorithms.Closeness{Sources: []pregel.VertexID{1, 2, 1}})
 	refused(t, err, "a source is given twice")
+	_, err = superstep.Run(t.Context(), g, algorithms.Betweenness{Sources: []pregel.VertexID{1}, Samples: 2})
+	refused(t, err, "found sources and samples, expected one of the two")
 }
 
 func TestPathsOnACluster(t *testing.T) {

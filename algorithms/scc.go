@@ -19,8 +19,8 @@ import (
 type SCC struct{}
 
 var (
-	componentOf = pregel.NewVertexColumn[ID]("component") // and one more, 0 while the vertex is open
-	colourOf    = pregel.NewVertexColumn[ID]("colour")
+	componentOf = pregel.NewVertexColumn[ID]("component").Private() // and one more, 0 while the vertex is open
+	colourOf    = pregel.NewVertexColumn[ID]("colour").Private()
 	stillOpen   = pregel.SumOf[int64]("open").Persistent()
 )
 

@@ -56,18 +56,18 @@ func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 		changed = true
 		reports.Cell(v).Better += int64(v.OutDegree())
 	}
-	d := v.Value()
-	switch wave := wave.Value(v); {
-	case changed && float64(d) < wave.Window:
+	d, wave := v.Value(), wave.Value(v)
+	switch turnOf(d, W(wave.Window), W(wave.Settled), changed) {
+	case sends:
 		v.SendToAllNeighbors(d)
 		v.VoteToHalt()
 		reports.Cell(v).announce(float64(d), &wave, v.OutDegree())
-	case changed:
+	case waits:
 		reports.Cell(v).hold(float64(d), &wave, v.OutDegree())
-	case float64(d) <= wave.Settled:
-		v.Finish()
-	default:
+	case rests:
 		v.VoteToHalt()
+	case finishes:
+		v.Finish()
 	}
 }
 
@@ -85,18 +85,18 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 			report.Better += int64(b.OutDegrees[i])
 		}
 		d := b.Values[i]
-		switch {
-		case changed && d < window:
+		switch turnOf(d, window, settled, changed) {
+		case sends:
 			b.Out[i] = d
 			b.Sent |= bit
 			b.Halt |= bit
 			report.announce(float64(d), &wave, int(b.OutDegrees[i]))
-		case changed:
+		case waits:
 			report.hold(float64(d), &wave, int(b.OutDegrees[i]))
-		case d <= settled:
-			b.Finish |= bit
-		default:
+		case rests:
 			b.Halt |= bit
+		case finishes:
+			b.Finish |= bit
 		}
 	}
 }
@@ -150,18 +150,18 @@ func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 		changed = true
 		reports.Cell(v).Better += int64(v.OutDegree())
 	}
-	d := v.Value().Dist
-	switch wave := wave.Value(v); {
-	case changed && float64(d) < wave.Window:
+	d, wave := v.Value().Dist, wave.Value(v)
+	switch turnOf(d, W(wave.Window), W(wave.Settled), changed) {
+	case sends:
 		v.SendToAllNeighbors(Hop[W]{Dist: d, From: v.ID()})
 		v.VoteToHalt()
 		reports.Cell(v).announce(float64(d), &wave, v.OutDegree())
-	case changed:
+	case waits:
 		reports.Cell(v).hold(float64(d), &wave, v.OutDegree())
-	case float64(d) <= wave.Settled:
-		v.Finish()
-	default:
+	case rests:
 		v.VoteToHalt()
+	case finishes:
+		v.Finish()
 	}
 }
 
@@ -179,18 +179,18 @@ func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 			report.Better += int64(b.OutDegrees[i])
 		}
 		d := b.Values[i].Dist
-		switch {
-		case changed && d < window:
+		switch turnOf(d, window, settled, changed) {
+		case sends:
 			b.Out[i] = Hop[W]{Dist: d, From: b.ID(i)}
 			b.Sent |= bit
 			b.Halt |= bit
 			report.announce(float64(d), &wave, int(b.OutDegrees[i]))
-		case changed:
+		case waits:
 			report.hold(float64(d), &wave, int(b.OutDegrees[i]))
-		case d <= settled:
-			b.Finish |= bit
-		default:
+		case rests:
 			b.Halt |= bit
+		case finishes:
+			b.Finish |= bit
 		}
 	}
 }

@@ -18,6 +18,9 @@ func (Triangles) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{tr
 // Score is the number of triangles.
 func (Triangles) Score(x int64) float64 { return float64(x) }
 
+// ScoreName is for reports.
+func (Triangles) ScoreName() string { return "triangles" }
+
 // Direction is both: the direction of edges does not matter.
 func (Triangles) Direction() pregel.Direction { return pregel.Both }
 

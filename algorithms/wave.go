@@ -3,6 +3,7 @@ package algorithms
 import (
 	"math"
 
+	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -65,6 +66,31 @@ func mergeReports(a, b waveReport) waveReport {
 	return a
 }
 
+// turn is what a vertex does in a superstep with its distance.
+type turn uint8
+
+const (
+	waits    turn = iota // its distance is beyond the window
+	sends                // to its neighbours, and halts
+	rests                // it has nothing new to send: it halts
+	finishes             // nor will it ever, for its distance is final
+)
+
+// turnOf decides for a vertex whose distance changed since it last sent it, or did not, by a schedule's bounds.
+func turnOf[W combiners.Weight](d, window, settled W, changed bool) turn {
+	if changed {
+		if d < window {
+			return sends
+		}
+		return waits
+	}
+	if d <= settled {
+		return finishes
+	}
+	return rests
+}
+
+// announce counts a distance that is sent along so many edges, hold one that waits.
 func (f *waveReport) announce(d float64, p *schedule, edges int) {
 	f.Least = min(f.Least, d)
 	f.Announced[bucket(d-p.Settled)] += int64(edges)

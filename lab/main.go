@@ -1,9 +1,12 @@
-// Command lab repeats the experiments of the papers on this engine, predicts searches on machines that are not at hand, and
-// runs programs with switches that only comparisons need. It is not part of the product: nothing imports it.
+// Command lab repeats the experiments of the papers on this engine, predicts searches on machines that are not at hand, runs
+// programs with switches that only comparisons need, and the NAS Parallel Benchmarks. It is not part of the product: nothing
+// imports it.
 //
 //	go run ./lab experiment switch
 //	go run ./lab model --scale 40 --grid 320x288
 //	go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+//	go run ./lab nas-cg --class A
+//	go run ./lab nas-is --class A --ranks 4
 package main
 
 import (
@@ -37,12 +40,14 @@ func run(args []string) int {
 		Short: "Experiments of the papers, predictions, and runs with switches for comparisons",
 		Example: `  go run ./lab experiment switch
   go run ./lab model --scale 40 --grid 320x288
-  go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off`,
+  go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+  go run ./lab nas-cg --class A
+  go run ./lab nas-is --class A --ranks 4`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd())
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), cgModelCmd(), nasWorkerCmd(), nasRankCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

@@ -29,17 +29,17 @@ func small(m proto.Message) error {
 	return nil
 }
 
-// SubmitJob puts a job into the queue.
-func (s *Server) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
-	j, _, err := s.Submit(r.Msg)
+// SubmitJob puts a job into the queue, unless the client has gone meanwhile.
+func (s *Server) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+	j, _, err := s.Submit(ctx, r.Msg)
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(j), nil
 }
 
-// Submit puts a job into the queue, unless an earlier call with the same key has: found says so.
-func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
+// Submit puts a job into the queue, unless an earlier call with the same key has, which found says, or ctx has ended.
+func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
 	if err := small(r); err != nil {
 		return nil, false, err
 	}
@@ -54,13 +54,16 @@ func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found 
 	}
 	held := false
 	answer, err := s.job(func() (j *job, err error) {
+		if ctx.Err() != nil { // while it waited for the lock
+			return nil, ctx.Err()
+		}
 		if s.cluster.jobs[s.cluster.keys[r.Key]] == nil { // else the job has them, or had
 			if err := s.columns.hold(r.Spec); err != nil {
 				return nil, err
 			}
 			held = true
 		}
-		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key)
+		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key, confirmTime(r))
 		return j, err
 	})
 	if err != nil {
@@ -70,6 +73,19 @@ func (s *Server) Submit(r *control.SubmitJobRequest) (about *control.Job, found 
 		return nil, false, err
 	}
 	return answer.Msg, found, nil
+}
+
+// confirmTime is how long a job may wait for its client to confirm it; 0 if it need not.
+func confirmTime(r *control.SubmitJobRequest) time.Duration {
+	return time.Duration(min(r.ConfirmMilliseconds, uint64(maxConfirm.Milliseconds()))) * time.Millisecond
+}
+
+// ConfirmJob lets a job begin whose client has heard that it was taken.
+func (s *Server) ConfirmJob(_ context.Context, r *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+	if j := s.earlier(r.Msg.Id); j != nil {
+		return connect.NewResponse(j), nil
+	}
+	return s.job(func() (*job, error) { return s.cluster.confirm(s.now(), r.Msg.Id) })
 }
 
 // grid returns the grid that a job asks for, or that of the catalog's graph that it is for.

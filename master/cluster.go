@@ -154,5 +154,6 @@ func (c *cluster) tick(now time.Duration) {
 	}
 	c.expireGraphs(now)
 	c.probeCuts(now)
+	c.expireJobs(now)
 	c.schedule(now)
 }

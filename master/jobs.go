@@ -28,6 +28,8 @@ type job struct {
 
 	submitted, started, ended time.Duration
 
+	confirmBy time.Duration // the client that submitted it has to confirm it until then; 0: it has, or need not
+
 	stopping  bool // the run was told to stop, for reason
 	cancelled bool // by someone
 	ending    bool // the workers are told to free what they hold of it
@@ -51,8 +53,9 @@ func (j *job) workers() []string { return workersOf(j.placements) }
 // maxKey bounds the keys of submissions.
 const maxKey = 64
 
-// submit takes a job into the queue. A key that has made the same job finds it again: the client did not hear the answer.
-func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (j *job, found bool, err error) {
+// submit takes a job into the queue. A key that has made the same job finds it again: the client did not hear the answer, and
+// has as long again to confirm the job.
+func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string, confirm time.Duration) (j *job, found bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
@@ -61,14 +64,17 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string) (
 			return nil, false, connect.NewError(connect.CodeAlreadyExists,
 				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key", key, j.id))
 		}
+		if j.confirmBy != 0 {
+			j.confirmBy = max(j.confirmBy, now+confirm)
+		}
 		return j, true, nil
 	}
-	j, err = c.enqueue(now, spec, key)
+	j, err = c.enqueue(now, spec, key, confirm)
 	return j, false, err
 }
 
 // enqueue takes a new job into the queue.
-func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string) (*job, error) {
+func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string, confirm time.Duration) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
 	}
@@ -83,6 +89,9 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string) 
 	}
 	c.number++
 	j := &job{id: fmt.Sprint(c.jobPrefix, c.number), key: key, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now}
+	if confirm > 0 {
+		j.confirmBy = now + confirm
+	}
 	c.jobs[j.id] = j
 	if key != "" {
 		c.keys[key] = j.id
@@ -94,7 +103,8 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string) 
 	return j, nil
 }
 
-// schedule starts waiting jobs, oldest first, while there is room; one whose graph is not there yet lets others pass.
+// schedule starts waiting jobs, oldest first, while there is room; one whose graph is not there yet, or whose client has
+// not confirmed it, lets others pass.
 func (c *cluster) schedule(now time.Duration) {
 	running := 0
 	for _, id := range c.order {
@@ -106,7 +116,7 @@ func (c *cluster) schedule(now time.Duration) {
 		if running >= c.running {
 			return
 		}
-		if c.start(now, c.jobs[id]) {
+		if c.jobs[id].confirmBy == 0 && c.start(now, c.jobs[id]) {
 			running++
 		}
 	}

@@ -181,12 +181,13 @@ func (c *cluster) heardOf(now time.Duration, w *worker) {
 	w.heard, w.deadline, w.suspected = now, now+c.lease, false
 }
 
-// unheard lengthens all leases by a time in which the master itself could not hear: it was paused.
+// unheard lengthens all leases, and the time clients have to confirm jobs, by a time in which the master itself could not hear: it was paused.
 func (c *cluster) unheard(d time.Duration) {
 	for _, w := range c.workers {
 		w.deadline += d
 		w.leaveBy += d
 	}
+	c.unconfirmed(func(j *job) { j.confirmBy += d })
 }
 
 // suspect takes gossip's hint that a worker is dead: unless it is heard of soon, its lease ends early.

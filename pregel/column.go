@@ -17,19 +17,27 @@ var columns atomic.Int32
 // VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
 // list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
 type VertexColumn[T any] struct {
-	name   string
-	number int
+	name    string
+	number  int
+	private bool
 }
 
 // NewVertexColumn makes the handle of a property of vertices.
 func NewVertexColumn[T any](name string) VertexColumn[T] {
-	return VertexColumn[T]{name, int(columns.Add(1)) - 1}
+	return VertexColumn[T]{name: name, number: int(columns.Add(1)) - 1}
 }
 
 // At is any *Vertex.
 type At interface {
 	worker() *Worker
 	local() uint32
+}
+
+// Private returns the handle of the same property as one that is the program's own, no input: superstep.Options.Columns and --column
+// refuse to say what it begins with.
+func (c VertexColumn[T]) Private() VertexColumn[T] {
+	c.private = true
+	return c
 }
 
 // Of returns the property of v.
@@ -47,20 +55,27 @@ func (c VertexColumn[T]) of(v At) []T {
 }
 
 func (c VertexColumn[T]) column() kernel.Property {
-	return property[T](c.name, c.number, false)
+	return property[T](c.name, c.number, false, c.private)
 }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
 // Make one per property, as a package variable, and list it in the program's Columns. It is zero when the run begins, unless
 // superstep.Options.Columns says otherwise.
 type EdgeColumn[T any] struct {
-	name   string
-	number int
+	name    string
+	number  int
+	private bool
 }
 
 // NewEdgeColumn makes the handle of a property of edges.
 func NewEdgeColumn[T any](name string) EdgeColumn[T] {
-	return EdgeColumn[T]{name, int(columns.Add(1)) - 1}
+	return EdgeColumn[T]{name: name, number: int(columns.Add(1)) - 1}
+}
+
+// Private returns the handle of the same property as one that is the program's own, as that of vertices does.
+func (c EdgeColumn[T]) Private() EdgeColumn[T] {
+	c.private = true
+	return c
 }
 
 // Of returns the property of e, an edge of the vertex that runs.
@@ -84,12 +99,12 @@ func (c EdgeColumn[T]) of(e Edge) []T {
 }
 
 func (c EdgeColumn[T]) column() kernel.Property {
-	return property[T](c.name, c.number, true)
+	return property[T](c.name, c.number, true, c.private)
 }
 
-func property[T any](name string, number int, ofEdges bool) kernel.Property {
+func property[T any](name string, number int, ofEdges, private bool) kernel.Property {
 	p := kernel.Property{
-		Name: name, Number: number, OfEdges: ofEdges, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
+		Name: name, Number: number, OfEdges: ofEdges, Private: private, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
 		Move: func(from any, places []uint32) any {
 			to, values := make([]T, len(places)), from.([]T)
 			for i, at := range places {

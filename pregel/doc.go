@@ -54,7 +54,7 @@
 //	                                      as in Validate, VertexIDs in fields may be None
 //	NonNegative()                         a graph with an edge of negative weight is refused
 //	Aggregators() []Aggregate             the aggregators the program uses
-//	Columns() []Column                    the property columns the program uses
+//	Columns() []Column                    the property columns the program uses; a run may fill those that are not Private
 //	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included
 //	BeforeSuperstep(w *Worker)            once per partition, before its vertices run
 //	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
@@ -66,6 +66,7 @@
 //	Group(v V) VertexID                   the group that a vertex with value v is in, such as its component, or None; or Group(v V)
 //	                                      uint64, by numbers: reports say how many groups there are, and which are the largest
 //	Score(v V) float64                    reports name the ten vertices of the highest scores
+//	ScoreName() string                    what the score is, in a word or two, for reports
 //	Reached(v V) bool                     reports count the vertices with such values
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
 //	                                      their fields and elements are written as input ids
@@ -102,9 +103,9 @@
 //
 // Every vertex is active in superstep 0. Messages sent in superstep S are read in S+1. A vertex that voted to halt is
 // skipped until a message wakes it; one that called Finish never runs again. The run ends when no vertex is active and
-// no message reached an unfinished one, when Coordinate halts it, or at the limit of supersteps.
+// no message reached an unfinished one, when Coordinate halts or stops it, or at the limit of supersteps.
 //
-// A panic in a method fails the run with a [*ProgramError], and so does runtime.Goexit, which testing.T.FailNow calls: methods run on
+// A panic in a method fails the run with a [*ProgramError], and so do [Coordinator.Fail] and runtime.Goexit, which testing.T.FailNow calls: methods run on
 // goroutines of the engine, and not on that of who runs the program.
 package pregel
 

@@ -9,7 +9,7 @@ import (
 var ErrGrid = errors.New("not in this grid")
 
 // ProgramError is a panic in a user's program, or in what it was given: a combiner's or an aggregator's function. A call of
-// runtime.Goexit there is one too.
+// runtime.Goexit there is one too, and so is the error of [Coordinator.Fail].
 type ProgramError struct {
 	Program string
 	// Superstep is the one that ran, or -1 if none did yet.
@@ -19,7 +19,7 @@ type ProgramError struct {
 	Known  bool
 	Method string // that panicked, if it runs in no superstep
 	Value  any    // what it panicked with; an error that says so after runtime.Goexit
-	Stack  string // where
+	Stack  string // where; empty after Coordinator.Fail
 }
 
 // Error says what panicked, where and with what.

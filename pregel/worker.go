@@ -42,9 +42,9 @@ type Coordinator struct {
 	// messages the last superstep sent, before combining.
 	NumVertices, NumEdges, Active, Messages uint64
 
-	// Halted and Phase are what Coordinate decided.
-	Halted bool
-	Phase  int
+	// Halted, Stopped and Phase are what Coordinate decided.
+	Halted, Stopped bool
+	Phase           int
 
 	cells []kernel.Cell // the aggregators' totals
 	log   func(line string)
@@ -52,6 +52,14 @@ type Coordinator struct {
 
 // Halt ends the run before the vertices of this superstep run.
 func (c *Coordinator) Halt() { c.Halted = true }
+
+// Stop is Halt of a run that is not done, such as one that has come to a limit of its own before its tolerance: it ends as at the
+// limit of supersteps, and reports say that it has not converged.
+func (c *Coordinator) Stop() { c.Stopped = true }
+
+// Fail fails the run with an error that is not the program's fault, such as of a graph that it cannot work on: reports show it without a
+// stack. It does not return.
+func (c *Coordinator) Fail(err error) { panic(kernel.Failure{Err: err}) }
 
 // SetPhase sets what Vertex.Phase returns from this superstep on: a number from 0 to math.MaxUint32. Any other fails the job.
 func (c *Coordinator) SetPhase(phase int) { c.Phase = phase }

@@ -52,6 +52,9 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	name := t.job
 	if plan := program.Plan(); plan != nil {
 		if shared == nil {
+			if err := program.Fits(g.Graph); err != nil {
+				return nil, err
+			}
 			shared = engine.NewShared()
 		}
 		phases, err := plan.Phases()

@@ -12,7 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/netbench"
-	"github.com/superstep-go/superstep/internal/netbench/ranks"
 )
 
 // measure measures the network between the workers that have connected for it. The first emits the report. Their session stays
@@ -37,7 +36,7 @@ func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit
 	if host, _, err := net.SplitHostPort(layout.Workers[link.Size()-1].Addr); err == nil {
 		o.Raw = net.JoinHostPort(host, "0")
 	}
-	report, err := ranks.Measure(ctx, link, sitesOf(labels), o, func(name string, done, all int) {
+	report, err := netbench.Measure(ctx, link, sitesOf(labels), o, func(name string, done, all int) {
 		if link.Rank() == 0 { // the others are as far
 			t.progress(name, int64(done), int64(all))
 		}

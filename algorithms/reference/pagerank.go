@@ -1,13 +1,19 @@
 package reference
 
 // PageRank returns the ranks after the given number of iterations from 1/N each, as Graphalytics defines them: the
-// rank of a vertex without out-arcs is shared by all vertices, so that ranks keep adding up to 1.
-func PageRank(g Graph, damping float64, iterations int) []float64 {
-	out, n := g.out(), float64(g.N)
-	rank := make([]float64, g.N)
-	for v := range rank {
-		rank[v] = 1 / n
+// rank of a vertex without out-arcs is shared by all vertices, so that ranks keep adding up to 1. With sources these take the place of all
+// vertices (personalised PageRank).
+func PageRank(g Graph, damping float64, iterations int, sources ...int) []float64 {
+	out, start := g.out(), make([]float64, g.N)
+	for v := range start {
+		if len(sources) == 0 {
+			start[v] = 1 / float64(g.N)
+		}
 	}
+	for _, v := range sources {
+		start[v] += 1 / float64(len(sources))
+	}
+	rank := append([]float64(nil), start...)
 	for range iterations {
 		sum, dangling := make([]float64, g.N), 0.0
 		for u, arcs := range out {
@@ -19,7 +25,7 @@ func PageRank(g Graph, damping float64, iterations int) []float64 {
 			}
 		}
 		for v := range rank {
-			rank[v] = (1-damping)/n + damping*sum[v] + damping/n*dangling
+			rank[v] = (1-damping)*start[v] + damping*sum[v] + damping*start[v]*dangling
 		}
 	}
 	return rank

@@ -48,7 +48,7 @@ func Louvain(g Graph, community []uint64) error {
 	for v, c := range community {
 		sums[c] += degree[v]
 	}
-	if a, b := modularity(together, sums, total), modularity(apart, degree, total); a < b-1e-9 {
+	if a, b := modularity(together, sums, total), modularity(apart, degree, total); !(a-b >= -1e-9) { // nor a number that is none
 		return violation("modularity", "it is %g, and with every vertex by itself %g", a, b)
 	}
 	return nil

@@ -72,3 +72,11 @@ func TestLouvainAtRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestLouvainOfGreatWeights: a modularity that is no number is not one of at least that of every vertex by itself.
+func TestLouvainOfGreatWeights(t *testing.T) {
+	for w, want := range map[float64]string{1e200: "", 1e308: "modularity"} {
+		g := graph(t, 4, false, [][2]uint64{{0, 1}, {2, 3}}, []float64{w, w})
+		wantRule(t, Louvain(g, []uint64{0, 0, 2, 2}), want)
+	}
+}

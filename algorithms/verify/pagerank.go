@@ -9,7 +9,8 @@ import (
 const rounding = 1e-11
 
 // PageRank checks ranks by one more iteration of Graphalytics' definition, in which the rank of vertices without
-// out-arcs goes to all vertices. It returns the residual, the L1 norm of the change:
+// out-arcs goes to all vertices; or, with sources, of personalised PageRank, in which it goes to these, as all that does not go along arcs.
+// It returns the residual, the L1 norm of the change:
 //
 //   - range: no rank is negative, or no number;
 //   - sum: ranks add up to 1, but for rounding;
@@ -17,7 +18,7 @@ const rounding = 1e-11
 //
 // An iteration shrinks the L1 distance of any two rank vectors by the factor damping at least. So the ranks of k
 // iterations pass with the tolerance 2*damping^k, those of a run that ended with a change below t with damping*t.
-func PageRank(g Graph, damping float64, rank []float64, tolerance float64) (float64, error) {
+func PageRank(g Graph, damping float64, rank []float64, tolerance float64, sources ...int) (float64, error) {
 	if err := g.fits(len(rank), "ranks"); err != nil || len(rank) == 0 {
 		return 0, err
 	}
@@ -32,7 +33,19 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64) (floa
 	if math.Abs(sum-1) > 1e-9+1e-15*n {
 		return 0, violation("sum", "the ranks of the %d vertices add up to %.17g, not 1", len(rank), sum)
 	}
-	next, err := g.passes(2).iterate(damping, rank)
+	targets := make([]float64, len(rank)) // shares of what does not go along arcs
+	for v := range targets {
+		if len(sources) == 0 {
+			targets[v] = 1 / n
+		}
+	}
+	for _, v := range sources {
+		if err := g.fitsSource(v); err != nil {
+			return 0, err
+		}
+		targets[v] += 1 / float64(len(sources))
+	}
+	next, err := g.passes(2).iterate(damping, rank, targets)
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +64,7 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64) (floa
 }
 
 // iterate returns the ranks after one more iteration.
-func (g Graph) iterate(damping float64, rank []float64) ([]float64, error) {
+func (g Graph) iterate(damping float64, rank, targets []float64) ([]float64, error) {
 	degree := make([]uint32, len(rank))
 	if err := g.scan(func(a arcs) *Violation {
 		for i, u := range a.from {
@@ -80,9 +93,9 @@ func (g Graph) iterate(damping float64, rank []float64) ([]float64, error) {
 		}
 		return nil
 	})
-	next, n := share, float64(len(rank))
-	for v := range next {
-		next[v] = (1-damping)/n + damping*(math.Float64frombits(sums[v].Load())+dangling/n)
+	next := share
+	for v, target := range targets {
+		next[v] = (1-damping+damping*dangling)*target + damping*math.Float64frombits(sums[v].Load())
 	}
 	return next, err
 }

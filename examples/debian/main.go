@@ -1,7 +1,8 @@
 // Command debian ranks Debian's packages by PageRank over who depends on whom: the packages that the rest rests on.
 //
-//	debian [-top N] [FILE]
+//	debian [-top N] [-communities] [FILE]
 //
+// With -communities it prints the largest groups of packages that depend on each other more than on others.
 // FILE has the stanzas that `apt-cache dumpavail` prints; - is standard input; without FILE apt-cache is run.
 package main
 
@@ -12,18 +13,22 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 func main() {
 	top := flag.Int("top", 20, "how many packages to print")
+	groups := flag.Bool("communities", false, "print the largest communities in place of the ranks")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: debian [-top N] [FILE]\n\nFILE is what `apt-cache dumpavail` prints, - standard input; without it apt-cache is run.")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: debian [-top N] [-communities] [FILE]\n\nFILE is what `apt-cache dumpavail` prints, - standard input; without it apt-cache is run.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -31,14 +36,18 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(context.Background(), flag.Arg(0), *top, os.Stdout); err != nil {
+	print := rank
+	if *groups {
+		print = communities
+	}
+	if err := run(context.Background(), flag.Arg(0), *top, os.Stdout, print); err != nil {
 		fmt.Fprintln(os.Stderr, "debian:", err)
 		os.Exit(1)
 	}
 }
 
-// run ranks the packages of a file and prints the first few.
-func run(ctx context.Context, file string, top int, out io.Writer) error {
+// run reads the packages of a file, and prints what is to be said of the first few.
+func run(ctx context.Context, file string, top int, out io.Writer, print func(context.Context, dependencies, int, io.Writer) error) error {
 	packages, err := read(ctx, file)
 	if err != nil {
 		return err
@@ -47,6 +56,11 @@ func run(ctx context.Context, file string, top int, out io.Writer) error {
 	if len(d.names) == 0 {
 		return fmt.Errorf("%s: no packages", cmp.Or(file, "apt-cache dumpavail"))
 	}
+	return print(ctx, d, top, out)
+}
+
+// rank prints the packages of the highest ranks.
+func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
 	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{DropSelfLoops: true})
 	if err != nil {
 		return err
@@ -72,6 +86,36 @@ func run(ctx context.Context, file string, top int, out io.Writer) error {
 	fmt.Fprintf(out, "%12s  %-30s %s\n", "rank", "package", "dependents")
 	for i, p := range list[:min(top, len(list))] {
 		fmt.Fprintf(out, "%3d  %.5f  %-30s %10d\n", i+1, p.rank, d.names[p.label], d.dependents[p.label])
+	}
+	return nil
+}
+
+// communities prints the largest, by Louvain's method: each with the packages that most others depend on.
+func communities(ctx context.Context, d dependencies, top int, out io.Writer) error {
+	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{Kind: superstep.Undirected, DropSelfLoops: true, Duplicates: superstep.FirstDuplicate})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	res, err := superstep.Run(ctx, g, algorithms.Louvain{}, superstep.Options{Deterministic: true})
+	if err != nil {
+		return err
+	}
+	members := map[pregel.VertexID][]uint64{}
+	for label, community := range res.All() {
+		members[community] = append(members[community], label)
+	}
+	for _, list := range members {
+		slices.SortFunc(list, func(a, b uint64) int { return cmp.Or(cmp.Compare(d.dependents[b], d.dependents[a]), cmp.Compare(a, b)) })
+	}
+	all := slices.SortedFunc(maps.Values(members), func(a, b []uint64) int { return cmp.Or(len(b)-len(a), cmp.Compare(a[0], b[0])) })
+	fmt.Fprintf(out, "%d packages, %d communities\n", g.NumVertices(), len(all))
+	for _, community := range all[:min(top, len(all))] {
+		var names []string
+		for _, label := range community[:min(5, len(community))] {
+			names = append(names, d.names[label])
+		}
+		fmt.Fprintf(out, "%6d  %s\n", len(community), strings.Join(names, ", "))
 	}
 	return nil
 }

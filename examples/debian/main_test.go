@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -13,22 +14,25 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(context.Background(), "testdata/available", 20, &out); err != nil {
-		t.Fatal(err)
-	}
-	const golden = "testdata/available.golden"
-	if *update {
-		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+	for golden, print := range map[string]func(context.Context, dependencies, int, io.Writer) error{
+		"testdata/available.golden": rank, "testdata/communities.golden": communities,
+	} {
+		var out bytes.Buffer
+		if err := run(context.Background(), "testdata/available", 20, &out, print); err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("found:\n%s\nexpected:\n%s", &out, want)
+		if *update {
+			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%s: found:\n%s\nexpected:\n%s", golden, &out, want)
+		}
 	}
 }
 

@@ -86,7 +86,8 @@ func (o Outcome) Then(next Outcome) Outcome {
 // Outcome says why a run ended.
 type Outcome struct {
 	Done bool
-	// Converged: no vertex was awake and no message in flight, or Coordinate halted; false at the limit of supersteps.
+	// Converged: no vertex was awake and no message in flight, or Coordinate halted; false at the limit of supersteps, or
+	// where Coordinate stopped.
 	Converged  bool
 	Supersteps int // that ran
 	Messages   int // sent, before combining

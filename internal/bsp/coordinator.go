@@ -34,6 +34,7 @@ type coordinator struct {
 	// the last decision.
 	loads   []delivery.Load
 	load    *delivery.Load
+	list    bool // of all messages: its time in a pull is measured
 	sized   bool // messages vary in size: loads have the mean of those sent
 	outcome Outcome
 }
@@ -47,7 +48,7 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 	c.outcome = Outcome{}
 	c.reload()
 	c.policy.Begin()
-	c.view.Halted, c.view.Phase = false, 0
+	c.view.Halted, c.view.Stopped, c.view.Phase = false, false, 0
 	c.aggregates.Reset(c.totals)
 	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.mutates {
@@ -98,9 +99,9 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 }
 
 // delivery returns the seconds that delivery took in a superstep. A flat pull interleaves delivery with the program, whose part is
-// estimated and subtracted.
+// estimated and subtracted, where it is not measured as that of list programs is.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
-	if c.policy.Chosen == delivery.Pull {
+	if c.policy.Chosen == delivery.Pull && !c.list {
 		computed := 0
 		for _, p := range reports {
 			computed += p.Computed
@@ -254,7 +255,7 @@ func (c *coordinator) callCoordinate() {
 		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
 	}
 	c.command.Phase = m.Phase
-	if m.Halted {
-		c.outcome.Done, c.outcome.Converged = true, true
+	if m.Halted || m.Stopped {
+		c.outcome.Done, c.outcome.Converged = true, !m.Stopped
 	}
 }

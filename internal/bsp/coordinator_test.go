@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write what the coordinator answers into
 // TestCoordinatorScripts plays the partitions' part: each script is a run, its lines beginning with ">" are what the
 // coordinator answers.
 //
-//	begin key=value ...            vertices, limit, halt (the superstep before which Coordinate halts), force
+//	begin key=value ...            vertices, limit, halt or stop (the superstep before which Coordinate does), force
 //	report key=value ... [| ...]   a superstep's reports, one for each partition
 func TestCoordinatorScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/coordinator/*.txt")
@@ -65,7 +65,9 @@ func play(t *testing.T, script string) string {
 			}
 			c.load = &c.loads[0]
 			if at, ok := v["halt"]; ok {
-				c.program = haltsAt(at)
+				c.program = endsAt{at, (*pregel.Coordinator).Halt}
+			} else if at, ok := v["stop"]; ok {
+				c.program = endsAt{at, (*pregel.Coordinator).Stop}
 			}
 			command, outcome := c.begin()
 			answer(&out, c, command, outcome)
@@ -107,11 +109,14 @@ func fields(t *testing.T, text string) map[string]int {
 	return v
 }
 
-// haltsAt is a program whose Coordinate halts before a superstep.
-type haltsAt int
+// endsAt is a program whose Coordinate ends the run before a superstep.
+type endsAt struct {
+	superstep int
+	end       func(*pregel.Coordinator)
+}
 
-func (h haltsAt) Coordinate(c *pregel.Coordinator) {
-	if c.Superstep == int(h) {
-		c.Halt()
+func (e endsAt) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == e.superstep {
+		e.end(c)
 	}
 }

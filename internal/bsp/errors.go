@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -14,16 +15,27 @@ import (
 // ProgramError is a panic in a user's program.
 type ProgramError = pregel.ProgramError
 
-// NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil. It must be called by the deferred function
-// that recovers.
+// NewProgramError makes the error of a panic, or of runtime.Goexit if value is nil; of pregel.Coordinator.Fail, which panics as well, without
+// a stack. It must be called by the deferred function that recovers.
 func NewProgramError(program string, value any, superstep int) *ProgramError {
-	if p, ok := value.(*parallel.Panic); ok { // in a worker of a team, which recorded the stack
-		return &ProgramError{Program: program, Superstep: superstep, Value: p.Value, Stack: string(p.Stack)}
+	e := &ProgramError{Program: program, Superstep: superstep, Value: value}
+	p, recorded := value.(*parallel.Panic) // in a worker of a team, which recorded the stack
+	if recorded {
+		e.Value = p.Value
 	}
-	if value == nil {
-		value = parallel.ErrExited
+	switch value := e.Value.(type) {
+	case kernel.Failure:
+		e.Value = value.Err
+		return e
+	case nil:
+		e.Value = parallel.ErrExited
 	}
-	return &ProgramError{Program: program, Superstep: superstep, Value: value, Stack: string(debug.Stack())}
+	if recorded {
+		e.Stack = string(p.Stack)
+	} else {
+		e.Stack = string(debug.Stack())
+	}
+	return e
 }
 
 // Failure makes the error of a call of the program that panicked with recovered, or called runtime.Goexit if that is nil. Exhausted

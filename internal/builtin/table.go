@@ -40,6 +40,10 @@ func table() []entry {
 			help:    "communities by label propagation, as Graphalytics has it",
 		},
 		{
+			program: engine.Register("cg", algorithms.CG{}),
+			help:    "the solution of Ax = b by conjugate gradients, A a symmetric matrix, b --column b=FILE or -p ones=true",
+		},
+		{
 			program: engine.Register("closeness", algorithms.Closeness{}),
 			help:    "closeness and harmonic centrality, by distances from some vertices or all",
 		},
@@ -84,6 +88,10 @@ func table() []entry {
 			help:    "a maximal independent set",
 		},
 		{
+			program: engine.Register("msf", algorithms.MSF{}), weights: true,
+			help: "a minimum spanning forest of an undirected graph",
+		},
+		{
 			program: engine.Register("pagerank", algorithms.PageRank{}),
 			help:    "PageRank, with the rank of vertices without out-edges spread over all",
 		},
@@ -99,6 +107,10 @@ func table() []entry {
 		{
 			program: engine.Register("triangles", pregel.List(algorithms.Triangles{})),
 			help:    "the number of triangles that every vertex is in",
+		},
+		{
+			program: engine.Register("walks", pregel.List(algorithms.Walks{})),
+			help:    "random walks from every vertex, of first order or node2vec's",
 		},
 		{
 			program: engine.Register("wcc", algorithms.WCC{}),

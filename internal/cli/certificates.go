@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -19,7 +20,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
+		return verify.Betweenness(c.Graph, c.origins(p.Sources, cmp.Or(p.Samples, 64)), numbers(c))
 	}},
 	"bfs": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
@@ -38,13 +39,29 @@ var certificates = map[string]certificate{
 		}
 		return verify.CDLP(c.Graph, p.EffectiveIterations(), naturals(c))
 	}},
+	"cg": {check: func(c *claim) error {
+		var p algorithms.CG
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		b, err := c.begins("b")
+		if err != nil {
+			return err
+		}
+		if p.Ones {
+			b = nil
+		}
+		_, tolerance := p.Limits()
+		_, err = verify.Solution(c.Graph, b, numbers(c), tolerance)
+		return err
+	}},
 	"closeness": {check: func(c *claim) error {
 		var p algorithms.Closeness
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
 		closeness, harmonic := twoNumbers(c)
-		return verify.Closeness(c.Graph, c.origins(p.Sources, p.Samples), closeness, harmonic)
+		return verify.Closeness(c.Graph, c.origins(p.Sources, cmp.Or(p.Samples, 256)), closeness, harmonic)
 	}},
 	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
@@ -78,12 +95,16 @@ var certificates = map[string]certificate{
 	"louvain":  {check: func(c *claim) error { return verify.Louvain(c.Graph, vertices(c)) }},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
+	"msf": {check: func(c *claim) error {
+		trees, branches := forest(c)
+		return verify.MSF(c.Graph, trees, branches)
+	}},
 	"pagerank": {stopped: true, check: func(c *claim) error {
 		var p algorithms.PageRank
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), numbers(c), rankTolerance(p, c.iterations, c.converged))
+		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), numbers(c), rankTolerance(p, c.iterations, c.converged), c.places(p.Sources)...)
 		return err
 	}},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
@@ -95,7 +116,14 @@ var certificates = map[string]certificate{
 		return verify.SSSP(c.Graph, int(source), numbers(c))
 	}},
 	"triangles": {check: func(c *claim) error { return verify.Triangles(c.Graph, integers(c)) }},
-	"wcc":       {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
+	"walks": {check: func(c *claim) error {
+		var p algorithms.Walks
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		return verify.Walks(c.Graph, cmp.Or(p.Walks, 1), cmp.Or(p.Length, 10), walks(c))
+	}},
+	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
 
 // rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
@@ -119,11 +147,16 @@ func (c *claim) parameters(program any) error {
 }
 
 // origins returns the vertices that searches start from: sources, or else a sample of so many.
-func (c *claim) origins(sources []pregel.VertexID, samples int) (all []int) {
+func (c *claim) origins(sources []pregel.VertexID, samples int) []int {
 	if len(sources) == 0 {
 		return verify.Sample(c.Graph, samples)
 	}
-	for _, v := range sources {
+	return c.places(sources)
+}
+
+// places returns the input vertices that parameters names.
+func (*claim) places(vertices []pregel.VertexID) (all []int) {
+	for _, v := range vertices {
 		all = append(all, int(v))
 	}
 	return all
@@ -162,6 +195,38 @@ func twoNumbers(c *claim) (first, second []float64) {
 	return first, second
 }
 
+// forest reads values that are a vertex, for the tree, and edges as other:weight.
+func forest(c *claim) (trees []uint64, branches [][]verify.Branch) {
+	type value struct {
+		tree  uint64
+		edges []verify.Branch
+	}
+	trees, branches = make([]uint64, c.Vertices), make([][]verify.Branch, c.Vertices)
+	for v, x := range column(c, "the id of a vertex, and edges as id:weight", func(text string) (x value, err error) {
+		words := strings.Fields(text)
+		if len(words) == 0 {
+			return x, strconv.ErrSyntax
+		}
+		tree, err := c.vertex(words[0])
+		for _, word := range words[1:] {
+			id, weight, _ := strings.Cut(word, ":")
+			var e verify.Branch
+			if err == nil {
+				e.To, err = c.vertex(id)
+			}
+			if err == nil {
+				e.Weight, err = strconv.ParseFloat(weight, 64)
+			}
+			x.edges = append(x.edges, e)
+		}
+		x.tree = uint64(tree)
+		return x, err
+	}) {
+		trees[v], branches[v] = x.tree, x.edges
+	}
+	return trees, branches
+}
+
 // verticesOrNone reads values that are ids of vertices, as input vertices, or -1.
 func verticesOrNone(c *claim) []int64 {
 	return column(c, "the id of a vertex, or -1", func(text string) (int64, error) {
@@ -169,6 +234,24 @@ func verticesOrNone(c *claim) []int64 {
 			return -1, nil
 		}
 		return c.vertex(text)
+	})
+}
+
+// walks reads values that are lists of vertices, as input vertices, with "; " between lists.
+func walks(c *claim) [][][]uint64 {
+	return column(c, "walks", func(text string) (all [][]uint64, err error) {
+		for part := range strings.SplitSeq(text, "; ") {
+			var walk []uint64
+			for id := range strings.SplitSeq(part, " ") {
+				v, err := c.vertex(id)
+				if err != nil {
+					return nil, err
+				}
+				walk = append(walk, uint64(v))
+			}
+			all = append(all, walk)
+		}
+		return all, nil
 	})
 }
 

@@ -106,7 +106,7 @@ func (a *app) main(args []string) int {
 		return exitUsage
 	case errors.Is(err, pregel.ErrGrid): // a program's need, not its fault
 		a.notices().say(slog.LevelError, oneLine(err))
-	case errors.As(err, &program):
+	case errors.As(err, &program) && program.Stack != "":
 		a.notices().crash(err.Error(), program.Stack)
 	case errors.As(err, &job) && job.stack && job.job.Stack != "":
 		a.notices().crash(oneLine(err), job.job.Stack+"\n")

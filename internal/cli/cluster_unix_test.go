@@ -88,6 +88,19 @@ func TestInterruptQueuedJob(t *testing.T) {
 	interruptedJob(t, c, run)
 }
 
+// TestQueuedJobIsTold: a run whose job waits for its turn says so after a while, and with -q it does not.
+func TestQueuedJobIsTold(t *testing.T) {
+	c := newCluster(t, "superstep", 0)
+	quiet := start(t, nil, "superstep", "run", "wcc", "-q", "-g", "path:vertices=3", "--master", c.address)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.address)
+	run.says(" is in the queue: waits for a worker")
+	must(t, quiet.Process.Signal(os.Interrupt))
+	must(t, run.Process.Signal(os.Interrupt))
+	if text, code := quiet.rest(); code != 1 || strings.Contains(text, "in the queue") {
+		t.Errorf("with -q: exit status %d, said %q", code, text)
+	}
+}
+
 // TestInterruptLoadingJob interrupts a run whose graph takes seconds to load.
 func TestInterruptLoadingJob(t *testing.T) {
 	c := newCluster(t, "superstep", 1)
@@ -201,6 +214,9 @@ func TestInterruptSubmitting(t *testing.T) {
 		if text, code := run.rest(); code != 1 || text != "superstep: interrupted: job f00d-1 is cancelled\n" {
 			t.Errorf("exit status %d, said %q", code, text)
 		}
+		if m.heard.Load() {
+			t.Error("the job was confirmed: it may have begun")
+		}
 	}
 }
 
@@ -213,8 +229,12 @@ func TestInterruptTwiceSubmitting(t *testing.T) {
 	run.says("superstep: warning: interrupted: waiting for the master's answer")
 	must(t, run.Process.Signal(os.Interrupt))
 	text, code := run.rest()
-	if code != 1 || text != "superstep: interrupted: superstep jobs shows whether the master took the job\n" {
+	if code != 1 || text != "superstep: interrupted: the master has not answered, and the job will not run\n" {
 		t.Errorf("exit status %d, said %q", code, text)
+	}
+	close(m.submit)
+	if m.heard.Load() {
+		t.Error("the job was confirmed: it may run")
 	}
 }
 

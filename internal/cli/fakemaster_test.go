@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type fakeMaster struct {
 	finish  chan struct{} // the job is done
 	once    sync.Once
 	stopped chan struct{} // the job is cancelled
+	heard   atomic.Bool   // a client has confirmed the job
 }
 
 // newFakeMaster starts one; slow are the calls that wait.
@@ -80,6 +82,11 @@ func (m *fakeMaster) job(state control.JobState, reason string) *control.Job {
 		Id: "f00d-1", State: state, Reason: reason, Rows: 1, Columns: 1, Converged: true, Vertices: 3, ResultBytes: 12,
 		Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}, KeepResult: true},
 	}
+}
+
+func (m *fakeMaster) ConfirmJob(context.Context, *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+	m.heard.Store(true)
+	return connect.NewResponse(m.state()), nil
 }
 
 func (m *fakeMaster) SubmitJob(ctx context.Context, _ *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {

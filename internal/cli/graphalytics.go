@@ -36,8 +36,11 @@ func (a *app) graphalytics() *cobra.Command {
 		Long: `Run the algorithms of LDBC Graphalytics on the graphs of a folder, in this process, and compare the results with its reference outputs.
 
 A graph NAME is what NAME.properties says, in the files NAME.v and NAME.e: which algorithms, and their parameters. Where the folder has no
-properties, its graphs are those with -directed or -undirected in their names, all six algorithms are run, and what -p does not say is: the
+properties, its graphs are those with -directed or -undirected in their names, in NAME.v and NAME.e or as adjacency lists in NAME-input, all six algorithms are run, and what -p does not say is: the
 source of searches is the vertex of the least id, 0.85 the damping, 10 the number of iterations.
+
+What properties say is checked: meta.vertices and meta.edges against the graph, and that each entry has a meaning. A graph or run that fails
+is a row of the report, and the others are run.
 
 A reference output lies beside its graph, such as NAME-BFS. Levels and labels must be equal, components be the same, and ranks, coefficients
 and distances differ by no more than one in 10,000. The processing time is that of the algorithm alone, the makespan has the loading
@@ -60,7 +63,9 @@ too; EPS is edges by processing time, EVPS edges and vertices.`,
 type trial struct {
 	spec *control.JobSpec
 	graphalytics.Run
+	graph  *graphalytics.Graph
 	report graphalyticsRun
+	failed error // why it cannot be run
 }
 
 // graphalyticsReport is what --json writes.
@@ -100,15 +105,22 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	grid := &control.JobSpec{}
+	if grid.Rows, grid.Columns, err = g.run.partitions(graph.Of); err != nil {
+		return err
+	}
 	check := func(programs engine.Registry, _ *control.JobSpec, grid graph.Grid) error {
 		for _, t := range trials {
+			if t.failed != nil {
+				continue
+			}
 			if err := jobspec.CheckProgram(programs, t.spec, grid); err != nil {
 				return fmt.Errorf("%s on %s: %w", t.report.Algorithm, t.report.Graph, err)
 			}
 		}
 		return nil
 	}
-	return g.run.perform(ctx, g.app, trials[0].spec, check, func(ctx context.Context, to runner, seen *observer) error {
+	return g.run.perform(ctx, g.app, grid, check, func(ctx context.Context, to runner, seen *observer) error {
 		report, wrong, failed := &graphalyticsReport{}, 0, 0
 		for i := range trials {
 			t := &trials[i]
@@ -145,6 +157,9 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 		if !ok {
 			return nil, usagef("-p %s: expected key=value", p)
 		}
+		if err := graphalytics.Known(key); err != nil {
+			return nil, usagef("-p %s: %w", p, err)
+		}
 		given[key] = value
 	}
 	if err := g.run.limits(); err != nil {
@@ -159,20 +174,28 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 		return nil, err
 	}
 	var all []trial
-	for _, in := range graphs {
+	for i := range graphs {
+		in := &graphs[i]
+		if in.Err != nil && len(in.Algorithms) == 0 { // nobody knows which: all it says are a row
+			all = append(all, trial{report: graphalyticsRun{Graph: in.Name, Algorithm: "-"}, failed: in.Err})
+		}
 		for _, a := range graphalytics.Algorithms {
 			if !slices.Contains(in.Algorithms, a) || g.algorithms != nil && !slices.Contains(g.algorithms, a) {
 				continue
 			}
-			t := trial{report: graphalyticsRun{Graph: in.Name, Algorithm: a}}
-			if t.Run, err = in.Run(a); err != nil {
-				return nil, err
+			t := trial{graph: in, report: graphalyticsRun{Graph: in.Name, Algorithm: a}, failed: in.Err}
+			if t.failed == nil {
+				t.Run, t.failed = in.Run(a)
+			}
+			if t.failed != nil {
+				all = append(all, t)
+				continue
 			}
 			t.report.Parameters = t.Parameters
 			t.spec = &control.JobSpec{
 				Program: t.Program, Parameters: t.Parameters, Rows: rows, Columns: columns, KeepResult: true, Unsorted: true, Options: g.run.options(),
 			}
-			input := &inputFlags{format: "ldbc"}
+			input := &inputFlags{format: in.Format}
 			if in.Directed != nil {
 				input.directed, input.undirected = *in.Directed, !*in.Directed
 			}
@@ -190,6 +213,9 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 
 // perform runs a trial, and compares what it computes.
 func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsReport) error {
+	if t.failed != nil {
+		return t.failed
+	}
 	began := time.Now()
 	computed, err := to.program(ctx, t.spec, false)
 	if err != nil {
@@ -204,6 +230,9 @@ func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsRepo
 	r.Vertices, r.Edges, r.LoadTime, r.ProcessingTime = figures.Vertices, figures.Edges, figures.LoadTime, figures.RunTime
 	r.EPS = float64(r.Edges) / r.ProcessingTime
 	r.EVPS = float64(r.Vertices+r.Edges) / r.ProcessingTime
+	if err := t.graph.Loaded(r.Vertices, r.Edges); err != nil {
+		return err
+	}
 	if t.Reference != "" {
 		match, err := graphalytics.NewMatch(t.Rule, t.Reference)
 		if err != nil {

@@ -101,8 +101,8 @@ What the new format cannot hold is an error, or said in a warning.`,
 
 // formatFlag defines the flag of the format that is written.
 func formatFlag(cmd *cobra.Command, name string, format *string) {
-	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(graphio.Formats, ", ")+" (default: by the file's name)")
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(graphio.Formats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(graphio.Written, ", ")+" (default: by the file's name)")
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(graphio.Written, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // copyGraph reads or generates a graph and writes it.

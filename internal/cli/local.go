@@ -22,8 +22,8 @@ import (
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/netbench"
-	"github.com/superstep-go/superstep/internal/netbench/ranks"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/ranks"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -68,10 +68,12 @@ func (l *local) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.
 }
 
 func (l *local) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {
-	o := ranks.Options{Ranks: l.flags.workers, Measures: jobspec.Netbench(spec.Netbench), Command: rankProcess}
-	o.Measures.Raw = "127.0.0.1:0"
-	o.Stage = func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) }
-	report, err := ranks.Launch(ctx, o)
+	o := jobspec.Netbench(spec.Netbench)
+	o.Raw = "127.0.0.1:0"
+	report, err := netbench.Launch(ctx, ranks.Options{
+		Ranks: l.flags.workers, Command: rankProcess,
+		Stage: func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) },
+	}, o)
 	if err != nil {
 		return nil, fmt.Errorf("netbench: %w", err)
 	}
@@ -199,11 +201,12 @@ type loaded struct {
 	team     *parallel.Team
 	in       *edges.Input
 	graph    *graph.Graph
+	columns  []columnFile
 }
 
 // load opens and builds the graph for the program of a job.
 func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec, source *control.GraphSource, grid graph.Grid) (_ *loaded, err error) {
-	l := &loaded{progress: p.progress, name: source.Input, spec: spec}
+	l := &loaded{progress: p.progress, name: source.Input, spec: spec, columns: f.columns}
 	defer func() {
 		if err != nil {
 			l.close()

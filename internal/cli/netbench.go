@@ -16,7 +16,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/netbench"
-	"github.com/superstep-go/superstep/internal/netbench/ranks"
 )
 
 // netbenchCommand is `superstep netbench`.
@@ -220,6 +219,6 @@ const rankCommand = "netbench-rank"
 func (a *app) netbenchRank() *cobra.Command {
 	return &cobra.Command{
 		Use: rankCommand, Hidden: true, Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return ranks.Serve(cmd.Context(), os.Stdin, a.out) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return netbench.Serve(cmd.Context(), os.Stdin, a.out) },
 	}
 }

@@ -243,6 +243,7 @@ type followed struct {
 	limit   int64              // of supersteps, 0 if there is none; as the job has it
 	tell    *jobtrace.Observer // what records it
 	missed  uint64             // events that the master no longer had
+	queued  queuedNotice
 
 	mu    sync.Mutex
 	times []float64 // of supersteps
@@ -250,6 +251,8 @@ type followed struct {
 
 // watch watches the job until it has ended, and returns how.
 func (f *followed) watch(ctx context.Context) (*control.Job, error) {
+	f.queued.display, f.queued.job = f.display, f.id
+	defer f.queued.over()
 	job, missed, err := f.client.Wait(ctx, f.id, f.event)
 	if f.missed = missed; missed > 0 && f.whole && err == nil {
 		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(missed, "event", "events"), f.id))
@@ -294,10 +297,14 @@ func (f *followed) event(e *control.JobEvent) error {
 // show says what the job is doing.
 func (f *followed) show(j *control.Job) {
 	f.limit = int64(j.Spec.GetOptions().GetMaxSupersteps())
+	if j.State != control.JobState_JOB_STATE_QUEUED {
+		f.queued.over()
+	}
 	switch j.State {
 	case control.JobState_JOB_STATE_QUEUED:
 		f.display.stage("job "+f.id+" waits", 0, 0)
 		f.display.note(j.Reason)
+		f.queued.waits(j.Reason)
 	case control.JobState_JOB_STATE_LOADING:
 		if j.Spec.GetNetbench() != nil { // it loads nothing
 			f.display.stage("connecting the workers", 0, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
@@ -27,6 +29,7 @@ type claim struct {
 	text       func(dst []byte, v int) []byte // appends the text of a value
 	values     map[string]string              // the parameters that were given
 	iterations int                            // supersteps but the first
+	columns    []columnFile                   // what columns of vertices began with
 	converged  bool
 
 	wrong atomic.Pointer[valueError] // a value that is none
@@ -70,7 +73,7 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		text: text, values: l.spec.Parameters, iterations: max(supersteps-1, 0), converged: converged,
+		text: text, values: l.spec.Parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns,
 	}
 	err := certificates[l.spec.Program].check(c)
 	switch wrong := c.wrong.Load(); {
@@ -95,6 +98,26 @@ func (c *claim) vertex(id string) (int64, error) {
 		return 0, fmt.Errorf("the graph has no vertex %d", label)
 	}
 	return int64(v), nil
+}
+
+// begins reads what a column of numbers began with, nil if nothing was given.
+func (c *claim) begins(name string) ([]float64, error) {
+	i := slices.IndexFunc(c.columns, func(f columnFile) bool { return f.name == name })
+	if i < 0 {
+		return nil, nil
+	}
+	all := make([]float64, c.Vertices)
+	file := c.columns[i]
+	err := graphio.ReadColumn(context.Background(), file.path, false, file.at, func(v graphio.Value) (found, expected string) {
+		u, ok := c.Labels.Find(v.ID, c.Vertices)
+		x, err := strconv.ParseFloat(string(v.Text), 64)
+		if !ok || err != nil {
+			return fmt.Sprintf("%d %.80q", v.ID, v.Text), "a vertex and a number"
+		}
+		all[u] = x
+		return "", ""
+	})
+	return all, err
 }
 
 // valueError says that a result is none.

@@ -103,7 +103,7 @@ func (w *waiting) outcome(err, cause error) error {
 	case w.over:
 		return fmt.Errorf("interrupted: job %s is done", w.id)
 	case w.id == "":
-		return errors.New("interrupted: superstep jobs shows whether the master took the job")
+		return errors.New("interrupted: the master has not answered, and the job will not run")
 	case w.failed != nil:
 		return fmt.Errorf("interrupted: job %s could not be cancelled, and may go on: %w", w.id, w.failed)
 	case errors.Is(cause, errGaveUp):
@@ -123,7 +123,13 @@ func (w *waiting) job(ctx context.Context, spec *control.JobSpec, f *followed, d
 		return nil, err
 	}
 	w.submitted(job, spec.KeepResult || spec.Netbench != nil)
-	if detach && !w.told() {
+	told := w.told()
+	if !told {
+		if job, err = w.client.Confirm(ctx, job.Id); err != nil {
+			return nil, err
+		}
+	}
+	if detach && !told {
 		_, err := fmt.Fprintln(w.app.out, job.Id)
 		return nil, cmp.Or(err, errLeft)
 	}

@@ -1,9 +1,9 @@
 // Package client is how a program uses a cluster: it submits jobs to the master, follows them and fetches what they
 // computed. A connection that is lost is made anew, and goes on where it was:
 //
-//	submit --job--> follow --event, event, ...--> ended --> result --bytes--> done
-//	  ^  |            ^  |                                    ^  |
-//	  +--+ same key   +--+ after the last event               +--+ from the next byte
+//	submit --job--> confirm --> follow --event, event, ...--> ended --> result --bytes--> done
+//	  ^  |            ^  |        ^  |                                    ^  |
+//	  +--+ same key   +--+        +--+ after the last event               +--+ from the next byte
 package client
 
 import (
@@ -196,11 +196,19 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 }
 
 // Submit submits a job. When it is not known whether the job was taken, it is submitted again under the same key, so that
-// there is one.
+// there is one. It begins when Confirm has said that this client knows of it: one whose client gives up before that never runs.
 func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Job, error) {
-	request := &control.SubmitJobRequest{Spec: spec, Key: rand.Text()}
+	patience := c.Patience + 3*callTimeout // until the answer is here, and until a last try to confirm it has ended
+	request := &control.SubmitJobRequest{Spec: spec, Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
 	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
 		return c.conn.Cluster.SubmitJob(ctx, connect.NewRequest(request))
+	})
+}
+
+// Confirm lets a job begin that was submitted, and says how it is.
+func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
+	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
+		return c.conn.Cluster.ConfirmJob(ctx, connect.NewRequest(&control.ConfirmJobRequest{Id: id}))
 	})
 }
 

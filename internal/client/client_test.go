@@ -30,15 +30,17 @@ type fake struct {
 	events []*control.JobEvent
 	result string
 
-	mu      sync.Mutex
-	breaks  map[string][]int
-	keys    []string
-	offsets []uint64
-	column  []*control.SendColumnRequest // pieces, as they came
-	wires   []net.Conn
-	unknown bool // the job is
-	mortal  bool // the first break of a watch is the end
-	closed  bool // to new connections
+	mu        sync.Mutex
+	breaks    map[string][]int
+	keys      []string
+	waits     []uint64 // milliseconds that jobs wait to be confirmed
+	confirmed []string // jobs
+	offsets   []uint64
+	column    []*control.SendColumnRequest // pieces, as they came
+	wires     []net.Conn
+	unknown   bool // the job is
+	mortal    bool // the first break of a watch is the end
+	closed    bool // to new connections
 }
 
 // breaking returns after how many messages a call breaks; -1 is never.
@@ -83,8 +85,19 @@ func (f *fake) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJob
 	}
 	f.mu.Lock()
 	f.keys = append(f.keys, r.Msg.Key)
+	f.waits = append(f.waits, r.Msg.ConfirmMilliseconds)
 	f.mu.Unlock()
 	if f.breaking("submit") == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+}
+
+func (f *fake) ConfirmJob(_ context.Context, r *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+	f.mu.Lock()
+	f.confirmed = append(f.confirmed, r.Msg.Id)
+	f.mu.Unlock()
+	if f.breaking("confirm") == 0 {
 		panic(http.ErrAbortHandler)
 	}
 	return connect.NewResponse(&control.Job{Id: "j1"}), nil
@@ -287,9 +300,21 @@ func TestSubmitOnce(t *testing.T) {
 	if len(f.keys) < 3 || f.keys[0] == "" || f.keys[0] != f.keys[2] {
 		t.Errorf("found keys %q", f.keys)
 	}
+	if last := f.waits[len(f.waits)-1]; last < uint64(time.Minute.Milliseconds()) {
+		t.Errorf("the job waits %d ms for a client that tries for a minute", last)
+	}
 	_, err = c.Submit(t.Context(), &control.JobSpec{Program: "none"})
 	if connect.CodeOf(err) != connect.CodeInvalidArgument || err.Error() != "there is no algorithm" {
 		t.Errorf("found %v", err)
+	}
+}
+
+// TestConfirmAgain does not hear the answers to two calls.
+func TestConfirmAgain(t *testing.T) {
+	f := &fake{breaks: map[string][]int{"confirm": {0, 0}}}
+	c, _ := start(t, f, time.Minute)
+	if j, err := c.Confirm(t.Context(), "j1"); err != nil || j.Id != "j1" || len(f.confirmed) < 3 || f.confirmed[2] != "j1" {
+		t.Errorf("found %v, %v, %q", j, err, f.confirmed)
 	}
 }
 

@@ -24,7 +24,11 @@ func (c *Client) Run(ctx context.Context, spec *control.JobSpec, each func(*cont
 	if err != nil {
 		return nil, err
 	}
-	ended, missed, err := c.Wait(ctx, job.Id, each)
+	var ended *control.Job
+	missed := uint64(0)
+	if _, err = c.Confirm(ctx, job.Id); err == nil {
+		ended, missed, err = c.Wait(ctx, job.Id, each)
+	}
 	if missed > 0 {
 		c.Log(fmt.Sprintf("the master no longer had %d events of job %s", missed, job.Id))
 	}

@@ -42,6 +42,8 @@ const (
 	WorkersReportExitProcedure = "/superstep.control.v1.Workers/ReportExit"
 	// ClusterSubmitJobProcedure is the fully-qualified name of the Cluster's SubmitJob RPC.
 	ClusterSubmitJobProcedure = "/superstep.control.v1.Cluster/SubmitJob"
+	// ClusterConfirmJobProcedure is the fully-qualified name of the Cluster's ConfirmJob RPC.
+	ClusterConfirmJobProcedure = "/superstep.control.v1.Cluster/ConfirmJob"
 	// ClusterListJobsProcedure is the fully-qualified name of the Cluster's ListJobs RPC.
 	ClusterListJobsProcedure = "/superstep.control.v1.Cluster/ListJobs"
 	// ClusterGetJobProcedure is the fully-qualified name of the Cluster's GetJob RPC.
@@ -173,6 +175,8 @@ func (UnimplementedWorkersHandler) ReportExit(context.Context, *connect.Request[
 // ClusterClient is a client for the superstep.control.v1.Cluster service.
 type ClusterClient interface {
 	SubmitJob(context.Context, *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error)
+	// ConfirmJob says that the client which has submitted a job has heard so: from then on it may begin.
+	ConfirmJob(context.Context, *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error)
 	ListJobs(context.Context, *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error)
 	GetJob(context.Context, *connect.Request[GetJobRequest]) (*connect.Response[Job], error)
 	// WatchJob tells of a job from its beginning, or from the event after `after`, until the job has ended.
@@ -209,6 +213,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			httpClient,
 			baseURL+ClusterSubmitJobProcedure,
 			connect.WithSchema(clusterMethods.ByName("SubmitJob")),
+			connect.WithClientOptions(opts...),
+		),
+		confirmJob: connect.NewClient[ConfirmJobRequest, Job](
+			httpClient,
+			baseURL+ClusterConfirmJobProcedure,
+			connect.WithSchema(clusterMethods.ByName("ConfirmJob")),
 			connect.WithClientOptions(opts...),
 		),
 		listJobs: connect.NewClient[ListJobsRequest, ListJobsResponse](
@@ -295,6 +305,7 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 // clusterClient implements ClusterClient.
 type clusterClient struct {
 	submitJob    *connect.Client[SubmitJobRequest, Job]
+	confirmJob   *connect.Client[ConfirmJobRequest, Job]
 	listJobs     *connect.Client[ListJobsRequest, ListJobsResponse]
 	getJob       *connect.Client[GetJobRequest, Job]
 	watchJob     *connect.Client[WatchJobRequest, JobEvent]
@@ -313,6 +324,11 @@ type clusterClient struct {
 // SubmitJob calls superstep.control.v1.Cluster.SubmitJob.
 func (c *clusterClient) SubmitJob(ctx context.Context, req *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error) {
 	return c.submitJob.CallUnary(ctx, req)
+}
+
+// ConfirmJob calls superstep.control.v1.Cluster.ConfirmJob.
+func (c *clusterClient) ConfirmJob(ctx context.Context, req *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error) {
+	return c.confirmJob.CallUnary(ctx, req)
 }
 
 // ListJobs calls superstep.control.v1.Cluster.ListJobs.
@@ -383,6 +399,8 @@ func (c *clusterClient) Status(ctx context.Context, req *connect.Request[StatusR
 // ClusterHandler is an implementation of the superstep.control.v1.Cluster service.
 type ClusterHandler interface {
 	SubmitJob(context.Context, *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error)
+	// ConfirmJob says that the client which has submitted a job has heard so: from then on it may begin.
+	ConfirmJob(context.Context, *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error)
 	ListJobs(context.Context, *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error)
 	GetJob(context.Context, *connect.Request[GetJobRequest]) (*connect.Response[Job], error)
 	// WatchJob tells of a job from its beginning, or from the event after `after`, until the job has ended.
@@ -415,6 +433,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		ClusterSubmitJobProcedure,
 		svc.SubmitJob,
 		connect.WithSchema(clusterMethods.ByName("SubmitJob")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterConfirmJobHandler := connect.NewUnaryHandler(
+		ClusterConfirmJobProcedure,
+		svc.ConfirmJob,
+		connect.WithSchema(clusterMethods.ByName("ConfirmJob")),
 		connect.WithHandlerOptions(opts...),
 	)
 	clusterListJobsHandler := connect.NewUnaryHandler(
@@ -499,6 +523,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		switch r.URL.Path {
 		case ClusterSubmitJobProcedure:
 			clusterSubmitJobHandler.ServeHTTP(w, r)
+		case ClusterConfirmJobProcedure:
+			clusterConfirmJobHandler.ServeHTTP(w, r)
 		case ClusterListJobsProcedure:
 			clusterListJobsHandler.ServeHTTP(w, r)
 		case ClusterGetJobProcedure:
@@ -536,6 +562,10 @@ type UnimplementedClusterHandler struct{}
 
 func (UnimplementedClusterHandler) SubmitJob(context.Context, *connect.Request[SubmitJobRequest]) (*connect.Response[Job], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.SubmitJob is not implemented"))
+}
+
+func (UnimplementedClusterHandler) ConfirmJob(context.Context, *connect.Request[ConfirmJobRequest]) (*connect.Response[Job], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ConfirmJob is not implemented"))
 }
 
 func (UnimplementedClusterHandler) ListJobs(context.Context, *connect.Request[ListJobsRequest]) (*connect.Response[ListJobsResponse], error) {

@@ -5803,11 +5803,14 @@ func (x *Aggregator) GetValue() []byte {
 }
 
 type SubmitJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Spec          *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // chosen by the client: a call that is made again with it finds the job it made, another job is refused
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // chosen by the client: a call that is made again with it finds the job it made, another job is refused
+	// confirm_milliseconds is how long the job waits for ConfirmJob, without which it is cancelled and never begins: a client that
+	// is gone before it hears the answer leaves nothing that runs. 0: the job may begin at once.
+	ConfirmMilliseconds uint64 `protobuf:"varint,3,opt,name=confirm_milliseconds,json=confirmMilliseconds,proto3" json:"confirm_milliseconds,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *SubmitJobRequest) Reset() {
@@ -5854,6 +5857,58 @@ func (x *SubmitJobRequest) GetKey() string {
 	return ""
 }
 
+func (x *SubmitJobRequest) GetConfirmMilliseconds() uint64 {
+	if x != nil {
+		return x.ConfirmMilliseconds
+	}
+	return 0
+}
+
+// ConfirmJobRequest says which job may begin. One that has begun already, or has ended, stays as it is.
+type ConfirmJobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmJobRequest) Reset() {
+	*x = ConfirmJobRequest{}
+	mi := &file_control_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmJobRequest) ProtoMessage() {}
+
+func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *ConfirmJobRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 type ListJobsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ended         bool                   `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"` // those that have ended too
@@ -5863,7 +5918,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5875,7 +5930,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5888,7 +5943,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5908,7 +5963,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5920,7 +5975,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5933,7 +5988,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -5959,7 +6014,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5971,7 +6026,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5984,7 +6039,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6005,7 +6060,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6017,7 +6072,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6030,7 +6085,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6072,7 +6127,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6084,7 +6139,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6097,7 +6152,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6213,7 +6268,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6225,7 +6280,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6238,7 +6293,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6289,7 +6344,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6301,7 +6356,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6314,7 +6369,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -6411,7 +6466,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6423,7 +6478,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6436,7 +6491,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6463,7 +6518,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6475,7 +6530,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6488,7 +6543,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6514,7 +6569,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6526,7 +6581,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6539,7 +6594,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6561,7 +6616,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6573,7 +6628,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6586,7 +6641,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6641,7 +6696,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6653,7 +6708,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6666,7 +6721,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Graph) GetName() string {
@@ -6789,7 +6844,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6801,7 +6856,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6814,7 +6869,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 type ListGraphsResponse struct {
@@ -6826,7 +6881,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6838,7 +6893,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6851,7 +6906,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6870,7 +6925,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6882,7 +6937,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6895,7 +6950,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6914,7 +6969,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6926,7 +6981,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6939,7 +6994,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -6960,7 +7015,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6972,7 +7027,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6985,7 +7040,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7018,7 +7073,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7030,7 +7085,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7043,7 +7098,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7076,7 +7131,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7088,7 +7143,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7101,7 +7156,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Worker) GetName() string {
@@ -7217,7 +7272,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7229,7 +7284,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7242,7 +7297,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 type ListWorkersResponse struct {
@@ -7254,7 +7309,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7266,7 +7321,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7279,7 +7334,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7297,7 +7352,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7309,7 +7364,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7322,7 +7377,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 type StatusResponse struct {
@@ -7345,7 +7400,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7357,7 +7412,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7370,7 +7425,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7950,10 +8005,13 @@ const file_control_proto_rawDesc = "" +
 	"Aggregator\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04json\x18\x02 \x01(\tR\x04json\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\fR\x05value\"W\n" +
+	"\x05value\x18\x03 \x01(\fR\x05value\"\x8a\x01\n" +
 	"\x10SubmitJobRequest\x121\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"'\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x121\n" +
+	"\x14confirm_milliseconds\x18\x03 \x01(\x04R\x13confirmMilliseconds\"#\n" +
+	"\x11ConfirmJobRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\bR\x05ended\"o\n" +
 	"\x10ListJobsResponse\x12-\n" +
@@ -8105,9 +8163,12 @@ const file_control_proto_rawDesc = "" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xdb\t\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xad\n" +
+	"\n" +
 	"\aCluster\x12N\n" +
-	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
+	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12P\n" +
+	"\n" +
+	"ConfirmJob\x12'.superstep.control.v1.ConfirmJobRequest\x1a\x19.superstep.control.v1.Job\x12Y\n" +
 	"\bListJobs\x12%.superstep.control.v1.ListJobsRequest\x1a&.superstep.control.v1.ListJobsResponse\x12H\n" +
 	"\x06GetJob\x12#.superstep.control.v1.GetJobRequest\x1a\x19.superstep.control.v1.Job\x12S\n" +
 	"\bWatchJob\x12%.superstep.control.v1.WatchJobRequest\x1a\x1e.superstep.control.v1.JobEvent0\x01\x12N\n" +
@@ -8137,7 +8198,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 96)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 97)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -8211,35 +8272,36 @@ var file_control_proto_goTypes = []any{
 	(*Job)(nil),                   // 69: superstep.control.v1.Job
 	(*Aggregator)(nil),            // 70: superstep.control.v1.Aggregator
 	(*SubmitJobRequest)(nil),      // 71: superstep.control.v1.SubmitJobRequest
-	(*ListJobsRequest)(nil),       // 72: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 73: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 74: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 75: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 76: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 77: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 78: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 79: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 80: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 81: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 82: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 83: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 84: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 85: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 86: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 87: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 88: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 89: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 90: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 91: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 92: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 93: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 94: superstep.control.v1.StatusResponse
-	nil,                           // 95: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 96: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 97: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 98: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 99: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 100: google.protobuf.Timestamp
+	(*ConfirmJobRequest)(nil),     // 72: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 73: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 74: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 75: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 76: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 77: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 78: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 79: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 80: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 81: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 82: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 83: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 84: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 85: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 86: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 87: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 88: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 89: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 90: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 91: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 92: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 93: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 94: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 95: superstep.control.v1.StatusResponse
+	nil,                           // 96: superstep.control.v1.Prepare.ParametersEntry
+	nil,                           // 97: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 98: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 99: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 100: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 101: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -8284,7 +8346,7 @@ var file_control_proto_depIdxs = []int32{
 	27,  // 39: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	26,  // 40: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	34,  // 41: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	95,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	96,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	31,  // 43: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	26,  // 44: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	34,  // 45: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
@@ -8307,12 +8369,12 @@ var file_control_proto_depIdxs = []int32{
 	65,  // 62: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	26,  // 63: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	26,  // 64: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	100, // 65: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	96,  // 66: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	101, // 65: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	97,  // 66: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	27,  // 67: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	31,  // 68: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	97,  // 69: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	98,  // 70: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	98,  // 69: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	99,  // 70: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
 	66,  // 71: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
 	65,  // 72: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
 	68,  // 73: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
@@ -8320,72 +8382,74 @@ var file_control_proto_depIdxs = []int32{
 	52,  // 75: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	61,  // 76: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 77: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	100, // 78: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	100, // 79: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	100, // 80: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	101, // 78: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	101, // 79: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	101, // 80: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	25,  // 81: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
 	70,  // 82: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
 	41,  // 83: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
 	67,  // 84: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
 	61,  // 85: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
 	69,  // 86: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	100, // 87: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	101, // 87: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
 	69,  // 88: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	78,  // 89: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	79,  // 89: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
 	60,  // 90: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	12,  // 91: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	77,  // 92: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	100, // 93: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	78,  // 92: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	101, // 93: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
 	40,  // 94: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	99,  // 95: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	100, // 95: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
 	41,  // 96: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
 	27,  // 97: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
 	27,  // 98: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
 	1,   // 99: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
 	26,  // 100: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
 	12,  // 101: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	83,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	84,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
 	2,   // 103: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	90,  // 104: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	90,  // 105: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	83,  // 106: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	91,  // 104: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	91,  // 105: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	84,  // 106: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
 	69,  // 107: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	100, // 108: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	101, // 108: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
 	62,  // 109: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
 	4,   // 110: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
 	7,   // 111: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
 	71,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	72,  // 113: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	74,  // 114: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	75,  // 115: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	79,  // 116: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	63,  // 117: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	80,  // 118: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	82,  // 119: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	84,  // 120: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	86,  // 121: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	87,  // 122: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	88,  // 123: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	91,  // 124: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	93,  // 125: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 126: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 127: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	69,  // 128: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	73,  // 129: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	69,  // 130: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	76,  // 131: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	69,  // 132: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	64,  // 133: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	81,  // 134: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	83,  // 135: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	85,  // 136: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	83,  // 137: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	83,  // 138: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	89,  // 139: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	92,  // 140: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	94,  // 141: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	126, // [126:142] is the sub-list for method output_type
-	110, // [110:126] is the sub-list for method input_type
+	72,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	73,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	75,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	76,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	80,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	63,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	81,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	83,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	85,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	87,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	88,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	89,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	92,  // 125: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	94,  // 126: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 127: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 128: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	69,  // 129: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	69,  // 130: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	74,  // 131: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	69,  // 132: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	77,  // 133: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	69,  // 134: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	64,  // 135: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	82,  // 136: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	84,  // 137: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	86,  // 138: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	84,  // 139: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	84,  // 140: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	90,  // 141: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	93,  // 142: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	95,  // 143: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	127, // [127:144] is the sub-list for method output_type
+	110, // [110:127] is the sub-list for method input_type
 	110, // [110:110] is the sub-list for extension type_name
 	110, // [110:110] is the sub-list for extension extendee
 	0,   // [0:110] is the sub-list for field type_name
@@ -8442,7 +8506,7 @@ func file_control_proto_init() {
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[72].OneofWrappers = []any{
+	file_control_proto_msgTypes[73].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -8455,7 +8519,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   96,
+			NumMessages:   97,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

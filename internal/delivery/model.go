@@ -21,9 +21,9 @@ type Load struct {
 	Unfinished, UnfinishedEdges int
 	Active                      int
 
-	AnyOne, List bool
-	Bytes        int // of a value in an expand column
-	FoldBytes    int // and in a fold column
+	AnyOne    bool
+	Bytes     int // of a value in an expand column
+	FoldBytes int // and in a fold column
 }
 
 // Add adds the partitions of another process.

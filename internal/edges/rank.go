@@ -30,6 +30,10 @@ type RankInput struct {
 	// Check, if not nil, judges what is known when all have read: how many tuples they have together, and the largest
 	// endpoint. Every rank calls it.
 	Check func(tuples int, largest uint64) error
+	// Balance, added up over all ranks, is 0 if what the input says of edges twice agrees. Unbalanced returns what is to be said if not;
+	// every rank calls it, and it may read the input anew. It is nil if nothing is said twice.
+	Balance    [2]uint64
+	Unbalanced func(ctx context.Context) error
 	// Undeclared returns what is to be said of a tuple of the rank, by its place, of which an endpoint is not listed, and
 	// Repeated of an id of the list that has come before. They are not nil if Naming is Listed.
 	Undeclared func(ctx context.Context, tuple int, id uint64) error

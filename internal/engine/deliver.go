@@ -124,7 +124,11 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		}
 		r.pulling = append(r.pulling, &r.pulls[i])
 	}
-	defer r.timed(&r.report.Times.Traverse).end()
+	phase := r.timed(&r.report.Times.Traverse)
+	defer func() {
+		phase.end()
+		r.tellComputing()
+	}()
 	r.writeAll() // every word of the owned is written below, and expand writes the ghosts'
 	if r.gather != nil {
 		r.lists.build(r.part.Owned)

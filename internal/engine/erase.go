@@ -44,6 +44,9 @@ type Program interface {
 	Column(name string) (kernel.Property, error)
 	// ValidateGraph refuses a graph, known by name, that the program does not want.
 	ValidateGraph(name string, about pregel.GraphInfo) error
+	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not want. Bind asks it of the program that is
+	// bound; who binds the phases of a plan asks it of the plan's program before.
+	Fits(g *graph.Graph) error
 	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
 	Aggregates(deterministic bool) bsp.Aggregates
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
@@ -91,6 +94,8 @@ type erased[V, M any] struct {
 	program pregel.Program[V, M]
 	methods *methods[V, M]
 }
+
+func (e *erased[V, M]) Fits(g *graph.Graph) error { return e.methods.fits(g) }
 
 func (e *erased[V, M]) ValidateGraph(name string, about pregel.GraphInfo) error {
 	if err := e.methods.validateGraph(name, about); err != nil {

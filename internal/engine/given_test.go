@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -144,6 +145,48 @@ func TestFormHasWhatListsAreOf(t *testing.T) {
 	for _, want := range []string{"Sources slice of uint64;", "Names slice of string;", "Every int64;"} {
 		if !strings.Contains(form, want) {
 			t.Errorf("%s has no %s", form, want)
+		}
+	}
+}
+
+var (
+	mineOf  = pregel.NewVertexColumn[int]("mine").Private()
+	inputOf = pregel.NewVertexColumn[float64]("input")
+	weights = pregel.NewEdgeColumn[float64]("cost").Private()
+)
+
+// own has columns of its own, and guarded beside them one that is an input.
+type own struct{}
+
+func (own) Combiner() pregel.Combiner[int64]                { return combiners.Sum[int64]() }
+func (own) Columns() []pregel.Column                        { return []pregel.Column{mineOf, weights} }
+func (own) Compute(v *pregel.Vertex[int64, int64], _ int64) { mineOf.Set(v, 1); v.VoteToHalt() }
+
+type guarded struct{ own }
+
+func (guarded) Columns() []pregel.Column { return []pregel.Column{mineOf, inputOf, weights} }
+
+// TestPrivateColumns: a column that is the program's own begins with zero, whoever asks for something else.
+func TestPrivateColumns(t *testing.T) {
+	for _, test := range []struct {
+		program pregel.Program[int64, int64]
+		column  string
+		want    string
+	}{
+		{own{}, "mine", `own: column "mine" is the program's own, and begins with zero: it has none that can be filled`},
+		{own{}, "cost", `own: column "cost" is the program's own, and begins with zero: it has none that can be filled`},
+		{own{}, "other", `own: its method Columns lists no column "other"`},
+		{guarded{}, "mine", `guarded: column "mine" is the program's own, and begins with zero: those that can be filled are input`},
+		{guarded{}, "other", `guarded: its method Columns lists no column "other", only input`},
+		{guarded{}, "input", ""},
+	} {
+		p, err := Erase(test.program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Column(test.column)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+			t.Errorf("found %v, expected %s", err, test.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
@@ -82,6 +83,7 @@ func (r *runner[V, M]) listsTask(worker int) {
 // computeLists runs the vertices of words [lo, hi) that are awake or have messages: those that came one by one, and,
 // in a pull, those of the in-neighbours.
 func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
+	began, before := time.Now(), time.Duration(0) // since then, at the last word's end
 	for w := lo; w < hi; w++ {
 		open := ^r.finished[w]
 		if last := r.part.Owned - w<<6; last < 64 {
@@ -93,6 +95,7 @@ func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
 			r.nothingSent(w)
 			continue
 		}
+		gathered := time.Since(began)
 		r.window(t, w, run)
 		t.Block.Received = received
 		t.running = true
@@ -100,6 +103,25 @@ func (r *runner[V, M]) computeLists(t *thread[V, M], lo, hi int, pull bool) {
 		t.running = false
 		t.count.receivers += bits.OnesCount64(received)
 		r.drain(t, w, false)
+		swept := time.Since(began)
+		t.count.gathering += gathered - before
+		t.count.sweeping += swept - gathered
+		before = swept
+	}
+	t.count.gathering += time.Since(began) - before
+}
+
+// tellComputing takes the program's part of a pull, in which gathering lists and running the program go by turns, from the time of
+// traversing.
+func (r *runner[V, M]) tellComputing() {
+	var gathering, sweeping time.Duration
+	for _, t := range r.threads {
+		gathering, sweeping = gathering+t.count.gathering, sweeping+t.count.sweeping
+	}
+	if sweeping > 0 {
+		times := &r.report.Times
+		computing := times.Traverse * sweeping.Seconds() / (gathering + sweeping).Seconds()
+		times.Traverse, times.Compute = times.Traverse-computing, times.Compute+computing
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		guess.Push = 2e-8 // messages of a list program are copied with their receivers, and sorted by these
 	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
-	if r.gather != nil || len(a.Adj) < 1<<12 {
+	if len(a.Adj) < 1<<12 {
 		return guess // a graph so small that nothing matters
 	}
 	defer func() {
@@ -42,6 +42,10 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	in := &r.threads[0].in
 	pull := func() (rows, edges int) {
 		r.sample(a.Chunks, len(a.Bits), func(w int) {
+			if r.gather != nil {
+				edges += r.gatherOnly(&p, w)
+				return
+			}
 			_, walked := r.kernel.Pull(&p, w, ^uint64(0), 0, in)
 			rows += bits.OnesCount64(a.Bits[w])
 			edges += walked
@@ -56,6 +60,10 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	p.All = true
 	_, edges, t = clock(pull)
 	rates.EdgeAll = t / float64(max(edges, 1))
+	if r.gather != nil {
+		rates.Push = max(rates.Push, 10*rates.EdgeAll) // a push copies messages three times, and not in the order of their receivers
+		return rates
+	}
 	if r.traits.AnyOne {
 		// With every sender present each list ends at its first edge.
 		for i := range some {
@@ -67,6 +75,17 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	}
 	rates.Push = r.measurePush()
 	return rates
+}
+
+// gatherOnly gathers the messages to each vertex of word w of a list program, and returns how many edges it looked at.
+func (r *runner[V, M]) gatherOnly(p *kernel.Pull, w int) (edges int) {
+	t := r.threads[0]
+	for i := range uint32(64) {
+		lo, hi := p.Row(uint32(w)<<6 + i)
+		t.messages = r.gather.gather(p, lo, hi, t.messages[:0])
+		edges += int(hi - lo)
+	}
+	return edges
 }
 
 // measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.

@@ -17,26 +17,36 @@ type Prefilled struct {
 	ways    map[int][]edgeWay // of edges
 }
 
-// Column returns the property of a name that the program lists: of vertices rather than of edges, if it lists both.
+// Column returns the property of a name that the program lists and a run may fill: of vertices rather than of edges, if it lists both.
 func (e *erased[V, M]) Column(name string) (kernel.Property, error) { return e.methods.column(name) }
 
 func (m *methods[V, M]) column(name string) (kernel.Property, error) {
 	var names []string
 	var found *kernel.Property
+	private := false
 	for i, c := range m.properties {
+		if c.Private {
+			private = private || c.Name == name
+			continue
+		}
 		if c.Name == name && (found == nil || !c.OfEdges) {
 			found = &m.properties[i]
 		}
 		names = append(names, c.Name)
 	}
-	if found != nil {
+	program, others := programName(m.program), strings.Join(names, ", ")
+	switch {
+	case found != nil:
 		return *found, nil
+	case private && others == "":
+		return kernel.Property{}, fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: it has none that can be filled", program, name)
+	case private:
+		return kernel.Property{}, fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: those that can be filled are %s", program, name, others)
+	case others == "":
+		return kernel.Property{}, fmt.Errorf("%s: its method Columns lists no column %.150q", program, name)
+	default:
+		return kernel.Property{}, fmt.Errorf("%s: its method Columns lists no column %.150q, only %s", program, name, others)
 	}
-	err := fmt.Errorf("%s: its method Columns lists no column %.150q", programName(m.program), name)
-	if len(names) > 0 {
-		err = fmt.Errorf("%w, only %s", err, strings.Join(names, ", "))
-	}
-	return kernel.Property{}, err
 }
 
 // Prefill returns the storage of what a property of the program has when a run begins, zero at first. The edges of a vertex must lie together.

@@ -46,6 +46,7 @@ type (
 		Resolve(r pregel.Resolution[V]) (V, bool)
 	}
 	Scoring[V any]   interface{ Score(v V) float64 }
+	ScoreNaming      interface{ ScoreName() string }
 	Searching[V any] interface{ Reached(v V) bool }
 	Grouping[V any]  interface{ Group(v V) pregel.VertexID }
 	Numbering[V any] interface{ Group(v V) uint64 }
@@ -72,6 +73,7 @@ type methods[V, M any] struct {
 	mutations   Mutating
 	resolving   Resolving[V]
 	score       Scoring[V]
+	scoreName   ScoreNaming
 	reached     Searching[V]
 	group       grouping[V]
 	validating  Validating
@@ -118,6 +120,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "Resolve", &m.resolving, &errs)
 	find(value, "OutputLabels", &m.naming, &errs)
 	find(value, "Score", &m.score, &errs)
+	find(value, "ScoreName", &m.scoreName, &errs)
 	find(value, "Reached", &m.reached, &errs)
 	if numbering, ok := value.(Numbering[V]); ok {
 		m.group.byNumber = numbering
@@ -194,7 +197,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		}
 	}
 	for _, a := range m.aggregates {
-		if a.Name == trace.GroupsName && !m.group.none() || a.Name == trace.TopName && m.score != nil || a.Name == trace.ReachedName && m.reached != nil {
+		if a.Name == trace.GroupsName && !m.group.none() || (a.Name == trace.TopName || a.Name == trace.TopByName) && m.score != nil || a.Name == trace.ReachedName && m.reached != nil {
 			return nil, fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values", name, a.Name)
 		}
 	}

@@ -107,6 +107,7 @@ type counts struct {
 	finishedEdges       int // in-edges of the vertices that finished
 	out, back           sending
 	walked              int
+	gathering, sweeping time.Duration // of a list program in a pull
 }
 
 func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {

@@ -44,6 +44,9 @@ func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error
 	m, s := r.job.methods, new(trace.Summary)
 	r.report.Summary = s
 	if m.score != nil {
+		if m.scoreName != nil {
+			s.TopBy = m.scoreName.ScoreName()
+		}
 		if err := r.each("Score", func(v uint32) {
 			if score := m.score.Score(r.values[v]); s.Wants(score) {
 				s.AddScore(trace.Scored{Vertex: r.label(r.part.Global(v)), Score: score})

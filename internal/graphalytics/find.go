@@ -4,7 +4,9 @@ package graphalytics
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,17 +22,28 @@ var Algorithms = []string{"bfs", "pr", "wcc", "cdlp", "lcc", "sssp"}
 // Graph is a graph of a folder and what is to be run on it.
 type Graph struct {
 	Name string
-	// Path is the file of its edges, from which the format ldbc finds the others.
-	Path string
+	// Path is the file that it is read from, and Format how: ldbc, FILE.e beside FILE.v, or adjacency.
+	Path, Format string
 	// Directed is nil if its properties say it, or nothing does.
 	Directed   *bool
 	Algorithms []string
-	entries    map[string]string // of its properties, and of the command line, without graph.NAME.
+	// Err is why it cannot be run: what its properties say makes no sense, or a file is missing.
+	Err error
+
+	properties string                   // the file, if there is one
+	entries    map[string]graphio.Entry // of it, and of the command line, without graph.NAME.
 }
 
 // Find returns the graphs of a folder, by name: those of .properties files, or, where there are none, those whose names have -directed or
 // -undirected in them. given are entries without graph.NAME. that hold for all graphs, such as pr.num-iterations.
 func Find(dir string, given map[string]string) ([]Graph, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		found := "a file"
+		if err != nil {
+			found = "no such folder"
+		}
+		return nil, fmt.Errorf("%s: found %s, expected a folder of graphs", dir, found)
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.properties"))
 	if err != nil {
 		return nil, err
@@ -41,7 +54,7 @@ func Find(dir string, given map[string]string) ([]Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(g.Algorithms) > 0 {
+		if len(g.Algorithms) > 0 || g.Err != nil {
 			all = append(all, g)
 		}
 	}
@@ -55,15 +68,15 @@ func Find(dir string, given map[string]string) ([]Graph, error) {
 	}
 	for i := range all {
 		for key, value := range given {
-			all[i].entries[key] = value
+			all[i].entries[key] = graphio.Entry{Value: value}
 		}
 	}
 	return all, nil
 }
 
-// read reads a .properties file, which is about the graph of its name.
+// read reads a .properties file, which is about the graph of its name. Its error is that of a file that cannot be read.
 func read(path string) (Graph, error) {
-	g := Graph{Name: strings.TrimSuffix(filepath.Base(path), ".properties"), entries: map[string]string{}}
+	g := Graph{Name: strings.TrimSuffix(filepath.Base(path), ".properties"), Format: "ldbc", properties: path, entries: map[string]graphio.Entry{}}
 	g.Path = strings.TrimSuffix(path, ".properties") + ".e"
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,36 +87,142 @@ func read(path string) (Graph, error) {
 	if err != nil {
 		return g, err
 	}
-	for key, value := range entries {
-		if key, ok := strings.CutPrefix(key, "graph."+g.Name+"."); ok {
-			g.entries[key] = value
+	others := ""
+	for key, e := range entries {
+		if own, ok := strings.CutPrefix(key, "graph."+g.Name+"."); ok {
+			g.entries[own] = e
+		} else if strings.HasPrefix(key, "graph.") {
+			others = max(others, key)
 		}
 	}
-	if name := g.entries["edge-file"]; name != "" {
-		g.Path = filepath.Join(filepath.Dir(path), name)
+	if len(g.entries) == 0 && others != "" {
+		g.Err = graphio.LineError(path, entries[others].Line, others, "entries graph."+g.Name+"., of the graph that the file is called after")
+		return g, nil
 	}
-	for _, a := range strings.FieldsFunc(g.entries["algorithms"], func(c rune) bool { return c == ',' || c == ' ' }) {
-		if a = strings.ToLower(a); !slices.Contains(Algorithms, a) {
-			return g, fmt.Errorf("%s: found the algorithm %q, expected some of %s", path, a, strings.Join(Algorithms, ", "))
-		}
-		g.Algorithms = append(g.Algorithms, a)
+	if len(g.entries) > 0 { // else it is about something else
+		g.Err = g.understand()
 	}
 	return g, nil
 }
 
-// named finds graphs without properties.
+// understand checks the entries, the first at fault first, and takes over what they say.
+func (g *Graph) understand() error {
+	keys := slices.SortedFunc(maps.Keys(g.entries), func(a, b string) int { return cmp.Compare(g.entries[a].Line, g.entries[b].Line) })
+	for _, key := range keys {
+		e := g.entries[key]
+		wrong := func(expected string) error {
+			return graphio.LineError(g.properties, e.Line, fmt.Sprintf("%s = %.80s", key, e.Value), expected)
+		}
+		if err := Known(key); err != nil {
+			return fmt.Errorf("%s:%d: %w", g.properties, e.Line, err)
+		}
+		switch key {
+		case "edge-file":
+			if !strings.HasSuffix(e.Value, ".e") {
+				return wrong("a file FILE.e")
+			}
+			g.Path = filepath.Join(filepath.Dir(g.properties), e.Value)
+		case "vertex-file":
+			if edges := cmp.Or(g.entries["edge-file"].Value, g.Name+".e"); strings.TrimSuffix(edges, ".e")+".v" != e.Value {
+				return wrong("FILE.v beside " + edges)
+			}
+		case "meta.vertices", "meta.edges":
+			if _, err := strconv.ParseUint(e.Value, 10, 64); err != nil {
+				return wrong("a whole number")
+			}
+		case "algorithms":
+			var all []string
+			for _, a := range strings.FieldsFunc(e.Value, func(c rune) bool { return c == ',' || c == ' ' }) {
+				if a = strings.ToLower(a); !slices.Contains(Algorithms, a) {
+					return wrong("some of " + strings.Join(Algorithms, ", "))
+				}
+				all = append(all, a)
+			}
+			g.Algorithms = all
+		}
+	}
+	return g.present()
+}
+
+// present returns an error if a file of the graph is missing.
+func (g *Graph) present() error {
+	if g.Format == "ldbc" {
+		return graphio.Present(g.Path, graphio.LDBC)
+	}
+	return nil
+}
+
+// keys are the entries that have a meaning here, without graph.NAME.; those of meta are for people, but for two.
+var keys = []string{
+	"algorithms", "directed", "edge-file", "vertex-file", "edge-properties.names", "edge-properties.types", "vertex-properties.names", "vertex-properties.types",
+	"bfs.source-vertex", "cdlp.max-iterations", "pr.damping-factor", "pr.num-iterations", "sssp.source-vertex", "sssp.weight-property",
+}
+
+// Known refuses an entry that has no meaning: a parameter that is spelled wrong would be left at its default. Entries of other algorithms
+// have none either, and do no harm.
+func Known(key string) error {
+	word, _, deep := strings.Cut(key, ".")
+	switch {
+	case slices.Contains(keys, key), word == "meta" && deep:
+		return nil
+	case deep && !slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, word+".") }) && !slices.Contains(Algorithms, word):
+		return nil
+	}
+	same := slices.DeleteFunc(slices.Clone(keys), func(k string) bool {
+		return deep != strings.Contains(k, ".") || deep && !strings.HasPrefix(k, word+".")
+	})
+	if len(same) == 0 {
+		return fmt.Errorf("found the entry %.80q, expected none: %s has no parameters", key, word)
+	}
+	return fmt.Errorf("found the entry %.80q, expected one of %s", key, strings.Join(same, ", "))
+}
+
+// Loaded returns an error if a loaded graph has not as many vertices and edges as the properties say.
+func (g *Graph) Loaded(vertices, edges int) error {
+	for _, m := range []struct {
+		key, what string
+		n         int
+	}{{"meta.vertices", "vertices", vertices}, {"meta.edges", "edges", edges}} {
+		if e, ok := g.entries[m.key]; ok && e.Value != strconv.Itoa(m.n) {
+			return graphio.LineError(g.properties, e.Line, m.key+" = "+e.Value, fmt.Sprintf("the %d %s that the graph has", m.n, m.what))
+		}
+	}
+	return nil
+}
+
+// named finds graphs without properties: NAME.e with NAME.v, or NAME-input, which has adjacency lists.
 func named(dir string) (all []Graph, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.e"))
+	const lists = "-input"
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	at := map[string]int{}
 	for _, f := range files {
-		g := Graph{Name: strings.TrimSuffix(filepath.Base(f), ".e"), Path: f, Algorithms: Algorithms, entries: map[string]string{}}
-		directed := strings.Contains(g.Name, "-directed")
-		if !directed && !strings.Contains(g.Name, "-undirected") {
+		name, edges := strings.CutSuffix(f.Name(), ".e")
+		if !edges {
+			var ok bool
+			if name, ok = strings.CutSuffix(f.Name(), ".v"); !ok {
+				if name, ok = strings.CutSuffix(f.Name(), lists); !ok {
+					continue
+				}
+			}
+		}
+		directed := strings.Contains(name, "-directed")
+		if !directed && !strings.Contains(name, "-undirected") {
 			continue
 		}
-		g.Directed = &directed
+		if _, ok := at[name]; ok {
+			continue
+		}
+		at[name] = len(all)
+		g := Graph{Name: name, Path: filepath.Join(dir, name+".e"), Format: "ldbc", Directed: &directed, Algorithms: Algorithms, entries: map[string]graphio.Entry{}}
+		_, noEdges := os.Stat(g.Path)
+		_, noVertices := os.Stat(filepath.Join(dir, name+".v"))
+		if _, none := os.Stat(filepath.Join(dir, name+lists)); none == nil && noEdges != nil && noVertices != nil {
+			g.Path, g.Format = filepath.Join(dir, name+lists), "adjacency"
+		}
+		g.Err = g.present()
 		all = append(all, g)
 	}
 	return all, nil
@@ -123,17 +242,21 @@ type Run struct {
 func (g *Graph) Run(algorithm string) (Run, error) {
 	r := Run{Parameters: map[string]string{}}
 	set := func(parameter, key, otherwise string) {
-		if r.Parameters[parameter] = g.entries[key]; r.Parameters[parameter] == "" {
+		if r.Parameters[parameter] = g.entries[key].Value; r.Parameters[parameter] == "" {
 			r.Parameters[parameter] = otherwise
 		}
 	}
 	source := func() error {
 		key := algorithm + ".source-vertex"
-		if g.entries[key] != "" {
-			r.Parameters["source"] = g.entries[key]
+		if value := g.entries[key].Value; value != "" {
+			r.Parameters["source"] = value
 			return nil
 		}
-		least, err := leastVertex(strings.TrimSuffix(g.Path, ".e") + ".v")
+		vertices := g.Path // the first id of a line is a vertex
+		if g.Format == "ldbc" {
+			vertices = strings.TrimSuffix(g.Path, ".e") + ".v"
+		}
+		least, err := leastVertex(vertices)
 		if err != nil {
 			return fmt.Errorf("%s: no %s: %w", g.Name, key, err)
 		}

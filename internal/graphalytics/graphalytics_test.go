@@ -134,7 +134,7 @@ graph.other.cdlp.max-iterations = 6
 		t.Errorf("no source and a wrong list of vertices: %v", err)
 	}
 	write("web.properties", "graph.web.algorithms = bfs, sort\n")
-	if _, err := Find(dir, nil); err == nil || !strings.Contains(err.Error(), `found the algorithm "sort"`) {
-		t.Errorf("an unknown algorithm: %v", err)
+	if graphs, err := Find(dir, nil); err != nil || graphs[0].Err == nil || !strings.Contains(graphs[0].Err.Error(), "web.properties:1: found algorithms = bfs, sort, expected some of bfs") {
+		t.Errorf("an unknown algorithm: %+v, %v", graphs, err)
 	}
 }

@@ -3,6 +3,7 @@ package graphio
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -22,6 +23,8 @@ type batch struct {
 	max     uint64
 	lines   int
 	remarks int // comment lines
+	listed  []uint64
+	balance balance
 }
 
 // tuple returns tuple i.
@@ -42,6 +45,7 @@ type table struct {
 	max      uint64
 	remarks  int
 	span     edges.Span // of the file
+	balance  balance
 	slabs    slabs
 }
 
@@ -54,6 +58,7 @@ func (t *table) seal() {
 		t.n += b.n
 		t.max = max(t.max, b.max)
 		t.remarks += b.remarks
+		t.balance.add(b.balance)
 	}
 	t.starts[len(t.batches)] = t.n
 }
@@ -78,7 +83,7 @@ func (t *table) each(i int, f func(ids []uint64)) {
 
 // store copies what p parsed into memory of its own.
 func (t *table) store(worker, index int, p *parser) (batch, error) {
-	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments}
+	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, listed: slices.Clone(p.listed), balance: p.balance}
 	for _, id := range p.ids {
 		b.max = max(b.max, id)
 	}

@@ -21,6 +21,9 @@ func (p *parser) line(line []byte) *fault {
 		p.comments++
 		return nil
 	}
+	if p.lists {
+		return p.list(text)
+	}
 	var fields [3][]byte
 	n := 0
 	for rest := text; len(rest) > 0; n++ {

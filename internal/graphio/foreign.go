@@ -28,8 +28,8 @@ var magics = []struct{ bytes, found, expected string }{
 }
 
 // foreign returns a fault when the content of f, of which head is the beginning, is of a known kind that is not read as
-// text. It is nil for every text that is.
-func (f *file) foreign(head []byte) error {
+// text. It is nil for every text that is. Of separated numbers, format says whether they are lists, if they do not look so.
+func (f *file) foreign(head []byte, format Format) error {
 	text, bad := cutBOM(head)
 	if bad != nil {
 		return nil // the parser says it
@@ -46,7 +46,11 @@ func (f *file) foreign(head []byte) error {
 		return &fault{f.path, 0, "binary data that can be packed edges", "text (--format graph500 reads packed edges)"}
 	}
 	line, number := firstLine(text)
-	if found, expected := foreignLine(line, number, text, filepath.Base(f.path)); found != "" {
+	found, expected := foreignLine(line, number, text, filepath.Base(f.path))
+	if found == "" {
+		found, expected = f.separated(line, number, text, format)
+	}
+	if found != "" {
 		return &fault{f.path, number, found, expected}
 	}
 	return nil
@@ -102,14 +106,13 @@ func foreignLine(line []byte, number int, text []byte, name string) (found, expe
 			return "a DIMACS graph", fmt.Sprintf(`lines "u v": sed -n 's/^e //p' %s > FILE.el makes them, to be read with --undirected`, name)
 		}
 		return "a DIMACS graph", fmt.Sprintf(`lines "u v w": sed -n 's/^a //p' %s > FILE.wel makes them`, name)
-	default:
-		return separated(line, number, name)
 	}
 	return "", ""
 }
 
-// separated says what to do with a line whose columns something else than blanks is between.
-func separated(line []byte, number int, name string) (found, expected string) {
+// separated says what to do with a text whose columns something else than blanks is between, by its first line of data: the rest tells
+// edges from adjacency lists, which another name must tell when they are read.
+func (f *file) separated(line []byte, number int, text []byte, format Format) (found, expected string) {
 	for _, by := range []struct {
 		mark byte
 		word string
@@ -120,9 +123,14 @@ func separated(line []byte, number int, name string) (found, expected string) {
 		source := "cat"
 		if line[0]-'0' > 9 { // names of columns
 			source = fmt.Sprintf("sed 1,%dd", number)
+			text = bytes.Join(bytes.SplitAfterN(text, newline, number+1)[number:], nil)
+		}
+		what, made := "blanks between numbers", "FILE.el"
+		if format == Adjacency || areLists(bytes.ReplaceAll(text, []byte{by.mark}, []byte(" ")), f.headIsAll()) {
+			what, made = "adjacency lists with blanks between numbers", "FILE.adj"
 		}
 		return "columns separated by " + by.word + ": " + quote(line),
-			fmt.Sprintf("blanks between numbers: %s %s | tr '%c' ' ' > FILE.el makes them", source, name, by.mark)
+			fmt.Sprintf("%s: %s %s | tr '%c' ' ' > %s makes them", what, source, quoteName(filepath.Base(f.path)), by.mark, made)
 	}
 	return "", ""
 }
@@ -179,5 +187,40 @@ func metisFault(path string) error {
 		path, 0, "what looks like METIS: each line the neighbours of a vertex",
 		fmt.Sprintf(`lines "u v": awk '!/^%%/ && n++ {for (i = 1; i <= NF; i++) if ($i >= n-1) print n-1, $i}' %s > FILE.el makes them, to be read with --undirected`,
 			quoteName(filepath.Base(path))),
+	}
+}
+
+// areLists reports whether a text that is no list of edges looks like adjacency lists: lines of ids, not all as many, of which the first
+// is another in each line.
+func areLists(head []byte, whole bool) bool {
+	seen, lengths := map[string]bool{}, map[int]bool{}
+	for len(head) > 0 && len(seen) < 1000 {
+		line, rest, ended := bytes.Cut(head, newline)
+		head = rest
+		if !ended && !whole {
+			break
+		}
+		fields := bytes.Fields(line)
+		if len(fields) == 0 || strings.IndexByte(listMarks, fields[0][0]) >= 0 {
+			continue
+		}
+		for _, field := range fields {
+			if _, bad := wholeNumber(field); bad != nil {
+				return false
+			}
+		}
+		if seen[string(fields[0])] {
+			return false
+		}
+		seen[string(fields[0])], lengths[len(fields)] = true, true
+	}
+	return len(seen) > 2 && len(lengths) > 1
+}
+
+// listsFault is the fault of adjacency lists that are read as a list of edges.
+func listsFault(path string) error {
+	return &fault{
+		path, 0, "what looks like adjacency lists: each line a vertex and its neighbours",
+		`lines "u v" (--format adjacency reads lists, with --undirected if each edge is in two lines)`,
 	}
 }

@@ -96,6 +96,27 @@ func TestForeignCommands(t *testing.T) {
 	}
 }
 
+// TestForeignLists: adjacency lists with commas are told from edges by their content or by the format, for another name makes them lists again.
+func TestForeignLists(t *testing.T) {
+	for _, test := range []struct {
+		content string
+		format  Format
+		made    string
+	}{
+		{"1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: cat a.csv | tr ',' ' ' > FILE.adj makes them"},
+		{"vertex,neighbours\n1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: sed 1,1d a.csv | tr ',' ' ' > FILE.adj makes them"},
+		{"1,2\n2,1\n", Adjacency, "adjacency lists with blanks between numbers: cat a.csv | tr ',' ' ' > FILE.adj makes them"},
+		{"1,2\n2,3\n3,4\n", "", "expected blanks between numbers: cat a.csv | tr ',' ' ' > FILE.el makes them"},
+		{"1,2,5\n2,3,7\n3,4,9\n", "", "expected blanks between numbers: cat a.csv | tr ',' ' ' > FILE.el makes them"},
+		{"source,target", "", "expected blanks between numbers: sed 1,1d a.csv | tr ',' ' ' > FILE.el makes them"},
+	} {
+		path := put(t, "a.csv", test.content)
+		if _, err := read(path, pieceSize, ReadOptions{Format: test.format}); err == nil || !strings.HasSuffix(err.Error(), test.made) {
+			t.Errorf("%q: %v, want %s", test.content, err, test.made)
+		}
+	}
+}
+
 // TestMETIS tells METIS from faulty lists of edges.
 func TestMETIS(t *testing.T) {
 	ring := "50 50\n"

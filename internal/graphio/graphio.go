@@ -22,7 +22,7 @@ import (
 // Format is a way to lay out a graph in files.
 type Format string
 
-// The formats that are read and written.
+// The formats that are read and, but for Adjacency, written.
 const (
 	SNAP         Format = "snap"
 	EL           Format = "el"
@@ -30,10 +30,14 @@ const (
 	MatrixMarket Format = "mtx"
 	LDBC         Format = "ldbc"
 	Graph500     Format = "graph500"
+	Adjacency    Format = "adjacency"
 )
 
-// Formats are the names of all formats.
-var Formats = []string{string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500)}
+// Formats are the names of all formats, and Written those of the formats that are written.
+var (
+	Formats = append(slices.Clone(Written), string(Adjacency))
+	Written = []string{string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500)}
+)
 
 // ParseFormat returns the format of the name given.
 func ParseFormat(s string) (Format, error) {
@@ -150,17 +154,24 @@ func (r *reader) dispatch(ctx context.Context, path string) (*edges.RankInput, e
 	if r.Format == "" {
 		format = formatOfContent(format, head)
 	}
-	if err := f.foreign(head); err != nil {
+	if err := f.foreign(head, format); err != nil {
 		return nil, err
 	}
 	if format == MatrixMarket {
 		return r.readMatrixMarket(ctx, f)
 	}
-	metis := isMETIS(head, f.headIsAll())
+	if format == Adjacency {
+		return r.readAdjacency(ctx, f)
+	}
+	metis, lists := isMETIS(head, f.headIsAll()), areLists(head, f.headIsAll())
 	s, err := r.readEdgeList(ctx, f, format)
 	var bad *fault
-	if metis && errors.As(err, &bad) && bad.line > 0 {
+	switch {
+	case !errors.As(err, &bad) || bad.line == 0:
+	case metis:
 		err = metisFault(path)
+	case lists:
+		err = listsFault(path)
 	}
 	return s, err
 }

@@ -107,10 +107,10 @@ func (g *ldbcGraph) check() error {
 	if columns(head) == 0 && g.v.headIsAll() {
 		return &fault{g.v.path, 0, "no vertices", "one a line"}
 	}
-	if err := g.v.foreign(head); err != nil {
+	if err := g.v.foreign(head, LDBC); err != nil {
 		return err
 	}
-	return g.e.foreign(g.e.head())
+	return g.e.foreign(g.e.head(), LDBC)
 }
 
 // Close closes the vertices and the edges.
@@ -191,6 +191,9 @@ func (r *reader) reopened(ctx context.Context, path string, f func(*file) error)
 
 // faultAt is a fault of the k-th line of data from an offset on.
 func faultAt(f *file, from int64, k int, found, expected string) error {
+	if !f.regular { // it cannot be read again
+		return &fault{f.path, 0, found, expected}
+	}
 	line, err := lineOf(f, from, k, listMarks)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ type grammar struct {
 	single    bool   // weights are rounded to single precision
 	lower     bool   // of a symmetric matrix: no column is larger than its row
 	more      bool   // any number of columns may follow, which are not looked at
+	lists     bool   // a line is a vertex and its neighbours, and not columns
+	twice     bool   // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
 	layout    string // the columns in words, for errors
 }
 
@@ -20,18 +22,21 @@ type parser struct {
 	grammar
 	ids             []uint64
 	weights         []float64
+	listed          []uint64 // of lists: the vertex of each line of data
+	balance         balance  // of lists: of their edges
 	lines, comments int
 }
 
 // reset empties the columns and counts, and keeps the memory.
 func (p *parser) reset() {
 	p.ids, p.weights, p.lines, p.comments = p.ids[:0], p.weights[:0], 0, 0
+	p.listed, p.balance = p.listed[:0], balance{}
 }
 
 // parse reads data, whole lines, until one is at fault: p.lines then counts it.
 func (p *parser) parse(data []byte) *fault {
 	for at := 0; at < len(data); {
-		if p.columns > 1 && p.before == 0 {
+		if p.columns > 1 && p.before == 0 && !p.lists {
 			if at = p.fast(data, at); at == len(data) {
 				break
 			}

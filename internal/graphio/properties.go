@@ -160,14 +160,20 @@ func unescape(text string) string {
 	return b.String()
 }
 
+// Entry is one of a properties file. Line is that in which it ends.
+type Entry struct {
+	Value string
+	Line  int
+}
+
 // ReadEntries returns the entries of a Java properties file, such as Graphalytics has beside its graphs. Of keys that come again the last
 // entry counts.
-func ReadEntries(r io.Reader, path string) (map[string]string, error) {
-	all, lines := map[string]string{}, &lineReader{r: bufio.NewReader(r)}
+func ReadEntries(r io.Reader, path string) (map[string]Entry, error) {
+	all, lines := map[string]Entry{}, &lineReader{r: bufio.NewReader(r)}
 	for {
 		switch key, value, err := nextProperty(lines); err {
 		case nil:
-			all[key] = value
+			all[key] = Entry{value, lines.line}
 		case io.EOF:
 			return all, nil
 		default:

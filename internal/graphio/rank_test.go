@@ -31,6 +31,7 @@ func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, 
 		}
 	}
 	var g graph
+	var sums [2]uint64
 	largest := uint64(0)
 	var known map[uint64]bool
 	for rank, s := range shares {
@@ -84,6 +85,10 @@ func joined(t testing.TB, path string, ranks, piece int, o ReadOptions) (graph, 
 				return g, err
 			}
 		}
+		sums[0], sums[1] = sums[0]+s.Balance[0], sums[1]+s.Balance[1]
+	}
+	if sums != [2]uint64{} {
+		return g, shares[0].Unbalanced(t.Context())
 	}
 	switch s := shares[0]; {
 	case s.Naming == edges.Named:
@@ -145,6 +150,33 @@ func randomLines(rng *rand.Rand, line func() string, bad []string) string {
 	return b.String()
 }
 
+// randomLists makes adjacency lists, with luck wrong in one place.
+func randomLists(rng *rand.Rand, undirected bool) string {
+	n := 1 + rng.IntN(40)
+	lists, ids := make([][]int, n), rng.Perm(3 * n)[:n]
+	for range rng.IntN(4 * n) {
+		u, v := rng.IntN(n), rng.IntN(n)
+		lists[u] = append(lists[u], ids[v])
+		if undirected && u != v && rng.IntN(150) > 0 {
+			lists[v] = append(lists[v], ids[u])
+		}
+	}
+	if rng.IntN(8) == 0 {
+		lists[rng.IntN(n)] = []int{3*n + 1}
+	}
+	if rng.IntN(8) == 0 {
+		ids[rng.IntN(n)] = ids[0]
+	}
+	at := 0
+	return randomLines(rng, func() string {
+		if at == n {
+			return "#"
+		}
+		at++
+		return strings.Trim(fmt.Sprint(ids[at-1], lists[at-1]), "[]")
+	}, []string{"1 x", "-1", "1,2"})
+}
+
 // TestShares: the shares of any number of ranks together are the whole, whatever is in the file and wherever it is cut; and
 // what is wrong with it is said in the same words.
 func TestShares(t *testing.T) {
@@ -172,7 +204,7 @@ func TestShares(t *testing.T) {
 		o := ReadOptions{Team: team, Weights: edges.Weights(rng.IntN(3))}
 		path := filepath.Join(dir, "a")
 		write := func(name, text string) { putIn(t, dir, name+suffix, pack(text)) }
-		switch rng.IntN(5) {
+		switch rng.IntN(6) {
 		case 0:
 			o.Format = EL
 			write("a", randomLines(rng, pair, badPairs))
@@ -206,6 +238,12 @@ func TestShares(t *testing.T) {
 			rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 			write("a.v", strings.Join(list, "\n#remark\n")+"\n")
 			write("a.e", randomLines(rng, func() string { return ids[rng.IntN(len(ids))] + " " + ids[rng.IntN(len(ids))] }, []string{"5 999999", ids[0] + " 7"}))
+		case 5:
+			o.Format = Adjacency
+			undirected := rng.IntN(2) == 0
+			directed := !undirected
+			o.Directed = &directed
+			write("a", randomLists(rng, undirected))
 		case 4:
 			path += ".bin"
 			var data, weights []byte
@@ -278,11 +316,16 @@ func FuzzShares(f *testing.F) {
 		f.Add(text, byte(2), byte(200), byte(1))
 		f.Add("%%MatrixMarket matrix coordinate pattern general\n9 9 2\n"+text, byte(4), byte(3), byte(2))
 		f.Add(text, byte(5), byte(9), byte(3))
+		f.Add("1 2 3\n2 1\n3 1 3\n"+text, byte(3), byte(4), byte(4))
+		f.Add("1 2 3\n2 1\n3 1 3\n", byte(3), byte(4), byte(5))
 	}
 	team := team(f, 2)
 	f.Fuzz(func(t *testing.T, text string, ranks, piece, format byte) {
-		formats := []Format{EL, WEL, MatrixMarket, Graph500}
-		o := ReadOptions{Team: team, Weights: edges.Float64, Format: formats[format%4], MaxExpand: 1 << 20}
+		formats := []Format{EL, WEL, MatrixMarket, Graph500, Adjacency, Adjacency}
+		o := ReadOptions{Team: team, Weights: edges.Float64, Format: formats[format%6], MaxExpand: 1 << 20}
+		if format%6 == 5 {
+			o.Directed = new(bool)
+		}
 		name := "a"
 		if o.Format == Graph500 {
 			name = "a.bin"

@@ -14,6 +14,7 @@ var extensions = map[string]Format{
 	".wel": WEL,
 	".mtx": MatrixMarket, ".mm": MatrixMarket,
 	".v": LDBC, ".e": LDBC, ".properties": LDBC,
+	".adj":  Adjacency,
 	".g500": Graph500, ".graph500": Graph500, ".bin": Graph500,
 }
 
@@ -31,7 +32,7 @@ func formatOfContent(format Format, head []byte) Format {
 		return MatrixMarket
 	}
 	switch format {
-	case MatrixMarket, WEL:
+	case MatrixMarket, WEL, Adjacency:
 		return format
 	case "":
 		format = SNAP
@@ -77,11 +78,15 @@ func isLDBCBase(path string) bool {
 	return v && e
 }
 
-// Present returns an error when there is no file of the name given and, where the format is LDBC's or not known, none of a
-// graph that goes by this name without an ending.
+// Present returns an error when there is no file of the name given and, where the format is not known, none of a graph of LDBC that goes by
+// this name without an ending; where the format is LDBC's, when one of the graph's files is missing.
 func Present(path string, format Format) error {
+	if format == LDBC {
+		_, err := ldbcFilesOf(path)
+		return err
+	}
 	_, err := os.Stat(path)
-	if err != nil && (format == "" || format == LDBC) && isLDBCBase(path) {
+	if err != nil && format == "" && isLDBCBase(path) {
 		return nil
 	}
 	return err

@@ -36,7 +36,7 @@ func ReadColumn(ctx context.Context, path string, ofEdges bool, column int, each
 		return err
 	}
 	defer f.Close()
-	if err := f.foreign(f.head()); err != nil {
+	if err := f.foreign(f.head(), ""); err != nil {
 		return err
 	}
 	lines := &lineReader{r: f.content}

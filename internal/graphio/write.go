@@ -66,12 +66,18 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 
 // FormatToWrite returns the format that a graph is written to a file in: the one named, or the one the file's name tells.
 func FormatToWrite(path, name string) (Format, error) {
-	if name != "" {
-		return ParseFormat(name)
-	}
 	format := formatOfName(path)
-	if format == "" {
-		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, strings.Join(Formats, ", "))
+	if name != "" {
+		var err error
+		if format, err = ParseFormat(name); err != nil {
+			return "", err
+		}
+	}
+	switch format {
+	case "":
+		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, strings.Join(Written, ", "))
+	case Adjacency:
+		return "", fmt.Errorf("writing %s: adjacency lists are read, not written: give one of %s", path, strings.Join(Written, ", "))
 	}
 	return format, nil
 }

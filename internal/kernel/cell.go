@@ -129,6 +129,7 @@ type Property struct {
 	Name    string
 	Number  int // the handle's own in this process
 	OfEdges bool
+	Private bool            // the program's own: it begins with zero
 	New     func(n int) any // makes the storage of n zero values, a []T
 	Type    reflect.Type    // T
 	// Move makes storage of as many values as there are places: each from its place in other storage, zero if it is beyond the end.

@@ -33,7 +33,7 @@ var layers = [...][]string{
 	},
 	{
 		"internal/delivery", "internal/bsp", "internal/engine", "plan", "algorithms/reference", "algorithms/verify", "algorithms",
-		"internal/netbench", "internal/netbench/ranks",
+		"internal/ranks", "internal/netbench",
 	},
 	{
 		"internal/graph500/validate", "internal/graph500", "internal/graphalytics", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp",
@@ -41,7 +41,7 @@ var layers = [...][]string{
 	},
 	{"master", "worker"}, // they meet in internal/control
 	{"internal/cli", "", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
-	{"pregel/pregeltest", "lab/model", "lab/experiment", "lab", "examples", "test", "cmd/superstep"},
+	{"pregel/pregeltest", "lab/netem", "lab/model", "lab/experiment", "lab/nas", "lab", "examples", "test", "cmd/superstep"},
 }
 
 // unsafeFiles are the only ones that may import unsafe.

@@ -71,6 +71,11 @@ func (a Aggregates) Texts() map[string]string {
 		}
 		texts[name] = text
 	}
+	if by, ok := texts[TopByName]; ok && texts[TopName] != "" {
+		texts[topByText+by] = texts[TopName]
+		delete(texts, TopName)
+		delete(texts, TopByName)
+	}
 	return texts
 }
 

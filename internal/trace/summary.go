@@ -13,7 +13,8 @@ import (
 // Summary is what reports say of the values that a run ended with, beside its aggregators, under names of its own.
 type Summary struct {
 	Groups *Groups  `json:"groups,omitempty"`
-	Top    []Scored `json:"top,omitempty"` // of the highest scores, the highest first
+	Top    []Scored `json:"top,omitempty"`    // of the highest scores, the highest first
+	TopBy  string   `json:"top_by,omitempty"` // what the scores are, if the program says it
 	// Reached is how many vertices a search has reached.
 	Reached *int `json:"reached,omitempty"`
 }
@@ -22,11 +23,17 @@ type Summary struct {
 const (
 	GroupsName  = "groups"
 	TopName     = "top"
+	TopByName   = "top_by"
 	ReachedName = "reached"
 )
 
 // IsSummary reports whether a name is that of a part of a summary.
-func IsSummary(name string) bool { return name == GroupsName || name == TopName || name == ReachedName }
+func IsSummary(name string) bool {
+	return name == GroupsName || name == TopName || name == TopByName || name == ReachedName || strings.HasPrefix(name, topByText)
+}
+
+// topByText begins the name that the highest scores have in texts, before what they are.
+const topByText = "top by "
 
 // Groups are those that vertices are in, such as components.
 type Groups struct {
@@ -77,6 +84,7 @@ func (s *Summary) Merge(other *Summary) {
 		}
 		s.Groups.Count = count
 	}
+	s.TopBy = cmp.Or(s.TopBy, other.TopBy)
 	for _, one := range other.Top {
 		s.AddScore(one)
 	}
@@ -107,6 +115,9 @@ func (s *Summary) Values() map[string]any {
 	}
 	if len(s.Top) > 0 {
 		values[TopName] = s.Top
+		if s.TopBy != "" {
+			values[TopByName] = s.TopBy
+		}
 	}
 	if s.Reached != nil {
 		values[ReachedName] = *s.Reached

@@ -108,7 +108,7 @@ func (s *Superstep) Clone() *Superstep {
 // Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the coordinator.
 type Seconds struct {
 	Expand   float64 `json:"expand"`
-	Traverse float64 `json:"traverse"` // with compute, where the two are one loop
+	Traverse float64 `json:"traverse"` // with compute, where the two are one loop, but for list programs
 	Fold     float64 `json:"fold"`
 	Compute  float64 `json:"compute"`
 	// Wait is for others: for their frames, for a processor while other partitions have it, and for the slowest.

@@ -19,7 +19,7 @@ import (
 // Master is what a Cluster asks of a master: a master.Server, in its process.
 type Master interface {
 	Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error)
-	Submit(*control.SubmitJobRequest) (about *control.Job, found bool, err error)
+	Submit(context.Context, *control.SubmitJobRequest) (about *control.Job, found bool, err error)
 	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
 	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
 	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
@@ -78,13 +78,13 @@ func (c *Cluster) Workers() []Worker {
 	return all
 }
 
-// Submit puts a job into the queue and returns its id; found, if an earlier call with the same key has done it.
-func (c *Cluster) Submit(s *Submission) (id string, found bool, err error) {
+// Submit puts a job into the queue, unless ctx has ended, and returns its id; found, if an earlier call with the same key has done it.
+func (c *Cluster) Submit(ctx context.Context, s *Submission) (id string, found bool, err error) {
 	spec, err := s.spec()
 	if err != nil {
 		return "", false, err
 	}
-	j, found, err := c.master.Submit(&control.SubmitJobRequest{Spec: spec, Key: s.Key})
+	j, found, err := c.master.Submit(ctx, &control.SubmitJobRequest{Spec: spec, Key: s.Key})
 	return j.GetId(), found, err
 }
 

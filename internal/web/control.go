@@ -109,7 +109,7 @@ func (s *Site) submit(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	id, found, err := s.options.Control.Submit(&asked)
+	id, found, err := s.options.Control.Submit(r.Context(), &asked)
 	if err != nil {
 		fail(w, err)
 		return

@@ -41,7 +41,7 @@ func (m *fakeMaster) Status(context.Context, *connect.Request[control.StatusRequ
 	}), nil
 }
 
-func (m *fakeMaster) Submit(r *control.SubmitJobRequest) (*control.Job, bool, error) {
+func (m *fakeMaster) Submit(_ context.Context, r *control.SubmitJobRequest) (*control.Job, bool, error) {
 	if m.err != nil {
 		return nil, false, m.err
 	}

@@ -90,7 +90,7 @@ func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name st
 			if err != nil {
 				return 0, err
 			}
-			defer w.close()
+			defer w.Close()
 			o.Connect = w.meet
 		}
 		traced := o

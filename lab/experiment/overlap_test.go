@@ -1,9 +1,7 @@
 package experiment
 
 import (
-	"net"
 	"testing"
-	"time"
 )
 
 // TestNothingIsFasterThanItsDelay: overlapped, the columns of an exchange cross a link at the same time, so that a superstep
@@ -37,38 +35,5 @@ func TestNothingIsFasterThanItsDelay(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestWiresAreShared: what goes on several connections takes the sum of its times.
-func TestWiresAreShared(t *testing.T) {
-	w := &wire{rate: 1e6}
-	var ends []net.Conn
-	for range 2 {
-		a, b := net.Pipe()
-		defer b.Close()
-		go func() {
-			buffer := make([]byte, 1<<16)
-			for {
-				if _, err := b.Read(buffer); err != nil {
-					return
-				}
-			}
-		}()
-		ends = append(ends, lag(a, 0, w))
-	}
-	start := time.Now()
-	for range 5 {
-		for _, c := range ends {
-			if _, err := c.Write(make([]byte, 2000)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if left := w.carry(0).Sub(start); left < 20*time.Millisecond {
-		t.Errorf("20 kB at 1 MB/s have left after %v", left)
-	}
-	for _, c := range ends {
-		c.Close()
 	}
 }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/figure"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/lab/netem"
 )
 
 const (
@@ -58,7 +58,7 @@ func windows(ctx context.Context, b *bench) error {
 	var pairs []*pair
 	defer func() {
 		for _, p := range pairs {
-			p.close()
+			p.Close()
 		}
 	}()
 	for _, l := range links {
@@ -104,54 +104,15 @@ func windows(ctx context.Context, b *bench) error {
 // pair is two workers and the link between them.
 type pair struct {
 	link
-	meshes   [2]*mesh.Mesh
-	sessions [2]*mesh.Session
-}
-
-func (p *pair) close() {
-	for i := range p.meshes {
-		if p.sessions[i] != nil {
-			p.sessions[i].Close()
-		}
-		if p.meshes[i] != nil {
-			p.meshes[i].Close()
-		}
-	}
+	*netem.Workers
 }
 
 // join makes two workers of this process that meet over loopback, with delay.
 func join(ctx context.Context, l link) (*pair, error) {
-	p, token := &pair{link: l}, rand.Text()
-	var peers []mesh.Peer
-	for i := range p.meshes {
-		m, err := mesh.New(mesh.Options{
-			Name: fmt.Sprintf("end %d", i), Incarnation: 1, Token: token, Window: l.window, Chunk: min(1<<20, l.window/4),
-			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-				c, err := new(net.Dialer).DialContext(ctx, network, address)
-				if err != nil {
-					return nil, err
-				}
-				return lag(c, lagOneWay, nil), nil
-			},
-		})
-		if err != nil {
-			p.close()
-			return nil, err
-		}
-		p.meshes[i] = m
-		peers = append(peers, m.Self())
-	}
-	open := func(i int) func(context.Context) error {
-		return func(ctx context.Context) (err error) {
-			p.sessions[i], err = p.meshes[i].Open(ctx, 1, 1, mesh.Layout{Workers: peers}, nil)
-			return err
-		}
-	}
-	if err := both(ctx, open(0), open(1)); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+	w, err := netem.Join(ctx, 2, mesh.Options{Window: l.window, Chunk: min(1<<20, l.window/4)}, func(c net.Conn, _, _ int) net.Conn {
+		return netem.Lag(c, lagOneWay, nil)
+	})
+	return &pair{l, w}, err
 }
 
 // both runs two functions at once, and ends the other when one fails. It returns why.
@@ -177,7 +138,7 @@ func both(ctx context.Context, one, other func(context.Context) error) error {
 // stream sends messages from one end to the other, one after another, and an answer to the last. Every message says which
 // it is, and is checked.
 func (p *pair) stream(ctx context.Context, size, messages int) (sample, error) {
-	from, to := p.sessions[0].Link(), p.sessions[1].Link()
+	from, to := p.Sessions[0].Link(), p.Sessions[1].Link()
 	ready := []byte{1}
 	start := time.Now()
 	err := both(ctx, func(ctx context.Context) error {

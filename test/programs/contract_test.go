@@ -1,11 +1,13 @@
 package programs_test
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/superstep-go/superstep/algorithms/reference"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
@@ -36,6 +38,16 @@ const (
 	contract
 )
 
+// candidate is an edge, by weight; of equals by the ids, so that there are no circles.
+type candidate struct {
+	Weight    float64
+	Low, High id // its ends
+}
+
+func (a candidate) compare(b candidate) int {
+	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Low, b.Low), cmp.Compare(a.High, b.High))
+}
+
 var jumped = pregel.AnyOf("jumped")
 
 func (Contract) Mutations() pregel.Mutations     { return pregel.Mutations{} }
@@ -55,7 +67,7 @@ func (Contract) Coordinate(c *pregel.Coordinator) {
 func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 	x := v.Ref()
 	switch v.Phase() {
-	case pick: // by weight, of equals by the ids, so that there are no circles
+	case pick:
 		for _, n := range notes {
 			x.Tree = append(x.Tree, n.Tree...)
 		}
@@ -115,10 +127,10 @@ func TestContract(t *testing.T) {
 		if g.IsDirected() {
 			continue
 		}
-		var all []candidate
+		twin := reference.Graph{N: g.NumVertices()}
 		for u, list := range edgesOf(t, g) {
 			for _, e := range list {
-				all = append(all, candidate{Weight: e.Weight, Low: min(id(u), e.To), High: max(id(u), e.To)})
+				twin.Arcs, twin.Weights = append(twin.Arcs, [2]int{u, int(e.To)}), append(twin.Weights, e.Weight)
 			}
 		}
 		want := map[id][]float64{} // by the least id of a component
@@ -127,15 +139,15 @@ func TestContract(t *testing.T) {
 			components[id(u)] = id(u)
 			want[id(u)] = nil
 		}
-		for _, c := range kruskal(g.NumVertices(), all) {
-			a, b := components[c.Low], components[c.High]
+		for _, i := range reference.MSF(twin) {
+			a, b := components[id(twin.Arcs[i][0])], components[id(twin.Arcs[i][1])]
 			a, b = min(a, b), max(a, b)
 			for v := range components {
 				if components[v] == b {
 					components[v] = a
 				}
 			}
-			want[a] = append(append(want[a], want[b]...), c.Weight)
+			want[a] = append(append(want[a], want[b]...), twin.Weights[i])
 			delete(want, b)
 		}
 		res := pregeltest.Matrix(t, g, pregel.List(Contract{}))

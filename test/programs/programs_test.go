@@ -3,8 +3,6 @@
 package programs_test
 
 import (
-	"cmp"
-	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep"
@@ -17,8 +15,8 @@ type id = pregel.VertexID
 // all are the programs.
 func all() []pregel.Registered {
 	return []pregel.Registered{
-		superstep.Register("walk", Walk{}), superstep.Register("rank", Rank{}),
-		superstep.Register("cg", CG{}), superstep.Register("wave", Wave{}), superstep.Register("forest", Forest{}), superstep.Register("widest", Widest{}),
+		superstep.Register("walk", Walk{}),
+		superstep.Register("widest", Widest{}),
 		superstep.Register("contract", pregel.List(Contract{})), superstep.Register("prune", Prune{}), superstep.Register("shadow", Shadow{}),
 		superstep.Register("few-degrees", Degrees{}),
 	}
@@ -34,8 +32,6 @@ type edge struct {
 	To     id
 	Weight float64
 }
-
-func (e edge) compare(other edge) int { return cmp.Compare(e.To, other.To) }
 
 func (edges) Compute(v *pregel.Vertex[[]edge, bool], _ []bool) {
 	for e := range v.OutEdges() {
@@ -56,18 +52,4 @@ func edgesOf(t *testing.T, g *superstep.Graph) [][]edge {
 		all[u] = res.Value(id(u))
 	}
 	return all
-}
-
-// arcsOf returns the out-neighbours of each vertex of a graph of the vertices 0, 1, 2 and so on, by their input ids, parallel edges each.
-func arcsOf(t *testing.T, g *superstep.Graph) [][]int {
-	t.Helper()
-	arcs := make([][]int, g.NumVertices())
-	for u, list := range edgesOf(t, g) {
-		label := g.Label(id(u))
-		for _, e := range list {
-			arcs[label] = append(arcs[label], int(g.Label(e.To)))
-		}
-		slices.Sort(arcs[label])
-	}
-	return arcs
 }

@@ -34,6 +34,7 @@ type facts struct {
 	Listed  int
 	Last    uint64 // of the list
 	Spans   []edges.Span
+	Balance [2]uint64
 }
 
 // whole is what is known of all ranks' tuples together.
@@ -43,6 +44,7 @@ type whole struct {
 	last           uint64 // endpoint or listed id
 	// before is how many tuples, and listedBefore how many ids, lower ranks have.
 	before, listedBefore int
+	balance              [2]uint64
 }
 
 // exchangeTerms sends what this rank was given, and checks that all were given parts of one whole.
@@ -54,6 +56,7 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed, Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
 		},
 		Tuples: b.in.Edges.Len(), Largest: b.largest, Listed: len(b.in.IDs), Spans: b.in.Spans,
+		Balance: b.in.Balance,
 	}
 	if len(b.in.IDs) > 0 {
 		mine.Last = slices.Max(b.in.IDs)
@@ -72,11 +75,11 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 			return fmt.Errorf("what rank %d was given: %w", rank, err)
 		}
 	}
-	return b.compare(ranks)
+	return b.compare(ctx, ranks)
 }
 
 // compare adds up what all ranks were given.
-func (b *builder) compare(ranks []facts) error {
+func (b *builder) compare(ctx context.Context, ranks []facts) error {
 	w := &b.all
 	for rank := range ranks {
 		s := &ranks[rank]
@@ -96,9 +99,16 @@ func (b *builder) compare(ranks []facts) error {
 		w.listed += s.Listed
 		w.largest = max(w.largest, s.Largest)
 		w.last = max(w.last, s.Largest, s.Last)
+		w.balance[0] += s.Balance[0]
+		w.balance[1] += s.Balance[1]
 	}
 	if b.in.Check != nil {
-		return b.in.Check(w.tuples, w.largest)
+		if err := b.in.Check(w.tuples, w.largest); err != nil {
+			return err
+		}
+	}
+	if w.balance != [2]uint64{} && b.in.Unbalanced != nil {
+		return b.in.Unbalanced(ctx)
 	}
 	return nil
 }

@@ -2,18 +2,19 @@ package ranks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/collective"
-	"github.com/superstep-go/superstep/internal/netbench"
 )
 
 // role is the environment variable that makes this binary a rank.
@@ -22,7 +23,7 @@ const role = "SUPERSTEP_TEST_RANK"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "good":
-		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := toy.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -35,6 +36,40 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// sum is the report of toy.
+type sum struct {
+	Sum    uint64
+	Sites  []int
+	Slowed bool // a connection was given to Slow
+}
+
+// slowed is whether Slow was called, with the task.
+var slowed atomic.Bool
+
+// toy adds the ranks' numbers from 1 on, or waits.
+var toy = Rank{
+	Do: func(ctx context.Context, link collective.Link, task Task, stage func(name string, done, all int)) (any, error) {
+		stage("adding", 1, 1)
+		switch string(task.Work) {
+		case `"add"`:
+			g, err := collective.NewGroup(link, nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			n, err := collective.CombineOne(ctx, g, collective.Call{Tag: 1}, collective.SumUint64, uint64(link.Rank()+1))
+			return sum{n, task.Sites, slowed.Load()}, err
+		case `"wait"`:
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("cannot %s", task.Work)
+	},
+	Slow: func(c net.Conn, task Task, from, to int) net.Conn {
+		slowed.Store(from != to && len(task.Sites) == 3)
+		return c
+	},
 }
 
 // process makes ranks of this binary; those of which what says so are special.
@@ -61,44 +96,14 @@ func bad(what string) func(int) string {
 	}
 }
 
-func TestProcessesMeasure(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+func TestProcessesDoTheTask(t *testing.T) {
 	stages := map[string]int{}
-	r, err := Launch(ctx, Options{
-		Ranks: 3, Sites: []int{0, 1, 1}, Command: process(good),
+	report, err := Launch(t.Context(), Options{
+		Ranks: 3, Task: Task{Sites: []int{0, 1, 1}, Work: json.RawMessage(`"add"`)}, Command: process(good),
 		Stage: func(name string, done, all int) { stages[name] = all },
-		Measures: netbench.Options{
-			Sizes: []int{8, 64 << 10}, Least: 2, Most: 2, Raw: "127.0.0.1:0",
-			Collectives: []collective.Collective{netbench.PointToPoint, netbench.Stream, collective.Allreduce},
-		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := 2*2*2 + 2*len(collective.Algorithms(collective.Allreduce)); r.Ranks != 3 || len(r.Points) != want || len(r.Shares) != 4 {
-		t.Errorf("%d ranks, %d points of %d, %d shares", r.Ranks, len(r.Points), want, len(r.Shares))
-	}
-	for _, p := range r.Points {
-		if p.Seconds <= 0 || p.Bandwidth <= 0 || (p.Predicted > 0) == (p.Algorithm == netbench.Raw) {
-			t.Errorf("%+v", p)
-		}
-	}
-	if p := r.Model.Pair(0, 2); p.Alpha <= 0 || p.Beta <= 0 {
-		t.Errorf("%+v", p)
-	}
-	if _, ok := stages[Calibrating]; !ok || stages[Measuring] != 6 {
-		t.Errorf("stages %v", stages)
-	}
-}
-
-func TestNoRawConnectionIsSaid(t *testing.T) {
-	r, err := Launch(t.Context(), Options{
-		Ranks: 2, Command: process(good),
-		Measures: netbench.Options{Sizes: []int{8}, Least: 1, Most: 1, Raw: "203.0.113.1:0", Collectives: []collective.Collective{netbench.PointToPoint}},
-	})
-	if err != nil || len(r.Points) != 1 || !strings.Contains(r.NoRaw, "203.0.113.1") {
-		t.Errorf("%+v, %v", r, err)
+	if err != nil || string(report) != `{"Sum":6,"Sites":[0,1,1],"Slowed":true}` || stages["adding"] != 1 {
+		t.Errorf("%s, stages %v, %v", report, stages, err)
 	}
 }
 
@@ -111,8 +116,8 @@ func TestFailuresAreNamed(t *testing.T) {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
-	_, err := Launch(t.Context(), Options{Ranks: 2, Command: process(good), Measures: netbench.Options{Sizes: []int{3, 2}}})
-	if err == nil || !strings.Contains(err.Error(), "sizes must rise") {
+	_, err := Launch(t.Context(), Options{Ranks: 2, Command: process(good), Task: Task{Work: json.RawMessage(`"fly"`)}})
+	if err == nil || !strings.HasSuffix(err.Error(), `: cannot "fly"`) {
 		t.Error(err)
 	}
 	_, err = Launch(t.Context(), Options{Ranks: 2, Command: func(ctx context.Context) (*exec.Cmd, error) {
@@ -127,7 +132,7 @@ func TestInterruptEndsTheProcesses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := Launch(ctx, Options{
-		Ranks: 2, Command: process(good), Measures: netbench.Options{Least: 1 << 30},
+		Ranks: 2, Command: process(good), Task: Task{Work: json.RawMessage(`"wait"`)},
 		Stage: func(string, int, int) { cancel() },
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -139,7 +144,7 @@ func TestInterruptEndsTheProcesses(t *testing.T) {
 func TestRankEndsWithItsParent(t *testing.T) {
 	for _, said := range []string{"", `{"Token":"x"}`, `{"Token":"x"}{"Peers":[{"Name":"rank 0","Incarnation":1}]}`, "no JSON"} {
 		var out strings.Builder
-		if err := Serve(t.Context(), strings.NewReader(said), &out); err != nil || !strings.Contains(out.String(), errAlone.Error()) && !strings.Contains(out.String(), "context canceled") {
+		if err := toy.Serve(t.Context(), strings.NewReader(said), &out); err != nil || !strings.Contains(out.String(), errAlone.Error()) && !strings.Contains(out.String(), "context canceled") {
 			t.Errorf("%s: said %s, %v", said, &out, err)
 		}
 	}

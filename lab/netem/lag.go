@@ -1,4 +1,4 @@
-package experiment
+package netem
 
 import (
 	"net"
@@ -11,7 +11,7 @@ import (
 type lagged struct {
 	net.Conn
 	delay time.Duration
-	wire  *wire // nil: as fast as it goes
+	wire  *Wire // nil: as fast as it goes
 	out   chan packet
 	in    chan packet
 	rest  packet // that Read has not given out
@@ -26,15 +26,18 @@ type packet struct {
 	err  error
 }
 
-// wire is what all connections that one worker made send on, so many bytes a second.
-type wire struct {
+// Wire is what several connections send on, so many bytes a second together.
+type Wire struct {
 	rate float64
 	mu   sync.Mutex
 	free time.Time // when what was given to it has left
 }
 
+// NewWire returns a wire of a rate in bytes a second.
+func NewWire(rate float64) *Wire { return &Wire{rate: rate} }
+
 // carry takes n bytes, and returns when the last has left.
-func (w *wire) carry(n int) time.Time {
+func (w *Wire) carry(n int) time.Time {
 	now := time.Now()
 	if w == nil {
 		return now
@@ -51,8 +54,9 @@ func (w *wire) carry(n int) time.Time {
 // maxPackets is how many packets may be in flight: with those of a MTU still more than any window here.
 const maxPackets = 1 << 14
 
-// lag makes a connection lag, and send on a wire. Two goroutines carry its bytes until it is closed or breaks.
-func lag(c net.Conn, delay time.Duration, w *wire) net.Conn {
+// Lag makes a connection lag by a delay each way, and send on a wire, unless that is nil. Two goroutines carry its bytes until it is
+// closed or breaks.
+func Lag(c net.Conn, delay time.Duration, w *Wire) net.Conn {
 	l := &lagged{Conn: c, delay: delay, wire: w, out: make(chan packet, maxPackets), in: make(chan packet, maxPackets), done: make(chan struct{})}
 	go l.send()
 	go l.receive()

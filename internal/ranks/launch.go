@@ -13,16 +13,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
 // Options say what to launch.
 type Options struct {
 	Ranks int
-	// Sites is the site of each rank; nil when all are at one.
-	Sites    []int
-	Measures netbench.Options
+	Task  Task
 	// Command makes a process that will call Serve on its standard input and output; Launch starts it.
 	Command func(ctx context.Context) (*exec.Cmd, error)
 	// Stage, if not nil, is called with the progress.
@@ -55,15 +52,12 @@ type event struct {
 	ended bool
 }
 
-// Launch starts the processes, has them measure and returns the report. When it returns they have ended.
-func Launch(ctx context.Context, o Options) (*netbench.Report, error) {
+// Launch starts the processes, has them do the task and returns rank 0's report. When it returns they have ended.
+func Launch(ctx context.Context, o Options) (json.RawMessage, error) {
 	processes, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	l := &launch{Options: o, events: make(chan event)}
 	report, err := l.run(ctx, processes)
-	for i := 0; report != nil && i < o.Ranks; i++ {
-		report.Workers = append(report.Workers, fmt.Sprintf("w%d", i+1))
-	}
 	return report, l.end(ctx, kill, err)
 }
 
@@ -152,7 +146,7 @@ func (l *launch) ready(ctx context.Context) ([]mesh.Peer, error) {
 }
 
 // run drives the ranks and returns rank 0's report.
-func (l *launch) run(ctx, processes context.Context) (*netbench.Report, error) {
+func (l *launch) run(ctx, processes context.Context) (json.RawMessage, error) {
 	for i := range l.Ranks {
 		if err := l.start(processes); err != nil {
 			return nil, fmt.Errorf("starting rank %d: %w", i, err)
@@ -164,7 +158,7 @@ func (l *launch) run(ctx, processes context.Context) (*netbench.Report, error) {
 	}
 	peers, err := l.ready(ctx)
 	if err == nil {
-		err = l.send(func(int) Setup { return Setup{Peers: peers, Sites: l.Sites, Measures: l.Measures} })
+		err = l.send(func(int) Setup { return Setup{Peers: peers, Task: l.Task} })
 	}
 	if err == nil {
 		_, err = l.ready(ctx)

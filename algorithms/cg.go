@@ -1,0 +1,149 @@
+package algorithms
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// CG solves Ax = b by conjugate gradients (Hestenes and Stiefel 1952) for a symmetric and positive definite A, which is an undirected graph:
+// entries are the weights of edges, those of the diagonal of loops; parallel edges add up. The value of a vertex is its entry of x.
+// b is the column CGRightSide, or all ones with Ones. A run fails whose b is zero everywhere, as it is if nobody gives it.
+//
+// It ends when |b-Ax|/|b| is not above Tolerance; after Iterations without that, or when it can come no nearer for rounding, it has not
+// converged. The residual is that of x, computed anew at the end: iterations only keep it up to date, and where the two differ they begin
+// again from x. If p'Ap <= 0 for a direction p, A is not positive definite, and the run fails. With the preconditioner jacobi,
+// residuals are divided by the diagonal, whose entries must be positive.
+//
+// The product of A with M⁻¹r in place of p makes of the two sums over all vertices in an iteration one (Chronopoulos and Gear 1989): an
+// iteration is two supersteps and a message along every edge, which is multiplied by the weight and added up on its way; sums are
+// aggregators, and the coordinator computes with them. How fast it is on processors far from each other: Matsumoto 2015.
+type CG struct {
+	Tolerance      float64 `param:"tolerance" default:"1e-8" zero:"refused" help:"length of the residual b-Ax to end at, relative to b"` // 0 means 1e-8
+	Iterations     int     `param:"iterations" default:"1000" zero:"refused" help:"how many iterations at most"`                         // 0 means 1000
+	Preconditioner string  `param:"preconditioner" default:"none" help:"none or jacobi, which divides by the diagonal (not in a grid of both sides above 1)"`
+	Ones           bool    `param:"ones" default:"false" help:"b is all ones, in place of the column b"`
+}
+
+// CGRightSide is the column b of CG.
+var CGRightSide = pregel.NewVertexColumn[float64]("b")
+
+// cgRow is a vertex's row of the vectors: the residual R, the direction P, A times P and M⁻¹R, and the diagonal of M.
+type cgRow struct{ R, P, AP, AZ, M float64 }
+
+// cgScalars are what the coordinator computes from the sums, and remembers.
+type cgScalars struct {
+	Scale       float64 // of the residuals and directions: they are divided by it
+	B           float64 // length of the right-hand side, divided by Scale
+	Alpha, Beta float64 // how far to go along the direction, and how much of the last one is in it
+	RZ          float64 // of the last iteration; 0 before the first since the residual was computed anew
+	Doubtful    bool    // Alpha was not to be had, and is 0
+	Started     float64 // what the residual was when it was last computed anew
+	Iteration   int
+}
+
+var (
+	cgRows   = pregel.NewVertexColumn[cgRow]("rows").Private()
+	cgState  = pregel.NewAggregator("cg", nil, func(a, b cgScalars) cgScalars { return cmp.Or(a, b) }).Persistent().Unreported()
+	greatest = pregel.MaxOf("greatest entry of b", 0.0).Unreported() // without its sign; NaN if any is
+	rr       = pregel.SumOf[float64]("r'r").Unreported()
+	rz       = pregel.SumOf[float64]("r'z").Unreported()
+	zAz      = pregel.SumOf[float64]("z'Az").Unreported()
+	pAp      = pregel.SumOf[float64]("p'Ap").Unreported()
+	noPivot  = pregel.MinOf("least row without a positive diagonal", uint64(math.MaxUint64)).Unreported()
+	residual = pregel.MaxOf("residual", 0.0).Persistent() // |b-Ax|/|b|
+	cgSteps  = pregel.MaxOf("iterations", 0).Persistent() // that have been
+)
+
+// The phases of CG, a superstep each: cgBegin, cgAnew, then cgMultiply and cgMove by turns, and cgShow and cgAnew in between and at the end.
+const (
+	cgBegin    = iota // finds the greatest entry of b
+	cgAnew            // computes the residual of the x that came, and sends M⁻¹r
+	cgMultiply        // gets AM⁻¹r
+	cgMove            // moves x along the direction, and sends M⁻¹r
+	cgShow            // sends x
+)
+
+// Validate refuses limits that are none, and unknown preconditioners.
+func (p CG) Validate() error {
+	if p.Preconditioner != "" && p.Preconditioner != "none" && p.Preconditioner != "jacobi" {
+		return errors.Join(checkLimits(p.Iterations, p.Tolerance, "a number above 0"), fmt.Errorf("preconditioner is %.80q, want none or jacobi", p.Preconditioner))
+	}
+	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
+}
+
+// ValidateGraph refuses matrices that are not symmetric.
+func (CG) ValidateGraph(g pregel.GraphInfo) error {
+	if g.Directed {
+		return errors.New("cg wants a symmetric matrix, each entry off the diagonal once: an undirected graph, or a Matrix Market file that says symmetric")
+	}
+	return nil
+}
+
+// Combiner multiplies by the entry of the matrix that a message crosses, and adds.
+func (CG) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
+
+// Columns are the right-hand side, and the vectors.
+func (CG) Columns() []pregel.Column { return []pregel.Column{CGRightSide, cgRows} }
+
+// Aggregators are the relative residual and the number of iterations, and what it takes to know them.
+func (CG) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps}
+}
+
+// Limits returns the number of iterations to end after, and the relative residual to end at.
+func (p CG) Limits() (iterations int, tolerance float64) {
+	return cmp.Or(p.Iterations, 1000), cmp.Or(p.Tolerance, 1e-8)
+}
+
+// Compute is what a row does in a phase.
+func (p CG) Compute(v *pregel.Vertex[float64, float64], product float64) {
+	row, s := cgRows.Of(v), cgState.Value(v)
+	switch v.Phase() {
+	case cgBegin:
+		greatest.Add(v, math.Abs(CGRightSide.Of(v)))
+		row.M = p.pivot(v)
+	case cgAnew:
+		b := CGRightSide.Of(v)
+		if p.Ones {
+			b = 1
+		}
+		row.R, row.P, row.AP = (b-product)/s.Scale, 0, 0
+	case cgMultiply:
+		row.AZ = product
+		rz.Add(v, row.R*row.R/row.M)
+		zAz.Add(v, row.R/row.M*row.AZ)
+	case cgMove:
+		row.P, row.AP = row.R/row.M+s.Beta*row.P, row.AZ+s.Beta*row.AP
+		v.Set(v.Value() + s.Alpha*row.P*s.Scale)
+		row.R -= s.Alpha * row.AP
+		pAp.Add(v, row.P*row.AP)
+	case cgShow:
+		v.SendToAllNeighbors(v.Value())
+	}
+	if v.Phase() == cgAnew || v.Phase() == cgMove {
+		rr.Add(v, row.R*row.R)
+		v.SendToAllNeighbors(row.R / row.M)
+	}
+	cgRows.Set(v, row)
+}
+
+// pivot returns the diagonal of the preconditioner.
+func (p CG) pivot(v *pregel.Vertex[float64, float64]) (diagonal float64) {
+	if p.Preconditioner != "jacobi" {
+		return 1
+	}
+	for e := range v.Edges() {
+		if e.To == v.ID() {
+			diagonal += e.Weight
+		}
+	}
+	if !(diagonal > 0) {
+		noPivot.Add(v, v.Label())
+	}
+	return diagonal
+}

@@ -1,0 +1,136 @@
+package algorithms
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/plan"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// MSF finds a minimum spanning forest of an undirected graph: a tree for each component, whose edges have the least total weight. Weights are 1
+// in a graph without, and may be negative; of equal ones those with the lower VertexIDs at their ends count as lighter, so that the forest is
+// the same for any number of partitions.
+//
+// It is Boruvka's algorithm (1926): in each round every tree takes the lightest edge that leaves it, and the trees that it joins become one,
+// so that there are at most half as many, but for those that no edge leaves. Vertices know their tree by its root. The roots that are
+// joined hook on each other, and everyone finds the new root by pointer jumping (Chung and Condon 1996). A round takes seven supersteps and
+// two for each doubling of the length of a chain of hooks; there are log n rounds at most. Only vertices with an edge that leaves
+// their tree send along their edges, and they ask their root and are answered. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that
+// wants --grid Nx1.
+type MSF struct{}
+
+// Branch is what MSF finds about a vertex: the root of its tree, which is any of its vertices, and its edges in the forest by rising To.
+type Branch struct {
+	Tree  ID
+	Edges []TreeEdge
+}
+
+// TreeEdge is an edge of a spanning forest, as one of its ends has it.
+type TreeEdge struct {
+	To     ID
+	Weight float64
+}
+
+var (
+	msfRoot  = pregel.NewVertexColumn[ID]("root").Private()
+	msfInner = pregel.NewVertexColumn[bool]("inner").Private() // no edge leaves the tree here
+	msfEdges = pregel.NewVertexColumn[[]TreeEdge]("edges").Private()
+	msfGrown = pregel.AnyOf("grown")
+
+	treeWeight = pregel.SumOf[float64]("weight").Persistent()
+	treeCount  = pregel.SumOf[int64]("trees").Persistent()
+)
+
+// ValidateGraph refuses directed graphs.
+func (MSF) ValidateGraph(g pregel.GraphInfo) error {
+	if g.Directed {
+		return errors.New("msf is of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
+	}
+	return nil
+}
+
+// Plan is the rounds. At the end all vertices find their root, those inside of trees too.
+func (MSF) Plan() pregel.Plan {
+	done := func(r *plan.Round) bool { return !msfGrown.Value(r) }
+	return plan.Sequence(
+		plan.Phase(msfBegin{}),
+		plan.Repeat(done, plan.Phase(pregel.List(msfJump{})), plan.Phase(pregel.List(msfGrow{}))),
+		plan.Phase(pregel.List(msfJump{all: true})))
+}
+
+// Combiner is that of no messages.
+func (MSF) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+
+// Columns are what the rounds have found.
+func (MSF) Columns() []pregel.Column { return []pregel.Column{msfRoot, msfEdges} }
+
+// Aggregators are the weight of the forest and the number of trees.
+func (MSF) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{treeWeight, treeCount} }
+
+// Group is the tree.
+func (MSF) Group(b Branch) ID { return b.Tree }
+
+// OutputLabels appends the tree, and each edge of the forest as other:weight.
+func (MSF) OutputLabels(dst []byte, b Branch, label func(ID) uint64) []byte {
+	dst = strconv.AppendUint(dst, label(b.Tree), 10)
+	for _, e := range b.Edges {
+		dst = append(strconv.AppendUint(append(dst, ' '), label(e.To), 10), ':')
+		dst = strconv.AppendFloat(dst, e.Weight, 'g', -1, 64)
+	}
+	return dst
+}
+
+// Compute takes the result of the rounds.
+func (MSF) Compute(v *pregel.Vertex[Branch, bool], _ bool) {
+	edges := slices.SortedFunc(slices.Values(msfEdges.Of(v)), func(a, b TreeEdge) int { return cmp.Compare(a.To, b.To) })
+	v.Set(Branch{msfRoot.Of(v), edges})
+	for _, e := range edges {
+		if v.ID() < e.To {
+			treeWeight.Add(v, e.Weight)
+		}
+	}
+	if msfRoot.Of(v) == v.ID() {
+		treeCount.Add(v, 1)
+	}
+	v.VoteToHalt()
+}
+
+// msfBegin makes a tree of each vertex.
+type msfBegin struct{}
+
+func (msfBegin) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (msfBegin) Columns() []pregel.Column        { return []pregel.Column{msfRoot} }
+func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
+	msfRoot.Set(v, v.ID())
+	v.VoteToHalt()
+}
+
+// msfJump has vertices find the root of their tree: they ask whom they take for it for its own, until it names itself. Those inside of trees
+// need not know, but for the last time. Messages are who asks, in odd supersteps, and the answers.
+type msfJump struct{ all bool }
+
+func (msfJump) Columns() []pregel.Column { return []pregel.Column{msfRoot, msfInner} }
+
+func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
+	v.VoteToHalt()
+	root := msfRoot.Of(v)
+	switch {
+	case v.Superstep()%2 == 1:
+		for _, from := range messages {
+			v.Send(from, root)
+		}
+		return
+	case v.Superstep() == 0 && (root == v.ID() || msfInner.Of(v) && !p.all):
+		return
+	case v.Superstep() > 0 && (len(messages) == 0 || messages[0] == root):
+		return
+	case v.Superstep() > 0:
+		root = messages[0]
+		msfRoot.Set(v, root)
+	}
+	v.Send(root, v.ID())
+}

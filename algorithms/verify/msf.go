@@ -1,0 +1,129 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// Branch is an edge of a forest, as one of its ends has it.
+type Branch struct {
+	To     int64
+	Weight float64
+}
+
+// MSF checks a minimum spanning forest, of which each vertex has its tree, by one of its vertices, and its edges. It makes one by Kruskal's algorithm
+// (1956), whose weights are those of any other:
+//
+//   - edge: each is an edge of the graph, with its weight, and both its ends have it;
+//   - cycle: edges make no cycle;
+//   - span: there are as many edges as in any spanning forest;
+//   - weight: as many of each weight as in the lightest;
+//   - tree: vertices have the same tree if edges join them, else others, which is a vertex of it.
+func MSF(g Graph, tree []uint64, branches [][]Branch) error {
+	if err := g.fits(len(tree), "trees"); err != nil {
+		return err
+	}
+	g = g.passes(1)
+	all, err := g.tuples()
+	if err != nil {
+		return err
+	}
+	forest, weights := newUnion(g.Vertices), []float64{}
+	for u, list := range branches {
+		for _, e := range list {
+			v := int(e.To)
+			if _, found := slices.BinarySearchFunc(all, edge{e.Weight, min(u, v), max(u, v)}, edge.compare); !found || u == v {
+				return violation("edge", "the graph has no edge of vertices %d and %d with the weight %g", g.name(u), g.name(v), e.Weight)
+			}
+			if !slices.Contains(branches[v], Branch{int64(u), e.Weight}) {
+				return violation("edge", "vertex %d has an edge to %d that this one has not", g.name(u), g.name(v))
+			}
+			if u < v {
+				if !forest.join(u, v) {
+					return violation("cycle", "the edge of vertices %d and %d closes a cycle", g.name(u), g.name(v))
+				}
+				weights = append(weights, e.Weight)
+			}
+		}
+	}
+	slices.Sort(weights)
+	spanning, want := newUnion(g.Vertices), []float64{}
+	for _, e := range all {
+		if spanning.join(e.low, e.high) {
+			want = append(want, e.weight)
+		}
+	}
+	if len(weights) != len(want) {
+		return violation("span", "there are %d edges, and a spanning forest has %d", len(weights), len(want))
+	}
+	for i, w := range weights {
+		if w != want[i] {
+			return violation("weight", "by weight, edge %d of %d has %g, and in the lightest forest %g", i+1, len(weights), w, want[i])
+		}
+	}
+	name := map[int]uint64{}
+	for v, t := range tree {
+		if t >= uint64(g.Vertices) || forest.find(int(t)) != forest.find(v) {
+			return violation("tree", "vertex %d is in a tree named after another, of vertex %d", g.name(v), g.Labels.Of(t))
+		}
+		if first, ok := name[forest.find(v)]; ok && first != t {
+			return violation("tree", "vertex %d has the tree %d, and others of it %d", g.name(v), g.Labels.Of(t), g.Labels.Of(first))
+		}
+		name[forest.find(v)] = t
+	}
+	return nil
+}
+
+// edge is an edge by its weight and ends.
+type edge struct {
+	weight    float64
+	low, high int
+}
+
+func (e edge) compare(f edge) int {
+	return cmp.Or(cmp.Compare(e.weight, f.weight), cmp.Compare(e.low, f.low), cmp.Compare(e.high, f.high))
+}
+
+// tuples returns all edges, the lightest first.
+func (g Graph) tuples() (all []edge, err error) {
+	var b edges.Block
+	for i := range edges.Blocks(g.Edges) {
+		if err := g.read(i, &b); err != nil {
+			return nil, err
+		}
+		for j, u := range b.U[:b.N] {
+			all = append(all, edge{b.W[j], int(min(u, b.V[j])), int(max(u, b.V[j]))})
+		}
+	}
+	slices.SortFunc(all, edge.compare)
+	return all, nil
+}
+
+// union is disjoint sets of vertices (Tarjan 1975): the parent of each.
+type union []int
+
+func newUnion(n int) union {
+	u := make(union, n)
+	for v := range u {
+		u[v] = v
+	}
+	return u
+}
+
+// find returns the vertex that stands for a set.
+func (u union) find(v int) int {
+	for u[v] != v {
+		u[v] = u[u[v]]
+		v = u[v]
+	}
+	return v
+}
+
+// join makes one of the sets of two vertices, unless they are one already.
+func (u union) join(v, w int) bool {
+	v, w = u.find(v), u.find(w)
+	u[max(v, w)] = min(v, w)
+	return v != w
+}

@@ -1,0 +1,181 @@
+package algorithms
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Walks is random walks from every vertex: each step goes along an out-edge, all alike, so that parallel edges count each. A walk ends
+// after Length steps, or before at a vertex without out-edges. With P and Q other than 1 they are those of node2vec (Grover and Leskovec 2016): from
+// v, to which the walk came from t, it goes to x with a probability in proportion to 1/P if x is t, 1 if t and x are neighbours, and else
+// 1/Q. That is of undirected graphs.
+//
+// The value of a vertex is the walks that start there, each with the vertices in their order. A walker is a message, and who gets it tells where
+// the walk starts: two messages a step, and a superstep. With P and Q it is the candidate x that decides, by rejection sampling as in KnightKing (Yang et
+// al. 2019): t is found among x's edges, and a walker that x does not take goes back to v, which chooses anew: two more supersteps and messages
+// for each time, of which there are at most about max(Q, 1/Q) in the mean.
+//
+// Walks depend on the run's seed, and on partitions and threads not at all. It is a program of lists: pass it as pregel.List(Walks{}). It looks
+// at vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+type Walks struct {
+	Length int     `param:"length" default:"10" zero:"refused" help:"steps of a walk"`                                        // 0 means 10
+	Walks  int     `param:"walks" default:"1" zero:"refused" help:"walks from each vertex"`                                   // 0 means 1
+	P      float64 `param:"p" default:"1" zero:"refused" help:"the less, the more often a walk goes back at once (node2vec)"` // 0 means 1
+	Q      float64 `param:"q" default:"1" zero:"refused" help:"the less, the more a walk goes away from where it was"`        // 0 means 1
+}
+
+// walker is a message of all kinds.
+type walker struct {
+	Kind         walkerKind
+	Number       uint32 // of those from the same start
+	Step         uint32 // of the walk, from 1
+	Start        ID
+	From, Before ID // the vertex that it comes from and, from step 2 on, the one before; of news, From is where it is
+}
+
+type walkerKind uint8
+
+const (
+	candidate walkerKind = iota // it may go on here
+	sure                        // it goes on here
+	refused                     // it must choose anew
+	news                        // to its start
+)
+
+// maxWalks bounds lengths and numbers of walks, which take memory all at once.
+const maxWalks = 1 << 20
+
+func (p Walks) length() int { return cmp.Or(p.Length, 10) }
+
+// secondOrder reports whether a step depends on the one before.
+func (p Walks) secondOrder() bool { return cmp.Or(p.P, 1) != 1 || cmp.Or(p.Q, 1) != 1 }
+
+// Validate refuses numbers that make no sense.
+func (p Walks) Validate() error {
+	var errs []error
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"length", p.Length}, {"walks", p.Walks}} {
+		if n.value < 0 || n.value > maxWalks {
+			errs = append(errs, fmt.Errorf("%s is %d, want 1 to %d", n.name, n.value, maxWalks))
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		value float64
+	}{{"p", p.P}, {"q", p.Q}} {
+		if x.value != 0 && !(x.value >= 1e-3 && x.value <= 1e3) {
+			errs = append(errs, fmt.Errorf("%s is %g, want 0.001 to 1000", x.name, x.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ValidateGraph refuses directed graphs for node2vec: of two vertices only one knows an edge between them.
+func (p Walks) ValidateGraph(g pregel.GraphInfo) error {
+	if g.Directed && p.secondOrder() {
+		return errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
+	}
+	return nil
+}
+
+// OutputLabels writes the walks of a vertex: input ids with blanks between them, and "; " between walks.
+func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(ID) uint64) []byte {
+	for i, walk := range walks {
+		if i > 0 {
+			dst = append(dst, "; "...)
+		}
+		for j, at := range walk {
+			if j > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = strconv.AppendUint(dst, label(at), 10)
+		}
+	}
+	return dst
+}
+
+// Compute starts walks, sends on those that are here, and notes the steps of those that began here.
+func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
+	v.VoteToHalt()
+	if v.Superstep() == 0 {
+		walks := make([][]ID, cmp.Or(p.Walks, 1))
+		for i := range walks {
+			walks[i] = []ID{v.ID()}
+			p.step(v, walker{Number: uint32(i), Step: 1, Start: v.ID()})
+		}
+		v.Set(walks)
+		return
+	}
+	// For the same random numbers in every run.
+	slices.SortFunc(walkers, func(a, b walker) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Step, b.Step))
+	})
+	for _, w := range walkers {
+		switch {
+		case w.Kind == news:
+			walk := &v.Value()[w.Number]
+			*walk = append(*walk, w.From)
+		case w.Kind == refused:
+			p.step(v, w)
+		case p.takes(v, w):
+			v.Send(w.Start, walker{Kind: news, Number: w.Number, Step: w.Step, Start: w.Start, From: v.ID()})
+			if int(w.Step) < p.length() {
+				p.step(v, walker{Number: w.Number, Step: w.Step + 1, Start: w.Start, Before: w.From})
+			}
+		default:
+			v.Send(w.From, walker{Kind: refused, Number: w.Number, Step: w.Step, Start: w.Start, Before: w.Before})
+		}
+	}
+}
+
+// bound is that of a candidate's share of the probability: what is more than that of going back is chosen at once.
+func (p Walks) bound() float64 { return max(1, 1/cmp.Or(p.Q, 1)) }
+
+// step sends a walker along an edge.
+func (p Walks) step(v *pregel.Vertex[[][]ID, walker], w walker) {
+	degree := v.OutDegree()
+	if degree == 0 {
+		return
+	}
+	choice := v.Rand().IntN(degree)
+	w.Kind, w.From = candidate, v.ID()
+	if w.Step > 1 && p.secondOrder() {
+		first, edges := edgesTo(v, w.Before)
+		if more := float64(edges) * (1/cmp.Or(p.P, 1) - p.bound()); more > 0 && v.Rand().Float64()*(more+float64(degree)*p.bound()) < more {
+			w.Kind, choice = sure, first
+		}
+	}
+	v.SendAlongEdge(choice, w)
+}
+
+// edgesTo returns how many edges lead to a vertex, and the first of them.
+func edgesTo(v *pregel.Vertex[[][]ID, walker], to ID) (first, edges int) {
+	degree := v.OutDegree()
+	first = sort.Search(degree, func(i int) bool { return v.Edge(i).To >= to })
+	for first+edges < degree && v.Edge(first+edges).To == to {
+		edges++
+	}
+	return first, edges
+}
+
+// takes decides whether a walker that has chosen v goes on there.
+func (p Walks) takes(v *pregel.Vertex[[][]ID, walker], w walker) bool {
+	if w.Kind == sure || w.Step == 1 || !p.secondOrder() {
+		return true
+	}
+	share := 1 / cmp.Or(p.Q, 1)
+	if w.Before == v.ID() {
+		share = 1 / cmp.Or(p.P, 1)
+	} else if _, edges := edgesTo(v, w.Before); edges > 0 {
+		share = 1
+	}
+	return v.Rand().Float64()*p.bound() < share
+}

@@ -1,0 +1,84 @@
+package netbench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/ranks"
+)
+
+// role is the environment variable that makes this binary a rank.
+const role = "SUPERSTEP_TEST_RANK"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(role) != "" {
+		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// process makes a rank of this binary.
+func process(ctx context.Context) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), role+"=1")
+	return cmd, err
+}
+
+func TestProcessesMeasure(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	stages := map[string]int{}
+	r, err := Launch(ctx, ranks.Options{
+		Ranks: 3, Task: ranks.Task{Sites: []int{0, 1, 1}}, Command: process,
+		Stage: func(name string, done, all int) { stages[name] = all },
+	}, Options{
+		Sizes: []int{8, 64 << 10}, Least: 2, Most: 2, Raw: "127.0.0.1:0",
+		Collectives: []collective.Collective{PointToPoint, Stream, collective.Allreduce},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2*2*2 + 2*len(collective.Algorithms(collective.Allreduce)); r.Ranks != 3 || len(r.Points) != want || len(r.Shares) != 4 {
+		t.Errorf("%d ranks, %d points of %d, %d shares", r.Ranks, len(r.Points), want, len(r.Shares))
+	}
+	for _, p := range r.Points {
+		if p.Seconds <= 0 || p.Bandwidth <= 0 || (p.Predicted > 0) == (p.Algorithm == Raw) {
+			t.Errorf("%+v", p)
+		}
+	}
+	if p := r.Model.Pair(0, 2); p.Alpha <= 0 || p.Beta <= 0 {
+		t.Errorf("%+v", p)
+	}
+	if _, ok := stages[Calibrating]; !ok || stages[Measuring] != 6 {
+		t.Errorf("stages %v", stages)
+	}
+}
+
+func TestNoRawConnectionIsSaid(t *testing.T) {
+	r, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process}, Options{
+		Sizes: []int{8}, Least: 1, Most: 1, Raw: "203.0.113.1:0", Collectives: []collective.Collective{PointToPoint},
+	})
+	if err != nil || len(r.Points) != 1 || !strings.Contains(r.NoRaw, "203.0.113.1") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestWrongMeasuresAreSaid(t *testing.T) {
+	_, err := Launch(t.Context(), ranks.Options{Ranks: 2, Command: process}, Options{Sizes: []int{3, 2}})
+	if err == nil || !strings.Contains(err.Error(), "sizes must rise") {
+		t.Error(err)
+	}
+}

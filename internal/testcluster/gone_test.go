@@ -1,0 +1,101 @@
+package testcluster
+
+import (
+	"context"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// held is a program whose parameters the master checks before it takes a job, and is held there.
+type held struct {
+	Gate int64 `param:"gate"`
+}
+
+// At gate 1 the master says that it is here, and waits for openGate. Counted are the vertices that have run.
+var atGate, openGate, counted chan struct{}
+
+func (held) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p held) Validate() error {
+	if p.Gate == 1 {
+		atGate <- struct{}{}
+		<-openGate
+	}
+	return nil
+}
+
+func (p held) Compute(v *pregel.Vertex[int64, int64], _ int64) {
+	counted <- struct{}{}
+	v.VoteToHalt()
+}
+
+// TestClientGoneWhileTheMasterIsHeld: a job is submitted to a master that is held before it takes it, and the client gives up. Let go,
+// the master may take the job, but it never runs: jobs that come after it do.
+func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
+	atGate, openGate, counted = make(chan struct{}, 100), make(chan struct{}), make(chan struct{}, 1000)
+	c := Start(t, 1, master.Config{}, append(programs(), engine.Register("held", held{}))...)
+	ctx, giveUp := context.WithCancel(t.Context())
+	answer := make(chan error)
+	go func() {
+		_, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{
+			Key: "gone", ConfirmMilliseconds: 100,
+			Spec: &control.JobSpec{Program: "held", Parameters: map[string]string{"gate": "1"}, Source: small()},
+		}))
+		answer <- err
+	}()
+	<-atGate
+	giveUp()
+	if err := <-answer; connect.CodeOf(err) != connect.CodeCanceled {
+		t.Fatal(err)
+	}
+	close(openGate)
+	there, err := client.New(client.Options{Address: c.Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	for range 2 { // jobs run in the order in which they came
+		j, err := there.Run(t.Context(), short(), func(*control.JobEvent) error { return nil })
+		if err != nil || j.State != control.JobState_JOB_STATE_DONE {
+			t.Fatal(j, err)
+		}
+	}
+	c.Until("the job of the client that is gone to be none", func() bool {
+		r, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{}))
+		return err == nil && len(r.Msg.Jobs) == 0
+	})
+	if n := len(counted); n != 0 {
+		t.Errorf("%d vertices of the job ran", n)
+	}
+	// The same job of a client that stays.
+	if j, err := there.Run(t.Context(), &control.JobSpec{Program: "held", Source: small()}, func(*control.JobEvent) error { return nil }); err != nil || j.State != control.JobState_JOB_STATE_DONE || len(counted) == 0 {
+		t.Error(j, err, len(counted))
+	}
+}
+
+// TestClientGoneBeforeItConfirms: the answer was on its way, and the client is gone.
+func TestClientGoneBeforeItConfirms(t *testing.T) {
+	c := Start(t, 1, master.Config{}, programs()...)
+	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, Spec: short()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, words := c.watch(t, r.Msg.Id, nil)
+	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Epoch != 0 || j.Reason != "the client that submitted it was gone before it heard that the job was taken" {
+		t.Errorf("found %v after %s", j, words)
+	}
+	if _, err := c.Client.ConfirmJob(t.Context(), connect.NewRequest(&control.ConfirmJobRequest{Id: "x-1"})); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Error(err)
+	}
+	if r, err := c.Client.ConfirmJob(t.Context(), connect.NewRequest(&control.ConfirmJobRequest{Id: j.Id})); err != nil || r.Msg.State != j.State {
+		t.Error(r, err)
+	}
+}

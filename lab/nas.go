@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/lab/nas"
+)
+
+// mostProcesses bounds the processes that a command starts.
+const mostProcesses = 64
+
+// mostClusterDelay bounds the delay between workers, whose master takes them for lost if they say nothing for seconds.
+const mostClusterDelay = 100 * time.Millisecond
+
+// errWrong is the error of a benchmark that has not found what is published.
+var errWrong = errors.New("the result is not the published one")
+
+// nasCGCommand is `lab nas-cg`.
+type nasCGCommand struct {
+	class, grid, json            string
+	partitions, workers, threads int
+	delay                        time.Duration
+}
+
+func nasCGCmd() *cobra.Command {
+	n := &nasCGCommand{}
+	cmd := &cobra.Command{
+		Use:   "nas-cg --class S",
+		Short: "Run CG of the NAS Parallel Benchmarks as a vertex program",
+		Long: `Run CG of the NAS Parallel Benchmarks (NPB 3.4) as a vertex program: an eigenvalue of a random sparse matrix by the inverse
+power method, each of whose iterations solves a linear system by 25 iterations of conjugate gradients. The product with the matrix is messages
+along weighted edges, dot products are aggregators. Zeta must be the published one within 1e-10 of it, else the status is 1. MFLOPS are by NPB's
+formula; making the matrix and a first iteration are not timed, as in NPB.
+
+With --workers it runs on a cluster of so many processes on this machine, which are started and ended; with --delay (Linux alone) these are at two sites.`,
+		Example: `  go run ./lab nas-cg --class A
+  go run ./lab nas-cg --class S --grid 2x2 --threads 2
+  go run ./lab nas-cg --class W --workers 2 --threads 1 --json cg.json
+  go run ./lab nas-cg --workers 4 --grid 2x2 --delay 1ms`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if n.workers > 0 && !cmd.Flags().Changed("threads") {
+				n.threads = max(runtime.NumCPU()/n.workers, 1)
+			}
+			return n.execute(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&n.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
+	f.IntVar(&n.partitions, "partitions", 0, "deal the matrix to `N` partitions, in a column (default: 1, or one for each worker)")
+	f.StringVar(&n.grid, "grid", "", "deal it to a grid of `RxC` partitions instead")
+	f.IntVar(&n.threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads, in each process")
+	f.IntVar(&n.workers, "workers", 0, "run on a cluster of `N` worker processes")
+	f.DurationVar(&n.delay, "delay", 0, "messages between the lower half of the workers and the master, and the upper half, take `TIME` longer each way")
+	f.StringVar(&n.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
+	return cmd
+}
+
+// layout returns the grid that --grid or --partitions says.
+func (n *nasCGCommand) layout() (superstep.Grid, error) {
+	switch {
+	case n.grid != "" && n.partitions != 0:
+		return superstep.Grid{}, usagef("--grid and --partitions: one of them")
+	case n.grid != "":
+		g, err := graph.ParseGrid(n.grid)
+		if err != nil {
+			return superstep.Grid{}, usagef("--grid: %w", err)
+		}
+		return superstep.Grid(g), nil
+	case n.partitions < 0 || n.partitions > graph.MaxPartitions:
+		return superstep.Grid{}, usagef("--partitions: found %d, expected 1 to %d", n.partitions, graph.MaxPartitions)
+	case n.partitions == 0:
+		return superstep.Grid(graph.Of(max(n.workers, 1))), nil
+	}
+	return superstep.Grid(graph.Of(n.partitions)), nil
+}
+
+func (n *nasCGCommand) execute(ctx context.Context) error {
+	class, err := findClass(n.class)
+	if err != nil {
+		return err
+	}
+	at := nas.CGPlace{Threads: n.threads}
+	if at.Grid, err = n.layout(); err != nil {
+		return err
+	}
+	switch {
+	case n.threads < 1 || n.threads > 1<<12:
+		return usagef("--threads: found %d, expected 1 to %d", n.threads, 1<<12)
+	case n.workers < 0 || n.workers > mostProcesses:
+		return usagef("--workers: found %d, expected 1 to %d", n.workers, mostProcesses)
+	case n.delay < 0 || n.delay > mostClusterDelay:
+		return usagef("--delay: found %v, expected 0s to %v", n.delay, mostClusterDelay)
+	case n.delay > 0 && n.workers < 2:
+		return usagef("--delay is between workers at two sites: expected --workers 2 or more")
+	case at.Grid.Partitions() < n.workers:
+		return usagef("--workers: found %d for %d partitions, expected at most one each", n.workers, at.Grid.Partitions())
+	}
+	if err := checkOutputs("--json", n.json); err != nil {
+		return err
+	}
+	if n.workers > 0 {
+		at.Cluster = &nas.Cluster{Workers: n.workers, Threads: n.threads, Delay: n.delay, Command: process(nasWorkerCommand)}
+	}
+	r, err := nas.RunCG(ctx, class, at)
+	if err != nil {
+		return fmt.Errorf("nas-cg: %w", err)
+	}
+	if err := r.Text(report(n.json)); err != nil {
+		return err
+	}
+	if err := writeJSON(n.json, r); err != nil || r.Verified {
+		return err
+	}
+	return fmt.Errorf("nas-cg: %w", errWrong)
+}
+
+func findClass(name string) (nas.Class, error) {
+	class, err := nas.FindClass(name)
+	if err != nil {
+		return class, usagef("--class: %w", err)
+	}
+	return class, nil
+}
+
+// process returns what makes a process of this binary that does a hidden command.
+func process(command string) func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+		path, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return exec.CommandContext(ctx, path, append([]string{command}, arguments...)...), nil
+	}
+}
+
+// nasWorkerCommand is what nas-cg starts.
+const nasWorkerCommand = "nas-worker"
+
+func nasWorkerCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: nasWorkerCommand + " ARGUMENTS", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			signal.Ignore(os.Interrupt) // Ctrl-C is for the process that started this one, and ends it
+			return nas.ServeWorker(context.Background(), os.Stdin, os.Stdout, args[0])
+		},
+	}
+}

@@ -1,0 +1,83 @@
+package nas
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Class is a size of the benchmarks, and what is published for it (NPB 3.4).
+type Class struct {
+	Name string
+	CG   CGSize
+	IS   ISSize
+}
+
+// CGSize is a class of CG.
+type CGSize struct {
+	Rows       int     // of the matrix
+	Nonzeros   int     // of each of the vectors whose outer products make the matrix
+	Iterations int     // of the inverse power method
+	Shift      float64 // of the eigenvalues
+	Zeta       float64 // what is to come out
+}
+
+// ISSize is a class of IS. A key is ranked by how many keys are less.
+type ISSize struct {
+	Keys, MaxKey int
+	// Tests are the five keys whose ranks are published.
+	Tests [5]ISTest
+}
+
+// ISTest is a key whose rank is known: the one of number Index has Rank in iteration Base, and Rise more with each iteration, which puts
+// a small key and a large one in the place of two others. There is a key more below low ones then, and a key less below
+// high ones.
+type ISTest struct{ Index, Rank, Rise, Base int }
+
+// tests makes the tests of the published lists. The ranks of the first keys rise, those of the others fall.
+func tests(indexes, ranks [5]int, rising, riseBase, fallBase int) (all [5]ISTest) {
+	for i := range all {
+		all[i] = ISTest{indexes[i], ranks[i], -1, fallBase}
+		if i < rising {
+			all[i].Rise, all[i].Base = 1, riseBase
+		}
+	}
+	return all
+}
+
+// Classes are those there are, by size.
+var Classes = []Class{
+	{
+		"S",
+		CGSize{1400, 7, 15, 10, 8.5971775078648},
+		ISSize{1 << 16, 1 << 11, tests([5]int{48427, 17148, 23627, 62548, 4431}, [5]int{0, 18, 346, 64917, 65463}, 3, 0, 0)},
+	},
+	{
+		"W",
+		CGSize{7000, 8, 15, 12, 10.362595087124},
+		ISSize{1 << 20, 1 << 16, tests([5]int{357773, 934767, 875723, 898999, 404505}, [5]int{1249, 11698, 1039987, 1043896, 1048018}, 2, 2, 0)},
+	},
+	{
+		"A",
+		CGSize{14000, 11, 15, 20, 17.130235054029},
+		ISSize{1 << 23, 1 << 19, tests([5]int{2112377, 662041, 5336171, 3642833, 4250760}, [5]int{104, 17523, 123928, 8288932, 8388264}, 3, 1, 1)},
+	},
+}
+
+// ClassNames are the names of the classes.
+func ClassNames() string {
+	var names []string
+	for _, c := range Classes {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// FindClass returns the class of a name.
+func FindClass(name string) (Class, error) {
+	for _, c := range Classes {
+		if c.Name == name {
+			return c, nil
+		}
+	}
+	return Class{}, fmt.Errorf("found %q, expected one of %s", name, ClassNames())
+}

@@ -1,0 +1,209 @@
+package nas
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/lab/experiment"
+)
+
+// ways are how collectives are chosen, from what knows nothing of the network to what knows it best.
+var ways = []string{
+	"constants", // by constants of a local network, as an MPI for clusters does
+	"measured",  // by what messages between each two ranks have been measured to take
+	"sites",     // also by which ranks are at one site: algorithms of two levels are among those to choose from
+}
+
+// compare is a task: CG and IS with collectives chosen in all ways, by turns.
+type compare struct{ Repeat int }
+
+// trial is a benchmark in one of the ways.
+type trial struct {
+	Benchmark  string
+	Way        string
+	Algorithms string
+	Seconds    []float64 // of the rounds
+	Wrong      bool      // a result was not the published one
+	run        func(ctx context.Context) (seconds float64, right bool, err error)
+}
+
+func (c *compare) do(ctx context.Context, class Class, link collective.Link, sites []int, stage stager) (any, error) {
+	var trials []*trial
+	matrix := MakeA(class.CG)
+	for _, way := range ways {
+		stage("measuring the network", 0, 1)
+		model, err := modelOf(ctx, link, sites, way)
+		if err != nil {
+			return nil, err
+		}
+		cg, err := cgTrial(class, matrix, link, model)
+		if err != nil {
+			return nil, err
+		}
+		is, err := isTrial(ctx, class, link, model)
+		if err != nil {
+			return nil, err
+		}
+		cg.Way, is.Way = way, way
+		trials = append(trials, cg, is)
+	}
+	for turn := range c.Repeat {
+		for i := range trials {
+			if turn%2 == 1 {
+				i = len(trials) - 1 - i
+			}
+			t := trials[i]
+			stage("running CG and IS", turn*len(trials)+i, c.Repeat*len(trials))
+			seconds, right, err := t.run(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", t.Benchmark, t.Way, err)
+			}
+			t.Seconds, t.Wrong = append(t.Seconds, seconds), t.Wrong || !right
+		}
+	}
+	return trials, nil
+}
+
+// modelOf returns the model by which a way chooses.
+func modelOf(ctx context.Context, link collective.Link, sites []int, way string) (*collective.Model, error) {
+	switch way {
+	case "constants":
+		return collective.Uniform(link.Size(), collective.Unmeasured), nil
+	case "measured":
+		sites = nil
+	}
+	return collective.Calibrate(ctx, link, collective.Calibration{Tag: allTag, Sites: sites})
+}
+
+// cgTrial is CG of ranks in a column.
+func cgTrial(class Class, m *Matrix, link collective.Link, model *collective.Model) (*trial, error) {
+	s, err := NewSolver(class.CG, m, graph.Of(link.Size()), link, model, nil)
+	if err != nil {
+		return nil, err
+	}
+	gather, err := s.column.Choose(collective.Allgather, s.pieceBytes(), 0)
+	if err != nil {
+		return nil, err
+	}
+	reduce, err := s.all.Choose(collective.Allreduce, 8, 0)
+	return &trial{
+		Benchmark: "CG", Algorithms: fmt.Sprintf("allgather %s, allreduce %s", gather, reduce),
+		run: func(ctx context.Context) (float64, bool, error) {
+			r := CGResult{Published: class.CG.Zeta}
+			seconds, err := slowest(ctx, s.all, allTag, func() error {
+				zeta, norm, err := s.Power(ctx, class.CG.Iterations)
+				r.judge(zeta, norm)
+				return err
+			})
+			return seconds, r.Verified, err
+		},
+	}, err
+}
+
+// isTrial is IS.
+func isTrial(ctx context.Context, class Class, link collective.Link, model *collective.Model) (*trial, error) {
+	g, err := collective.NewGroup(link, model, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := NewSorter(class.IS, g)
+	all, err := g.Choose(collective.Alltoall, s.call().Bytes, 0)
+	if err != nil {
+		return nil, err
+	}
+	reduce, err := g.Choose(collective.Allreduce, 8*(buckets+len(class.IS.Tests)), 0)
+	return &trial{
+		Benchmark: "IS", Algorithms: fmt.Sprintf("alltoall %s, allreduce %s", all, reduce),
+		run: func(ctx context.Context) (float64, bool, error) {
+			r, err := s.benchmark(ctx, class)
+			if err != nil {
+				return 0, false, err
+			}
+			return r.Seconds, r.Verified, nil
+		},
+	}, err
+}
+
+// placements are where ranks are, of two sites.
+var placements = []struct {
+	name string
+	site func(rank, ranks int) int
+}{
+	{"halves", func(rank, ranks int) int { return rank * 2 / ranks }}, // the lower half at one
+	{"by turns", func(rank, _ int) int { return rank % 2 }},           // even ones at one
+}
+
+// Comparison is CG and IS between two sites, with collectives that know the sites and with others.
+type Comparison struct {
+	Class     string            `json:"class"`
+	Ranks     int               `json:"ranks"`
+	Processes bool              `json:"processes"`
+	Delay     float64           `json:"delay_seconds"`
+	Bandwidth float64           `json:"bandwidth,omitempty"` // bytes a second between the sites; 0 is no bound
+	Repeat    int               `json:"repeat"`
+	Table     *experiment.Table `json:"table"`
+	Verified  bool              `json:"verified"`
+}
+
+// Compare runs CG and IS between two sites, so many rounds after one that does not count.
+func Compare(ctx context.Context, class Class, at Place, repeat int) (*Comparison, error) {
+	r := &Comparison{
+		Class: class.Name, Ranks: at.Ranks, Processes: at.Command != nil, Delay: at.Delay.Seconds(), Bandwidth: at.Bandwidth, Repeat: repeat, Verified: true,
+		Table: &experiment.Table{Name: "sites", Columns: []experiment.Column{
+			{Name: "benchmark", Meaning: "of the NAS Parallel Benchmarks"},
+			{Name: "placement", Meaning: "of the ranks at the two sites: the lower half at one, or by turns"},
+			{Name: "chosen_by", Meaning: "what the algorithms were chosen by: constants of a local network, measured messages, or these and the sites"},
+			{Name: "algorithms", Meaning: "that were chosen"},
+			{Name: "seconds", Unit: experiment.Seconds, Meaning: "median of the rounds"},
+			{Name: "least", Unit: experiment.Seconds, Meaning: "of the rounds"},
+			{Name: "most", Unit: experiment.Seconds, Meaning: "of the rounds"},
+			{Name: "over_sites", Unit: experiment.Ratio, Meaning: "over the time with sites of the same round, median"},
+		}},
+	}
+	for _, p := range placements {
+		at.Sites = make([]int, at.Ranks)
+		for i := range at.Sites {
+			at.Sites[i] = p.site(i, at.Ranks)
+		}
+		var trials []*trial
+		if err := at.run(ctx, task{Class: class, Compare: &compare{repeat + 1}}, &trials); err != nil {
+			return nil, err
+		}
+		for _, benchmark := range []string{"CG", "IS"} {
+			of := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.Benchmark != benchmark })
+			aware := of[len(of)-1].Seconds[1:]
+			for _, t := range of {
+				seconds := t.Seconds[1:]
+				ratios := make([]float64, len(seconds))
+				for i, s := range seconds {
+					ratios[i] = s / aware[i]
+				}
+				r.Verified = r.Verified && !t.Wrong
+				r.Table.Rows = append(r.Table.Rows, []any{
+					benchmark, p.name, t.Way, t.Algorithms, collective.Median(seconds), slices.Min(seconds), slices.Max(seconds), collective.Median(ratios),
+				})
+			}
+		}
+	}
+	return r, nil
+}
+
+// Text writes the comparison for people.
+func (r *Comparison) Text(w io.Writer) error {
+	bound := ""
+	if r.Bandwidth > 0 {
+		bound = fmt.Sprintf(" and %.4g bytes a second", r.Bandwidth)
+	}
+	_, err := fmt.Fprintf(w, "NAS CG and IS, class %s, %d ranks, %s, at two sites with %v of delay%s each way between them\nmedians of %d rounds by turns: %s\n\n",
+		r.Class, r.Ranks, ranksAre(r.Processes), time.Duration(math.Round(r.Delay*1e9)), bound, r.Repeat, verdict(r.Verified))
+	if err != nil {
+		return err
+	}
+	return r.Table.Text(w)
+}

@@ -1,0 +1,113 @@
+package nas
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// ISResult is a run of IS.
+type ISResult struct {
+	Class     string  `json:"class"`
+	Keys      int     `json:"keys"`
+	MaxKey    int     `json:"max_key"`
+	Ranks     int     `json:"ranks"`
+	Processes bool    `json:"processes"` // each rank is one, not a goroutine
+	Alltoall  string  `json:"alltoall"`  // the algorithm
+	Passed    int     `json:"tests_passed"`
+	Tests     int     `json:"tests"`
+	Sorted    bool    `json:"sorted"`
+	Verified  bool    `json:"verified"`
+	Seconds   float64 `json:"seconds"`
+	Mops      float64 `json:"mops"`
+}
+
+// RunIS runs IS between ranks. Ranks that are not the published ones are in the result, not an error.
+func RunIS(ctx context.Context, class Class, at Place) (*ISResult, error) {
+	r := &ISResult{}
+	if err := at.run(ctx, task{Class: class}, r); err != nil {
+		return nil, err
+	}
+	r.Processes = at.Command != nil
+	return r, nil
+}
+
+// sortKeys is a rank's part of IS.
+func sortKeys(ctx context.Context, class Class, link collective.Link, sites []int) (*ISResult, error) {
+	model, err := collective.Calibrate(ctx, link, collective.Calibration{Tag: isTag, Sites: sites})
+	if err != nil {
+		return nil, err
+	}
+	group, err := collective.NewGroup(link, model, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := NewSorter(class.IS, group)
+	return s.benchmark(ctx, class)
+}
+
+// benchmark does what NPB does: an iteration that does not count, the ten that do, and the verification.
+func (s *Sorter) benchmark(ctx context.Context, class Class) (*ISResult, error) {
+	s.reset()
+	if err := s.Rank(ctx, 1); err != nil {
+		return nil, err
+	}
+	s.passed = 0
+	seconds, err := slowest(ctx, s.group, isTag, func() error {
+		for i := range rankings {
+			if err := s.Rank(ctx, i+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &ISResult{
+		Class: class.Name, Keys: class.IS.Keys, MaxKey: class.IS.MaxKey, Ranks: s.group.Link().Size(), Tests: class.IS.Passes(),
+		Seconds: seconds, Mops: class.IS.Operations() / seconds / 1e6,
+	}
+	if r.Passed, r.Sorted, err = s.Verify(ctx); err != nil {
+		return nil, err
+	}
+	r.Verified = r.Sorted && r.Passed == r.Tests
+	a, err := s.group.Choose(collective.Alltoall, s.call().Bytes, 0)
+	r.Alltoall = string(a)
+	return r, err
+}
+
+// slowest returns how long the slowest rank takes for something that all do from a barrier on.
+func slowest(ctx context.Context, g *collective.Group, tag uint32, do func() error) (float64, error) {
+	if err := g.Barrier(ctx, collective.Call{Tag: tag}); err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if err := do(); err != nil {
+		return 0, err
+	}
+	took, err := collective.CombineOne(ctx, g, collective.Call{Tag: tag}, collective.MaxFloat64, math.Float64bits(time.Since(begin).Seconds()))
+	return math.Float64frombits(took), err
+}
+
+// Text writes the result for people.
+func (r *ISResult) Text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `NAS IS, class %s: %d keys below %d, %d iterations
+%d ranks, %s; alltoall: %s
+%d of %d published ranks, in order: %v: %s
+%.4g s, %.4g Mop/s
+`, r.Class, r.Keys, r.MaxKey, rankings, r.Ranks, ranksAre(r.Processes), r.Alltoall, r.Passed, r.Tests, r.Sorted, verdict(r.Verified), r.Seconds, r.Mops)
+	return err
+}
+
+// ranksAre says what ranks are.
+func ranksAre(processes bool) string {
+	if processes {
+		return "processes"
+	}
+	return "goroutines"
+}

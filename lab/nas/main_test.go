@@ -1,0 +1,43 @@
+package nas
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// role is the environment variable that makes this binary a process of a benchmark.
+const role = "SUPERSTEP_TEST_NAS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case "worker":
+		if err := ServeWorker(context.Background(), os.Stdin, os.Stdout, os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	case "rank":
+		if err := ServeRank(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// launched makes processes of this binary, and keeps them.
+func launched(what string, all *[]*exec.Cmd) func(context.Context, ...string) (*exec.Cmd, error) {
+	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+		self, err := os.Executable()
+		cmd := exec.CommandContext(ctx, self, arguments...)
+		cmd.Env = append(os.Environ(), role+"="+what)
+		*all = append(*all, cmd)
+		return cmd, err
+	}
+}

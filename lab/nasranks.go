@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/superstep-go/superstep/lab/nas"
+)
+
+// rankFlags say what ranks do a benchmark by collectives.
+type rankFlags struct {
+	class, json string
+	ranks       int
+	processes   bool
+}
+
+func (r *rankFlags) define(f *pflag.FlagSet, ranks int) {
+	f.SortFlags = false
+	f.StringVar(&r.class, "class", "S", "the size: `CLASS` "+nas.ClassNames())
+	f.IntVar(&r.ranks, "ranks", ranks, "between `N` ranks")
+	r.defineRest(f)
+}
+
+// defineRest defines the flags that do not say how large it is.
+func (r *rankFlags) defineRest(f *pflag.FlagSet) {
+	f.BoolVar(&r.processes, "processes", false, "each rank is a process, not a goroutine of this one")
+	f.StringVar(&r.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
+}
+
+// check checks the flags, and returns what they say.
+func (r *rankFlags) check() (class nas.Class, at nas.Place, err error) {
+	if class, err = findClass(r.class); err != nil {
+		return class, at, err
+	}
+	if r.ranks < 1 || r.ranks > mostProcesses {
+		return class, at, usagef("--ranks: found %d, expected 1 to %d", r.ranks, mostProcesses)
+	}
+	at.Ranks = r.ranks
+	if r.processes {
+		at.Command = func(ctx context.Context) (*exec.Cmd, error) { return process(nasRankCommand)(ctx) }
+	}
+	stage := showStage()
+	at.Stage = func(name string, done, all int) { stage(name, int64(done), int64(all)) }
+	return class, at, checkOutputs("--json", r.json)
+}
+
+func nasISCmd() *cobra.Command {
+	r := &rankFlags{}
+	cmd := &cobra.Command{
+		Use:   "nas-is --class S",
+		Short: "Run IS of the NAS Parallel Benchmarks by collectives",
+		Long: `Run IS of the NAS Parallel Benchmarks (NPB 3.4): rank integer keys, ten times, by sorting them into buckets that go to the ranks of a
+group by alltoall. In each iteration the ranks of five keys must be the published ones, and in the end all keys must be in order, else the
+status is 1. Mop/s are keys ranked; making the keys and a first iteration are not timed, as in NPB.
+
+Ranks meet by TCP over loopback. What messages take between them is measured first, and the alltoall chosen by that.`,
+		Example: `  go run ./lab nas-is --class A
+  go run ./lab nas-is --class S --ranks 5
+  go run ./lab nas-is --class W --ranks 2 --processes --json is.json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			class, at, err := r.check()
+			if err != nil {
+				return err
+			}
+			result, err := nas.RunIS(cmd.Context(), class, at)
+			if err != nil {
+				return fmt.Errorf("nas-is: %w", err)
+			}
+			if err := result.Text(report(r.json)); err != nil {
+				return err
+			}
+			if err := writeJSON(r.json, result); err != nil || result.Verified {
+				return err
+			}
+			return fmt.Errorf("nas-is: %w", errWrong)
+		},
+	}
+	r.define(cmd.Flags(), 4)
+	return cmd
+}
+
+// nasRankCommand is what benchmarks by collectives start.
+const nasRankCommand = "nas-rank"
+
+func nasRankCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: nasRankCommand, Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return nas.ServeRank(cmd.Context(), os.Stdin, os.Stdout) },
+	}
+}

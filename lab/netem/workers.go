@@ -1,0 +1,64 @@
+// Package netem joins workers of one process by TCP over loopback, as those of a cluster are, with connections that are slower: by
+// a delay, as between Matsuda's clusters, or a rate. It is named after the module of Linux that does so to a network device.
+package netem
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+
+	"github.com/superstep-go/superstep/internal/ranks"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+)
+
+// Workers are workers of this process, each with a session in which they all are.
+type Workers struct {
+	meshes   []*mesh.Mesh
+	Sessions []*mesh.Session
+}
+
+// Slow makes a connection that one worker has made to another slower, or returns it as it is.
+type Slow func(c net.Conn, from, to int) net.Conn
+
+// Join joins so many workers of the given options but for names and token. slow, if not nil, is called for each connection, by
+// several goroutines.
+func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Workers, err error) {
+	w, token := &Workers{}, rand.Text()
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	layout := mesh.Layout{}
+	for i := range workers {
+		o.Name, o.Incarnation, o.Token, o.TCP = fmt.Sprintf("worker %d", i), 1, token, true
+		if slow != nil {
+			o.Dial = ranks.Dialer(i, func() []mesh.Peer { return layout.Workers }, slow)
+		}
+		m, err := mesh.New(o)
+		if err != nil {
+			return nil, err
+		}
+		w.meshes = append(w.meshes, m)
+		layout.Workers, layout.Owner = append(layout.Workers, m.Self()), append(layout.Owner, i)
+	}
+	for _, m := range w.meshes {
+		s, err := m.Open(ctx, 1, 1, layout, nil)
+		if err != nil {
+			return nil, err
+		}
+		w.Sessions = append(w.Sessions, s)
+	}
+	return w, nil
+}
+
+// Close ends the sessions.
+func (w *Workers) Close() {
+	for _, s := range w.Sessions {
+		s.Close()
+	}
+	for _, m := range w.meshes {
+		m.Close()
+	}
+}

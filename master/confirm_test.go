@@ -1,0 +1,30 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestSubmitOfAClientThatIsGone: a submission whose call has ended, while it waited for the master's attention, is no job.
+func TestSubmitOfAClientThatIsGone(t *testing.T) {
+	s, err := New(Config{Options: Options{Data: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.unlock()
+	defer s.results.close()
+	request := connect.NewRequest(&control.SubmitJobRequest{Key: "k", Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}})
+	gone, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.SubmitJob(gone, request); !errors.Is(err, context.Canceled) || len(s.cluster.jobs) != 0 {
+		t.Errorf("found %v and %d jobs", err, len(s.cluster.jobs))
+	}
+	if j, err := s.SubmitJob(t.Context(), request); err != nil || len(s.cluster.jobs) != 1 {
+		t.Errorf("a client that is there: found %v, %v and %d jobs", j, err, len(s.cluster.jobs))
+	}
+}
