@@ -43,13 +43,7 @@ its ranks note how long they are in collectives. With --delay or --bandwidth ran
 			if err != nil {
 				return fmt.Errorf("cg-model: %w", err)
 			}
-			if err := found.Text(report(r.json)); err != nil {
-				return err
-			}
-			if err := writeJSON(r.json, found); err != nil || found.Verified {
-				return err
-			}
-			return fmt.Errorf("cg-model: %w", errWrong)
+			return tell(cmd.Name(), r.json, found, found.Verified)
 		},
 	}
 	f := cmd.Flags()

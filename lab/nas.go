@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -25,6 +26,17 @@ const mostClusterDelay = 100 * time.Millisecond
 
 // errWrong is the error of a benchmark that has not found what is published.
 var errWrong = errors.New("the result is not the published one")
+
+// tell reports what a benchmark's command found, and fails where that is not what is published.
+func tell(command, json string, found interface{ Text(w io.Writer) error }, verified bool) error {
+	if err := found.Text(report(json)); err != nil {
+		return err
+	}
+	if err := writeJSON(json, found); err != nil || verified {
+		return err
+	}
+	return fmt.Errorf("%s: %w", command, errWrong)
+}
 
 // nasCGCommand is `lab nas-cg`.
 type nasCGCommand struct {
@@ -118,13 +130,7 @@ func (n *nasCGCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("nas-cg: %w", err)
 	}
-	if err := r.Text(report(n.json)); err != nil {
-		return err
-	}
-	if err := writeJSON(n.json, r); err != nil || r.Verified {
-		return err
-	}
-	return fmt.Errorf("nas-cg: %w", errWrong)
+	return tell("nas-cg", n.json, r, r.Verified)
 }
 
 func findClass(name string) (nas.Class, error) {

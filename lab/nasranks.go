@@ -72,13 +72,7 @@ Ranks meet by TCP over loopback. What messages take between them is measured fir
 			if err != nil {
 				return fmt.Errorf("nas-is: %w", err)
 			}
-			if err := result.Text(report(r.json)); err != nil {
-				return err
-			}
-			if err := writeJSON(r.json, result); err != nil || result.Verified {
-				return err
-			}
-			return fmt.Errorf("nas-is: %w", errWrong)
+			return tell(cmd.Name(), r.json, result, result.Verified)
 		},
 	}
 	r.define(cmd.Flags(), 4)

@@ -62,13 +62,7 @@ count. A result that is not the published one makes the status 1.`,
 			if err != nil {
 				return fmt.Errorf("nas-sites: %w", err)
 			}
-			if err := found.Text(report(r.json)); err != nil {
-				return err
-			}
-			if err := writeJSON(r.json, found); err != nil || found.Verified {
-				return err
-			}
-			return fmt.Errorf("nas-sites: %w", errWrong)
+			return tell(cmd.Name(), r.json, found, found.Verified)
 		},
 	}
 	f := cmd.Flags()
