@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -36,7 +37,7 @@ type cutter struct {
 func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	n := len(c.parts)
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
-	blocks := make([]*Block, n)
+	blocks, failed := make([]*Block, n), make([]error, n)
 	each := func(f func(i int)) error {
 		c.a.team.For(n, 1, func(_, lo, _ int) {
 			if ctx.Err() == nil && c.parts[lo] != nil {
@@ -57,7 +58,8 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 		func() error { return each(func(i int) { c.deal(ctx, c.parts[i], blocks) }) },
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
-		func() error { return each(func(i int) { c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
+		func() error { return each(func(i int) { failed[i] = c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
+		func() error { return errors.Join(failed...) },
 		func() error { return c.a.share(ctx, c.exchange, c.parts, sides...) },
 		func() error { return each(func(i int) { blocks[i].Senders.Ghosts = nil }) },
 	} {
@@ -180,15 +182,15 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 }
 
 // linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by owner, which share tells these, are in tmp.
-func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) {
+func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) error {
 	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp)
 	p.name(b.Receivers, b.Senders)
-	p.relabel(ctx, b.ByReceiver, b.Senders)
-	if ctx.Err() != nil {
-		return
+	if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
+		return err
 	}
 	b.ByReceiver.heads(p.graph.arena)
 	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
+	return nil
 }
 
 // cut cuts the lists of in-edges into the blocks of a grid that is not flat.

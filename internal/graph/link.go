@@ -2,36 +2,71 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// link turns neighbours' ids into slots, and exchanges between partitions the lists that columns run over.
+// Sides of the blocks of a flat grid that have ghosts. Those of an undirected graph are the same.
+const (
+	sendersSide = iota
+	receiversSide
+)
+
+// link turns neighbours' ids into slots, and exchanges between partitions the lists that columns run over. Each partition finds in
+// its rows which of its vertices are ghosts of whom, which is known as soon as a row has one neighbour of every partition, and
+// the others tell it of its own ghosts.
 func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	g := a.g
-	a.team.For(len(g.Parts), 1, func(_, lo, _ int) {
-		if p := g.Parts[lo]; p != nil {
-			p.begin(Of(p.Of))
-			p.linkFlat(ctx, a.tmp)
-		}
-	})
-	if ctx.Err() != nil {
-		return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
-	}
-	sides := []func(*Partition) *Side{func(q *Partition) *Side { return q.along.Pull.Senders }}
+	sides := 1
 	if g.Directed {
-		sides = append(sides, func(q *Partition) *Side { return q.along.Push.Receivers })
+		sides = 2
 	}
-	if err := a.share(ctx, exchange, g.Parts, sides...); err != nil {
+	peers := make([][][][]uint64, sides) // sets of vertices by side, partition, and whose ghosts they are
+	for k := range peers {
+		peers[k] = make([][][]uint64, len(g.Parts))
+	}
+	each := func(f func(p *Partition) error) error {
+		failed := make([]error, len(g.Parts))
+		a.team.For(len(g.Parts), 1, func(_, i, _ int) {
+			if p := g.Parts[i]; p != nil && ctx.Err() == nil {
+				failed[i] = f(p)
+			}
+		})
+		if ctx.Err() != nil {
+			return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
+		}
+		return errors.Join(failed...)
+	}
+	err := each(func(p *Partition) error {
+		p.begin(Of(p.Of))
+		peers[sendersSide][p.Index] = p.neighbors(ctx, p.Out, a.tmp)
+		if sides > 1 {
+			peers[receiversSide][p.Index] = p.neighbors(ctx, p.In, a.tmp)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ghosts, err := a.exchangeSets(ctx, exchange, g.Parts, sets{
+		sides: sides,
+		line:  func(_ int, p *Partition) []int { return p.Column },
+		of:    func(side int, p *Partition, q int) []uint64 { return peers[side][p.Index][q] },
+		size:  func(_ *Partition, q int) int { return owned(g.N, q, len(g.Parts)) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := each(func(p *Partition) error { return p.linkFlat(ctx, ghosts, a.tmp) }); err != nil {
 		return err
 	}
 	for p := range g.here() {
-		for _, side := range sides {
-			side(p).Ghosts = nil
+		for k, side := range []*Side{p.along.Pull.Senders, p.along.Push.Receivers}[:sides] {
+			side.Ghosts, side.Peers = nil, newPeers(g.arena, peers[k][p.Index])
 		}
 	}
 	return nil
@@ -46,19 +81,56 @@ func (p *Partition) begin(g Grid) {
 	p.slots = kernel.Slots{First: uint64(p.Index), Stride: uint64(p.Of), Ghost: uint32(padded)}
 }
 
-// linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
-// with those of out-edges. Its ghosts by owner, which share tells these, are in tmp.
-func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
-	owned := p.side(nil, nil, tmp)
-	from := p.side(p.Column, p.seen(ctx, p.In, p.Column, tmp), tmp)
-	to := from
-	p.relabel(ctx, p.In, from)
-	if p.Out != p.In {
-		to = p.side(p.Column, p.seen(ctx, p.Out, p.Column, tmp), tmp)
-		p.relabel(ctx, p.Out, to)
+// neighbors returns, for each other partition, the rows that have a neighbour of it. It stops half-way when ctx ends.
+func (p *Partition) neighbors(ctx context.Context, a *Adjacency, arena *mem.Arena) [][]uint64 {
+	sets := make([][]uint64, p.Of)
+	for _, q := range p.Column {
+		sets[q] = mem.Make[uint64](arena, bitmap.Words(p.Owned))
 	}
-	if ctx.Err() != nil {
-		return
+	if p.Of == 1 {
+		return sets
+	}
+	parts := newDivider(p.Of)
+	found := make([]uint64, p.Of) // of a word of rows
+	for w, rows := range a.Bits {
+		if w&(1<<10-1) == 0 && ctx.Err() != nil {
+			break
+		}
+		clear(found)
+		for r := a.Rank[w]; rows != 0; r, rows = r+1, rows&(rows-1) {
+			row, left := rows&-rows, p.Of
+			for _, id := range a.Adj[a.Starts[r]:a.Starts[r+1]] {
+				_, q := parts.divide(id)
+				if found[q]&row != 0 {
+					continue
+				}
+				found[q] |= row
+				if left--; left == 0 {
+					break
+				}
+			}
+		}
+		for _, q := range p.Column {
+			sets[q][w] = found[q]
+		}
+	}
+	return sets
+}
+
+// linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
+// with those of out-edges. ghosts returns its ghosts on a side, by owner.
+func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Partition) [][]uint64, tmp *mem.Arena) error {
+	owned := p.side(nil, nil, tmp)
+	from := p.side(p.Column, ghosts(sendersSide, p), tmp)
+	to := from
+	if err := p.relabel(ctx, p.In, from); err != nil {
+		return err
+	}
+	if p.Out != p.In {
+		to = p.side(p.Column, ghosts(receiversSide, p), tmp)
+		if err := p.relabel(ctx, p.Out, to); err != nil {
+			return err
+		}
 	}
 	p.name(from, to)
 	for _, a := range []*Adjacency{p.In, p.Out} {
@@ -71,36 +143,14 @@ func (p *Partition) linkFlat(ctx context.Context, tmp *mem.Arena) {
 	if p.Of == 1 { // one block is both
 		b := &Block{Senders: owned, Receivers: owned, ByReceiver: p.In, BySender: p.Out}
 		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
-		return
+		return nil
 	}
 	p.along = Blocks{
 		Push: &Block{Senders: owned, Receivers: to, BySender: p.Out},
 		Pull: &Block{Senders: from, Receivers: owned, ByReceiver: p.In},
 	}
 	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
-}
-
-// seen returns, for each partition of a line, which of its vertices are in the lists. It stops half-way when ctx ends.
-func (p *Partition) seen(ctx context.Context, a *Adjacency, line []int, arena *mem.Arena) [][]uint64 {
-	if len(line) == 0 {
-		return nil
-	}
-	parts := uint32(p.Of)
-	seen := make([][]uint64, parts)
-	for _, q := range line {
-		seen[q] = mem.Make[uint64](arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
-	}
-	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
-		if ctx.Err() != nil {
-			break
-		}
-		for _, id := range some {
-			if q := id % parts; int(q) != p.Index {
-				bitmap.Set(seen[q], id/parts)
-			}
-		}
-	}
-	return seen
+	return nil
 }
 
 // side makes a side whose ghosts are those seen of each partition of a line, and gives them slots.
@@ -138,27 +188,6 @@ func (p *Partition) name(sides ...*Side) {
 	}
 	p.slots.Ghosts = ghosts
 	p.slots.FindBases(mem.Make[uint64](p.graph.arena, p.Slots/64))
-}
-
-// relabel rewrites lists of ids to slots. It runs after the side's ghosts have their slots, and before share.
-func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) {
-	parts := uint32(p.Of)
-	if parts == 1 {
-		return
-	}
-	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
-		if ctx.Err() != nil {
-			return
-		}
-		for i, id := range some {
-			q, local := id%parts, id/parts
-			if int(q) == p.Index {
-				some[i] = local
-			} else {
-				some[i] = s.Groups[q].Start + s.Ghosts[q].Of(local)
-			}
-		}
-	}
 }
 
 // leastWeight finds the least weight.
