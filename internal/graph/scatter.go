@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -15,8 +14,6 @@ const (
 	// narrowBits and wideBits are how many bits an arc has while it lies in a bucket: 32 in the place its neighbour will
 	// take, and, if there would be more than limits.narrowBuckets otherwise, 8 beside.
 	narrowBits, wideBits = 32, 40
-	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache line of places.
-	staged = 16
 	// singleRows is how many rows of a partition may each be a bucket of their own: the hubs. After them buckets begin at
 	// multiples of 64 rows, so that a row's bucket is found in a table that fits in a cache.
 	singleRows = 4096
@@ -97,20 +94,9 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	return s, nil
 }
 
-// full checks that each bucket got as many arcs as it has room for.
-func (s *Scatter) full() error {
-	for i := range s.buckets {
-		if k := &s.buckets[i]; int(k.next.Load()) != k.at+k.size {
-			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", int(k.next.Load())-k.at, k.row, k.row+k.rows-1, k.part, k.size)
-		}
-	}
-	return nil
-}
-
 // Finish makes the lists, when all arcs have been put.
 func (s *Scatter) Finish(ctx context.Context) error {
-	s.flushAll()
-	if err := s.full(); err != nil {
+	if err := s.flushAll(); err != nil {
 		return err
 	}
 	counts, err := s.sort(ctx)
@@ -170,49 +156,6 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 	return nil
 }
 
-// stage is a thread's arcs on their way to the buckets.
-type stage struct {
-	low  []uint32
-	high []uint8
-	w    []float64
-	n    []uint8
-
-	block *edges.Block // of the weights of arcs from elsewhere
-
-	// A block's tuples, step by step: handles, rows, and where these belong.
-	a, z       [edges.BlockSize]uint32
-	rowA, rowZ [edges.BlockSize]uint32
-	inA, inZ   [edges.BlockSize]uint64
-}
-
-// stage returns a worker's stage.
-func (s *Scatter) stage(worker int) *stage {
-	if s.stages[worker] == nil {
-		n := len(s.buckets) * staged
-		st := &stage{low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets))}
-		if s.high != nil {
-			st.high = mem.Make[uint8](s.tmp, n)
-		}
-		if s.a.o.Weights != edges.Unweighted {
-			st.w = mem.Make[float64](s.tmp, n)
-		}
-		s.stages[worker] = st
-	}
-	return s.stages[worker]
-}
-
-// flushAll writes what the workers still have into the buckets.
-func (s *Scatter) flushAll() {
-	for _, st := range s.stages {
-		if st == nil {
-			continue
-		}
-		for k := range st.n {
-			s.flush(st, uint32(k))
-		}
-	}
-}
-
 // Tuples takes a block of tuples between input vertices, whose ids are given, to the buckets: each where its arcs of this
 // direction belong, loops and weights as the options say. Each worker of the team may call it at the same time. It goes one
 // step at a time for all of them: a loop that does little has more of its memory reads under way at once.
@@ -260,11 +203,11 @@ func (s *Scatter) locate(vertices []uint32, rows *[edges.BlockSize]uint32, in *[
 		}
 		return
 	}
-	parts := uint32(len(s.parts))
+	parts := newDivider(len(s.parts))
 	for i, v := range vertices {
-		row := v / parts
-		rows[i] = row
-		in[i] = s.parts[v-row*parts].find[place(row)]
+		row, p := parts.divide(v)
+		rows[i&(edges.BlockSize-1)] = row
+		in[i&(edges.BlockSize-1)] = s.parts[p].find[place(row)]
 	}
 }
 
@@ -316,33 +259,7 @@ func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 		st.n[k] = n + 1
 		if n+1 == staged {
 			s.flush(st, k)
+			st.n[k] = 0
 		}
-	}
-}
-
-// flush writes a bucket's staged arcs into it.
-func (s *Scatter) flush(st *stage, k uint32) {
-	n := int(st.n[k])
-	if n == 0 {
-		return
-	}
-	st.n[k] = 0
-	at := int(s.buckets[k].next.Add(int64(n))) - n
-	from := int(k) * staged
-	if n == staged {
-		*(*[staged]uint32)(s.low[at:]) = *(*[staged]uint32)(st.low[from:])
-	} else {
-		copy(s.low[at:at+n], st.low[from:])
-	}
-	if s.high != nil {
-		copy(s.high[at:at+n], st.high[from:])
-	}
-	switch {
-	case s.w32 != nil:
-		for i, w := range st.w[from : from+n] {
-			s.w32[at+i] = float32(w)
-		}
-	case s.w64 != nil:
-		copy(s.w64[at:at+n], st.w[from:])
 	}
 }

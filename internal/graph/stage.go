@@ -1,0 +1,190 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+const (
+	// staged is how many arcs a thread gathers for a bucket before it writes them there: a cache line of places.
+	staged = 16
+	// mostReserved is how many places of a bucket a thread takes for itself at a time. An atomic addition waits for all that was
+	// written before it, a cache miss for each bucket: there is one for so many arcs.
+	mostReserved = 32 * staged
+)
+
+// stage is a thread's arcs on their way to the buckets.
+type stage struct {
+	low  []uint32
+	high []uint8
+	w    []float64
+	n    []uint8
+	runs []placesLeft // by bucket
+	over []overflow
+
+	block *edges.Block // of the weights of arcs from elsewhere
+
+	// A block's tuples, step by step: handles, rows, and where these belong.
+	a, z       [edges.BlockSize]uint32
+	rowA, rowZ [edges.BlockSize]uint32
+	inA, inZ   [edges.BlockSize]uint64
+}
+
+// placesLeft is the rest of the places that a thread has taken in a bucket.
+type placesLeft struct{ at, end int }
+
+// overflow is an arc for which its bucket had no place left that others had not taken.
+type overflow struct {
+	bucket uint32
+	high   uint8
+	low    uint32
+	w      float64
+}
+
+// stage returns a worker's stage.
+func (s *Scatter) stage(worker int) *stage {
+	if s.stages[worker] == nil {
+		n := len(s.buckets) * staged
+		st := &stage{
+			low: mem.Make[uint32](s.tmp, n), n: make([]uint8, len(s.buckets)), runs: mem.Make[placesLeft](s.tmp, len(s.buckets)),
+		}
+		if s.high != nil {
+			st.high = mem.Make[uint8](s.tmp, n)
+		}
+		if s.a.o.Weights != edges.Unweighted {
+			st.w = mem.Make[float64](s.tmp, n)
+		}
+		s.stages[worker] = st
+	}
+	return s.stages[worker]
+}
+
+// flush writes what a thread has staged for a bucket into it.
+func (s *Scatter) flush(st *stage, k uint32) {
+	run, from, n := &st.runs[k], int(k)*staged, int(st.n[k])
+	if n == staged && run.end-run.at >= staged {
+		*(*[staged]uint32)(s.low[run.at:]) = *(*[staged]uint32)(st.low[from:])
+		s.writeRest(st, run.at, from, staged)
+		run.at += staged
+		return
+	}
+	for end := from + n; from < end; {
+		if run.at == run.end && !s.reserve(&s.buckets[k], run) {
+			for ; from < end; from++ {
+				st.overflow(k, from)
+			}
+			return
+		}
+		m := min(end-from, run.end-run.at)
+		copy(s.low[run.at:run.at+m], st.low[from:])
+		s.writeRest(st, run.at, from, m)
+		run.at += m
+		from += m
+	}
+}
+
+// writeRest writes what staged arcs have beside their low bits.
+func (s *Scatter) writeRest(st *stage, at, from, n int) {
+	if s.high != nil {
+		copy(s.high[at:at+n], st.high[from:])
+	}
+	switch {
+	case s.w32 != nil:
+		for i, w := range st.w[from : from+n] {
+			s.w32[at+i] = float32(w)
+		}
+	case s.w64 != nil:
+		copy(s.w64[at:at+n], st.w[from:])
+	}
+}
+
+// reserve takes places in a bucket, if it has any left. Threads that have taken some and do not use them leave little for overflow.
+func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
+	n := min(max(k.size/(32*len(s.stages))&^(staged-1), staged), mostReserved)
+	end := k.at + k.size
+	if int(k.next.Load()) >= end {
+		return false
+	}
+	at := int(k.next.Add(int64(n))) - n
+	*run = placesLeft{min(at, end), min(at+n, end)}
+	return run.at < run.end
+}
+
+// overflow keeps a staged arc for which there is no place yet.
+func (st *stage) overflow(k uint32, from int) {
+	o := overflow{bucket: k, low: st.low[from]}
+	if st.high != nil {
+		o.high = st.high[from]
+	}
+	if st.w != nil {
+		o.w = st.w[from]
+	}
+	st.over = append(st.over, o)
+}
+
+// flushAll writes what the workers still have into the buckets, and checks that each bucket got as many arcs as it has room for.
+func (s *Scatter) flushAll() error {
+	for _, st := range s.stages {
+		if st == nil {
+			continue
+		}
+		for k, n := range st.n {
+			if n > 0 {
+				s.flush(st, uint32(k))
+				st.n[k] = 0
+			}
+		}
+	}
+	more := map[uint32]int{} // arcs without a place, by bucket
+	for _, st := range s.stages {
+		if st == nil {
+			continue
+		}
+		for _, o := range st.over {
+			if !s.fill(o) {
+				more[o.bucket]++
+			}
+		}
+	}
+	for i := range s.buckets {
+		k := &s.buckets[i]
+		came := min(int(k.next.Load())-k.at, k.size) + more[uint32(i)]
+		for _, st := range s.stages {
+			if st != nil {
+				came -= st.runs[i].end - st.runs[i].at
+			}
+		}
+		if came != k.size {
+			return fmt.Errorf("%d arcs came for rows %d to %d of partition %d, which have %d", came, k.row, k.row+k.rows-1, k.part, k.size)
+		}
+	}
+	return nil
+}
+
+// fill writes an arc into a place of its bucket that some thread took and has not used.
+func (s *Scatter) fill(o overflow) bool {
+	for _, st := range s.stages {
+		if st == nil {
+			continue
+		}
+		run := &st.runs[o.bucket]
+		if run.at == run.end {
+			continue
+		}
+		s.low[run.at] = o.low
+		if s.high != nil {
+			s.high[run.at] = o.high
+		}
+		switch {
+		case s.w32 != nil:
+			s.w32[run.at] = float32(o.w)
+		case s.w64 != nil:
+			s.w64[run.at] = o.w
+		}
+		run.at++
+		return true
+	}
+	return false
+}
