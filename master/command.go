@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ func (s *Server) session(p *control.Placement) *session {
 // order is a command to every worker of a team, and what becomes of the answers.
 type order struct {
 	what    string
+	long    bool                    // the command may take longer than Options.CommandTimeout
 	command func() *control.Command // the same for all, of which only the number differs
 	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an answer that is delivered; nil
 	// allows none. fits says whether the last report is an answer; nil allows any.
@@ -58,7 +60,11 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 // gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
 // returned: the cause, not what it led to.
 func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
-	ctx, cancel := limited(ctx, o.what, s.options.CommandTimeout)
+	limit := s.options.CommandTimeout
+	if o.long {
+		limit = 0
+	}
+	ctx, cancel := limited(ctx, o.what, limit)
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -146,10 +152,10 @@ type workerError struct {
 }
 
 func (e *workerError) Error() string {
-	if e.failure.Panic != nil { // it names the vertex and the superstep itself
+	if e.failure.Panic != nil || e.failure.Run { // it names the vertex and the superstep itself
 		return e.failure.Message
 	}
-	return fmt.Sprintf("%s: worker %s: %s", e.what, e.worker, e.failure.Message)
+	return fmt.Sprintf("%s: worker %s: %s", cmp.Or(e.failure.Step, e.what), e.worker, e.failure.Message)
 }
 
 // load loads a graph of the catalog.

@@ -142,11 +142,13 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 					return nil, err
 				}
 				prepare.Sequence++
-				t, err := r.supersteps(ctx, phases[i], facts, before)
+				end, err := r.supersteps(ctx, facts, before, true)
 				if err != nil {
 					return nil, err
 				}
-				return &engine.Ran{Outcome: t.driver.Own(), Totals: t.driver.Totals()}, nil
+				aggregates := phases[i].Aggregates(r.spec.Options.GetDeterministic())
+				ran := &engine.Ran{Outcome: jobspec.OutcomeOf(end.Own), Totals: aggregates.Cells()}
+				return ran, aggregates.Decode(end.Totals, ran.Totals)
 			})
 			return err
 		})
@@ -166,11 +168,11 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 	if err != nil {
 		return err
 	}
-	t, err := r.supersteps(ctx, program, facts, before)
+	end, err := r.supersteps(ctx, facts, before, false)
 	if err != nil {
 		return err
 	}
-	t.end()
+	r.end(end)
 	return nil
 }
 
@@ -186,16 +188,9 @@ func (r *run) prepare(ctx context.Context, p *control.Prepare) (facts [][]byte, 
 }
 
 // supersteps runs a program that was prepared, before which so much has run in the same job, to its end.
-func (r *run) supersteps(ctx context.Context, program engine.Program, facts [][]byte, before bsp.Outcome) (*team, error) {
+func (r *run) supersteps(ctx context.Context, facts [][]byte, before bsp.Outcome, totals bool) (*control.RunEnd, error) {
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	began, summary := time.Now(), time.Duration(0)
-	defer func() { r.set(func(a *control.Job) { a.RunSeconds += (time.Since(began) - summary).Seconds() }) }()
-	t, err := r.newTeam(ctx, program, facts)
-	if err != nil {
-		return nil, err
-	}
-	t.driver.Follow(before)
-	err = t.drive(ctx, "")
-	summary = t.driver.SummaryTime()
-	return t, err
+	end, err := r.drive(ctx, facts, before, "", totals)
+	r.set(func(a *control.Job) { a.RunSeconds += end.GetSeconds() })
+	return end, err
 }

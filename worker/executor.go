@@ -8,8 +8,10 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -50,6 +52,9 @@ type task struct {
 	// progress takes how far the command is, for those who watch the job: done of total, which is 0 when it is not known. It
 	// does not wait, and may be called often and by several goroutines.
 	progress func(stage string, done, total int64)
+	// superstep is the number of the superstep under way and 1; 0 is none. observe is told when one has ended here.
+	superstep *atomic.Int64
+	observe   func(took time.Duration, reports []*bsp.Report)
 }
 
 // registered makes the mesh that connects workers, under the incarnation that they know this one by. If it is another than
@@ -222,6 +227,10 @@ func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 		return nil, err
 	}
 	defer g.Release()
+	return g.locate(l), nil
+}
+
+func (g *localGraph) locate(l *control.Locate) *control.Located {
 	found := &control.Located{}
 	for _, label := range l.Labels {
 		if id, ok := g.directory.Local(label); ok {
@@ -233,7 +242,7 @@ func (x *executor) locate(l *control.Locate) (*control.Located, error) {
 			found.Labels = append(found.Labels, g.Label(pregel.VertexID(id)))
 		}
 	}
-	return found, nil
+	return found
 }
 
 // prepare makes a job ready for superstep 0.
@@ -283,16 +292,6 @@ func (x *executor) job(t task) (*job, error) {
 		return nil, fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.epoch, t.job)
 	}
 	return j, nil
-}
-
-// superstep runs a superstep of the job's partitions here.
-func (x *executor) superstep(ctx context.Context, t task, s *control.Superstep) (*control.SuperstepReport, error) {
-	j, err := x.job(t)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Release()
-	return j.superstep(ctx, s)
 }
 
 // values passes the lines of the job's vertices here to emit, in pieces of any size.

@@ -64,8 +64,8 @@ func TestExecutorRefuses(t *testing.T) {
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Listener: listen(t)})
 	defer x.close()
 	task := task{job: "j", epoch: 2}
-	if _, err := x.superstep(t.Context(), task, &control.Superstep{}); err == nil {
-		t.Error("a superstep of a job that was not prepared")
+	if _, err := x.drive(t.Context(), task, &control.Drive{}, nil); err == nil {
+		t.Error("a run of a job that was not prepared")
 	}
 	if err := x.values(t.Context(), task, &control.Values{}, func([]byte) error { return nil }); err == nil {
 		t.Error("values of a job that was not prepared")

@@ -22,16 +22,20 @@ import (
 // job is the worker's partitions in an attempt at a job, and counts the commands that use it.
 type job struct {
 	*mem.Refs
-	epoch   uint32
-	graph   *localGraph // held until the job is freed
-	threads *parallel.Team
-	session *mesh.Session
-	program engine.Bound
-	totals  []kernel.Cell
-	end     context.CancelFunc // of the run
-	past    int                // supersteps of this run and those before it
-	shared  *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
-	fills   map[string]*filling
+	epoch      uint32
+	of         engine.Program
+	options    *control.RunOptions
+	placements []*control.Placement
+	graph      *localGraph // held until the job is freed
+	threads    *parallel.Team
+	session    *mesh.Session
+	program    engine.Bound
+	totals     []kernel.Cell
+	crew       *crew              // in the first worker, once it drives
+	end        context.CancelFunc // of the run
+	past       int                // supersteps of this run and those before it
+	shared     *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
+	fills      map[string]*filling
 }
 
 // newJob makes the job of a program, or of a phase of its plan. shared is what the phases before have left, which it takes over.
@@ -88,7 +92,7 @@ func (x *executor) begin(
 	if !g.Acquire() {
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.epoch, graph: g, threads: x.threads(), shared: shared}
+	j := &job{epoch: t.epoch, of: program, options: run, placements: placements, graph: g, threads: x.threads(), shared: shared}
 	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
@@ -136,7 +140,7 @@ func (j *job) restart() error {
 	return err
 }
 
-// measuring makes the engine measure what it records: reports have that, and the master makes the records.
+// measuring makes the engine measure what it records: reports have that, and the driver makes the records.
 type measuring struct{}
 
 func (measuring) Record(*trace.Superstep) error { return nil }
@@ -180,25 +184,3 @@ func (j *job) free() {
 }
 
 func (j *job) facts() ([]byte, error) { return json.Marshal(j.program.Facts()) }
-
-func (j *job) superstep(ctx context.Context, s *control.Superstep) (*control.SuperstepReport, error) {
-	aggregates := j.program.Aggregates()
-	command, err := commandOf(s, aggregates, j.totals)
-	if err != nil {
-		return nil, err
-	}
-	reports, err := j.program.Superstep(ctx, command)
-	if err != nil {
-		return nil, err
-	}
-	j.past++
-	r := &control.SuperstepReport{Superstep: s.Superstep}
-	for _, p := range reports {
-		report, err := partitionReportOf(p, len(j.graph.Parts), aggregates)
-		if err != nil {
-			return nil, err
-		}
-		r.Partitions = append(r.Partitions, report)
-	}
-	return r, nil
-}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
@@ -53,7 +55,7 @@ type holding struct {
 	*executor
 	t          *testing.T
 	placements []*control.Placement
-	epoch      uint32
+	facts      [][]byte // of the job that was prepared last
 }
 
 // vertices is how many the tests' graph has: enough for its arrays, and a job's, to be mappings.
@@ -63,7 +65,7 @@ func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 	t.Helper()
 	l := listen(t)
 	x := newExecutor(&Config{Options: Options{Name: "x"}, Registry: engine.Registry{engine.Register("gated", gated{gates: gates})}, Listener: l})
-	h := &holding{x, t, nil, 0}
+	h := &holding{executor: x, t: t}
 	h.register(1)
 	h.placements = []*control.Placement{{Worker: "x", Address: l.Addr().String(), Incarnation: 1}}
 	return h
@@ -80,7 +82,10 @@ func (h *holding) register(incarnation uint64) {
 }
 
 func (h *holding) task(job string, epoch uint32) task {
-	return task{job: job, epoch: epoch, log: func(string) {}, progress: func(string, int64, int64) {}}
+	return task{
+		job: job, epoch: epoch, log: func(string) {}, progress: func(string, int64, int64) {}, superstep: new(atomic.Int64),
+		observe: func(time.Duration, []*bsp.Report) {},
+	}
 }
 
 func (h *holding) load(ctx context.Context, graph string) error {
@@ -94,9 +99,17 @@ func (h *holding) load(ctx context.Context, graph string) error {
 }
 
 func (h *holding) prepare(ctx context.Context, t task, graph string, value uint64) error {
-	_, err := h.executor.prepare(ctx, t, &control.Prepare{
+	report, err := h.executor.prepare(ctx, t, &control.Prepare{
 		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)}, Placements: h.placements,
+		Options: &control.RunOptions{MaxSupersteps: 1},
 	})
+	h.facts = [][]byte{report.GetFacts()}
+	return err
+}
+
+// superstep drives the one superstep that a job has.
+func (h *holding) superstep(ctx context.Context, t task) error {
+	_, err := h.drive(ctx, t, &control.Drive{Facts: h.facts}, func(*control.Report) error { return nil })
 	return err
 }
 
@@ -158,8 +171,7 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 			session, end := context.WithCancelCause(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				_, err := h.superstep(session, job, &control.Superstep{})
-				ended <- err
+				ended <- h.superstep(session, job)
 			}()
 			<-g.reached
 			over := errors.New("the session is over")
@@ -167,8 +179,7 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 			way.forget(h, job)
 			h.must(h.load(t.Context(), "another"))
 			h.must(h.prepare(t.Context(), after, "another", next))
-			_, err := h.superstep(t.Context(), after, &control.Superstep{})
-			h.must(err)
+			h.must(h.superstep(t.Context(), after))
 			close(g.open)
 			select {
 			case err := <-ended:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -18,7 +19,9 @@ type Observer interface {
 	Stuck(what string)
 	// Leaving says that the worker wants to go: it gets no more work.
 	Leaving()
-	// Command says how a command of the master went: load, prepare, superstep, values and the like. The report is as it
+	// Superstep says that the worker's partitions have done a superstep; the reports are only valid during the call.
+	Superstep(took time.Duration, reports []*bsp.Report)
+	// Command says how a command of the master went: load, prepare, drive, values and the like. The report is as it
 	// goes to the master; it may be nil, or without a body, when there is an error, which is context.Canceled when the
 	// command was cancelled or the session ended.
 	Command(name string, took time.Duration, r *control.Report, err error)
@@ -47,4 +50,5 @@ func (unobserved) Session(bool)                                          {}
 func (unobserved) Leaving()                                              {}
 func (unobserved) Registered(string, uint64)                             {}
 func (unobserved) Stuck(string)                                          {}
+func (unobserved) Superstep(time.Duration, []*bsp.Report)                {}
 func (unobserved) Command(string, time.Duration, *control.Report, error) {}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -133,11 +134,11 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		own, stop := context.WithCancelCause(ctx)
 		s.stop = stop
 		q.mu.Unlock()
-		began := q.Now()
-		returned := q.watch(own, c)
+		began, t := q.Now(), q.task(c)
+		returned := q.watch(own, c, t)
 		var report *control.Report
 		var err error
-		if ended := parallel.Contain(func() { report, err = q.do(own, c) }); ended != nil { // a panic is the worker's fault, and fails the command alone
+		if ended := parallel.Contain(func() { report, err = q.do(own, c, t) }); ended != nil { // a panic is the worker's fault, and fails the command alone
 			report, err = nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
 		}
 		returned()
@@ -152,7 +153,7 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 
 // watch ends the worker when a command has not returned StopTimeout after it was told to stop: what it holds, and its threads,
 // are lost until the process ends. It tells the master why. Call the function it returns when the command has returned.
-func (q *queue) watch(ctx context.Context, c *control.Command) func() {
+func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 	done := make(chan struct{})
 	exit := &control.ReportExitRequest{Name: q.Name, Incarnation: q.incarnation}
 	stop := context.AfterFunc(ctx, func() {
@@ -163,8 +164,8 @@ func (q *queue) watch(ctx context.Context, c *control.Command) func() {
 		case <-time.After(q.StopTimeout / 10):
 		}
 		what := key(c) + ": " + commandName(c)
-		if s := c.GetSuperstep(); s != nil {
-			what = fmt.Sprintf("%s %d", what, s.Superstep)
+		if s := t.superstep.Load(); s > 0 {
+			what = fmt.Sprintf("%s: superstep %d", key(c), s-1)
 		}
 		q.late.Add(1)
 		q.Observe.Stuck(fmt.Sprintf("%s does not stop, as it was told to (%v)", what, context.Cause(ctx)))
@@ -200,7 +201,9 @@ func (q *queue) end(error) {
 }
 
 func (q *queue) task(c *control.Command) task {
-	t := task{job: c.Job, epoch: c.Epoch, log: func(line string) { q.log(c.Job, line) }}
+	t := task{
+		job: c.Job, epoch: c.Epoch, log: func(line string) { q.log(c.Job, line) }, superstep: new(atomic.Int64), observe: q.Observe.Superstep,
+	}
 	limit, graph := &progressLimit{now: q.Now}, ""
 	if c.Job == "" {
 		graph = c.GetLoad().GetGraph()
@@ -214,8 +217,8 @@ func (q *queue) task(c *control.Command) task {
 }
 
 // do executes a command.
-func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, err error) {
-	t, x := q.task(c), q.executor
+func (q *queue) do(ctx context.Context, c *control.Command, t task) (r *control.Report, err error) {
+	x := q.executor
 	r = &control.Report{}
 	switch body := c.Body.(type) {
 	case *control.Command_Meet:
@@ -238,10 +241,13 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 		r.Body = &control.Report_Located{Located: l}
 	case *control.Command_Fill:
 		err = x.fill(t, body.Fill)
-	case *control.Command_Superstep:
-		var s *control.SuperstepReport
-		s, err = x.superstep(ctx, t, body.Superstep)
-		r.Body = &control.Report_Superstep{Superstep: s}
+	case *control.Command_Drive:
+		var d *control.DriveReport
+		d, err = x.drive(ctx, t, body.Drive, func(r *control.Report) error {
+			r.Id, r.Job, r.Epoch, r.More = c.Id, c.Job, c.Epoch, true
+			return q.report(ctx, r)
+		})
+		r.Body = &control.Report_Drive{Drive: d}
 	case *control.Command_Probe:
 		var p *control.ProbeReport
 		p, err = x.probe(ctx, body.Probe)
@@ -261,15 +267,13 @@ func (q *queue) do(ctx context.Context, c *control.Command) (r *control.Report, 
 // answer sends the last report of a command.
 func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Report, err error) {
 	if r != nil && err == nil {
-		err = q.shorten(ctx, c, r)
+		err = fits(r)
 	}
 	if r == nil || err != nil {
 		r = &control.Report{}
 	}
 	r.Id, r.Job, r.Epoch = c.Id, c.Job, c.Epoch
-	if c.GetSuperstep() == nil {
-		r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
-	}
+	r.PeakMemory = uint64(max(mem.PeakRSS(), 0))
 	r.Failure = q.failure(err)
 	var codec *control.CodecError
 	if err := q.report(ctx, r); errors.As(err, &codec) {
@@ -285,13 +289,19 @@ func (q *queue) answer(ctx context.Context, c *control.Command, r *control.Repor
 // failure words an error for the master, nil if there is none.
 func (q *queue) failure(err error) *control.Failure {
 	var program *bsp.ProgramError
+	var step *stepError
+	var run *runError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &program):
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
-	return &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err)}
+	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run)}
+	if errors.As(err, &step) {
+		f.Step = step.step
+	}
+	return f
 }
 
 // lostError is an error that follows from the loss of the connection to another worker.

@@ -83,7 +83,7 @@ func TestCancelStopsWhatWaits(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it does not connect")
 	}
-	m.add(&control.Command{Body: &control.Command_Superstep{Superstep: &control.Superstep{}}})
+	m.add(&control.Command{Body: &control.Command_Drive{Drive: &control.Drive{}}})
 	m.add(&control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 	m.add(&control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: "enough"}}})
 	answers := map[uint64]string{}
@@ -132,7 +132,10 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 		}
 		q := &queue{session: &session{Worker: w}}
 		ctx, stop := context.WithCancelCause(t.Context())
-		returned := q.watch(ctx, &control.Command{Job: "j", Body: &control.Command_Superstep{Superstep: &control.Superstep{Superstep: 3}}})
+		c := &control.Command{Job: "j", Body: &control.Command_Drive{Drive: &control.Drive{}}}
+		task := q.task(c)
+		task.superstep.Store(3 + 1)
+		returned := q.watch(ctx, c, task)
 		stop(errors.New("enough"))
 		if !stops {
 			err := <-w.stuck

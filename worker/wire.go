@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -13,7 +12,20 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// commandOf returns the engine's form of the master's command; the totals are decoded into cells.
+// stepOf returns a superstep's command for another worker.
+func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
+	totals, err := aggregates.Encode(nil, c.Totals)
+	if err != nil {
+		return nil, err
+	}
+	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
+		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
+		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
+		Summarize: c.Summarize,
+	}}}, nil
+}
+
+// commandOf returns the engine's form of such a command; the totals are decoded into cells.
 func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
@@ -26,7 +38,7 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 	}, aggregates.Decode(s.Totals, totals)
 }
 
-// partitionReportOf returns the report of a partition, one of so many, for the master: its record, what it sent to each other
+// partitionReportOf returns the report of a partition, one of so many, for the driver: its record, what it sent to each other
 // and received, and its aggregates, which it resets.
 func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates) (_ *control.PartitionReport, err error) {
 	p := control.NewPartitionReport(&r.Partition, partitions)
@@ -51,45 +63,10 @@ func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates)
 	for _, x := range r.Account.Peers {
 		p.Peers = append(p.Peers, &control.Peer{
 			Partition: uint32(x.Partition), Sent: x.Sent.Values, Received: x.Received.Values, Bytes: x.Sent.Bytes, ReceivedBytes: x.Received.Bytes,
+			Frames: uint32(x.Sent.Frames), ReceivedFrames: uint32(x.Received.Frames),
 		})
 	}
 	return p, nil
-}
-
-// reportSize is how many bytes of partitions' reports go into one message, but for the last of them: each has a line for
-// every other partition, so that the reports of many do not fit into one.
-const reportSize = 1 << 20
-
-// split moves partitions of a report to reports of about this size, which come before it, and leaves the last ones in it.
-func split(r *control.SuperstepReport, size int) []*control.SuperstepReport {
-	var before []*control.SuperstepReport
-	from, bytes := 0, 0
-	for i, p := range r.Partitions {
-		n := proto.Size(p)
-		if i > from && bytes+n > size {
-			before = append(before, &control.SuperstepReport{Superstep: r.Superstep, Partitions: r.Partitions[from:i]})
-			from, bytes = i, 0
-		}
-		bytes += n
-	}
-	r.Partitions = r.Partitions[from:]
-	return before
-}
-
-// shorten sends the parts of a report that is too long for one message, but for the last, which stays in it.
-func (q *queue) shorten(ctx context.Context, c *control.Command, r *control.Report) error {
-	if s := r.GetSuperstep(); s != nil {
-		for _, part := range split(s, reportSize) {
-			m := &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch, More: true, Body: &control.Report_Superstep{Superstep: part}}
-			if err := fits(m); err != nil {
-				return err
-			}
-			if err := q.report(ctx, m); err != nil {
-				return err
-			}
-		}
-	}
-	return fits(r)
 }
 
 // fits refuses a report that is too long for a message.

@@ -92,6 +92,7 @@ type Driver struct {
 	sums             transport.Balance
 	accounts         []*transport.Account
 	times            []float64
+	took             time.Duration
 	observerOverhead time.Duration
 }
 
@@ -214,8 +215,11 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 	return d.steps(ctx, p)
 }
 
+// Took is how long the last run's supersteps and what is between them took, without what came before the program.
+func (d *Driver) Took() time.Duration { return d.took }
+
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
-	c, ran := &d.c, 0
+	c, ran, began := &d.c, 0, time.Now()
 	for command, outcome := c.begin(); !outcome.Done; {
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)
@@ -244,6 +248,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
 		}
 	}
+	d.took = time.Since(began)
 	if d.summarizes && ran > 0 {
 		return d.summarize(ctx, p, ran)
 	}

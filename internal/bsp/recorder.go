@@ -118,5 +118,8 @@ func (k *recorder) flush() {
 		k.err = k.to.Record(&k.step)
 		rows = rows[step.partitions:]
 	}
+	if f, ok := k.to.(trace.Flusher); ok && k.err == nil {
+		k.err = f.Flush()
+	}
 	k.steps, k.rows, k.peers = k.steps[:0], k.rows[:0], k.peers[:0]
 }

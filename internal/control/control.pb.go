@@ -1533,7 +1533,6 @@ type Command struct {
 	//
 	//	*Command_Load
 	//	*Command_Prepare
-	//	*Command_Superstep
 	//	*Command_Values
 	//	*Command_Cancel
 	//	*Command_Drop
@@ -1543,6 +1542,7 @@ type Command struct {
 	//	*Command_Measure
 	//	*Command_Probe
 	//	*Command_Fill
+	//	*Command_Drive
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1619,15 +1619,6 @@ func (x *Command) GetPrepare() *Prepare {
 	if x != nil {
 		if x, ok := x.Body.(*Command_Prepare); ok {
 			return x.Prepare
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetSuperstep() *Superstep {
-	if x != nil {
-		if x, ok := x.Body.(*Command_Superstep); ok {
-			return x.Superstep
 		}
 	}
 	return nil
@@ -1714,6 +1705,15 @@ func (x *Command) GetFill() *Fill {
 	return nil
 }
 
+func (x *Command) GetDrive() *Drive {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Drive); ok {
+			return x.Drive
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1724,10 +1724,6 @@ type Command_Load struct {
 
 type Command_Prepare struct {
 	Prepare *Prepare `protobuf:"bytes,5,opt,name=prepare,proto3,oneof"`
-}
-
-type Command_Superstep struct {
-	Superstep *Superstep `protobuf:"bytes,6,opt,name=superstep,proto3,oneof"`
 }
 
 type Command_Values struct {
@@ -1766,11 +1762,13 @@ type Command_Fill struct {
 	Fill *Fill `protobuf:"bytes,25,opt,name=fill,proto3,oneof"`
 }
 
+type Command_Drive struct {
+	Drive *Drive `protobuf:"bytes,26,opt,name=drive,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
-
-func (*Command_Superstep) isCommand_Body() {}
 
 func (*Command_Values) isCommand_Body() {}
 
@@ -1790,7 +1788,9 @@ func (*Command_Probe) isCommand_Body() {}
 
 func (*Command_Fill) isCommand_Body() {}
 
-// Report answers a command; those to supersteps that do not fit into a message come in several, all but the last with `more`.
+func (*Command_Drive) isCommand_Body() {}
+
+// Report answers a command; that to Drive comes in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1802,12 +1802,12 @@ type Report struct {
 	//
 	//	*Report_Load
 	//	*Report_Prepare
-	//	*Report_Superstep
 	//	*Report_Located
 	//	*Report_Benchmark
 	//	*Report_Probe
+	//	*Report_Drive
 	Body          isReport_Body `protobuf_oneof:"body"`
-	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; not in reports of supersteps
+	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; in the last report
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1902,15 +1902,6 @@ func (x *Report) GetPrepare() *PrepareReport {
 	return nil
 }
 
-func (x *Report) GetSuperstep() *SuperstepReport {
-	if x != nil {
-		if x, ok := x.Body.(*Report_Superstep); ok {
-			return x.Superstep
-		}
-	}
-	return nil
-}
-
 func (x *Report) GetLocated() *Located {
 	if x != nil {
 		if x, ok := x.Body.(*Report_Located); ok {
@@ -1938,6 +1929,15 @@ func (x *Report) GetProbe() *ProbeReport {
 	return nil
 }
 
+func (x *Report) GetDrive() *DriveReport {
+	if x != nil {
+		if x, ok := x.Body.(*Report_Drive); ok {
+			return x.Drive
+		}
+	}
+	return nil
+}
+
 func (x *Report) GetPeakMemory() uint64 {
 	if x != nil {
 		return x.PeakMemory
@@ -1957,10 +1957,6 @@ type Report_Prepare struct {
 	Prepare *PrepareReport `protobuf:"bytes,7,opt,name=prepare,proto3,oneof"`
 }
 
-type Report_Superstep struct {
-	Superstep *SuperstepReport `protobuf:"bytes,8,opt,name=superstep,proto3,oneof"`
-}
-
 type Report_Located struct {
 	Located *Located `protobuf:"bytes,14,opt,name=located,proto3,oneof"`
 }
@@ -1973,11 +1969,13 @@ type Report_Probe struct {
 	Probe *ProbeReport `protobuf:"bytes,21,opt,name=probe,proto3,oneof"`
 }
 
+type Report_Drive struct {
+	Drive *DriveReport `protobuf:"bytes,22,opt,name=drive,proto3,oneof"`
+}
+
 func (*Report_Load) isReport_Body() {}
 
 func (*Report_Prepare) isReport_Body() {}
-
-func (*Report_Superstep) isReport_Body() {}
 
 func (*Report_Located) isReport_Body() {}
 
@@ -1985,12 +1983,16 @@ func (*Report_Benchmark) isReport_Body() {}
 
 func (*Report_Probe) isReport_Body() {}
 
+func (*Report_Drive) isReport_Body() {}
+
 // Failure is why a command was not done.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	Lost          string                 `protobuf:"bytes,4,opt,name=lost,proto3" json:"lost,omitempty"`   // the failure follows from the loss of the connection to this worker
 	Panic         *Panic                 `protobuf:"bytes,5,opt,name=panic,proto3" json:"panic,omitempty"` // the user's program is at fault, not the worker
+	Step          string                 `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`   // which part of the command failed, such as "superstep 3"
+	Run           bool                   `protobuf:"varint,7,opt,name=run,proto3" json:"run,omitempty"`    // the run is at fault, not the worker that says so: such as a superstep that took too long
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2044,6 +2046,20 @@ func (x *Failure) GetPanic() *Panic {
 		return x.Panic
 	}
 	return nil
+}
+
+func (x *Failure) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *Failure) GetRun() bool {
+	if x != nil {
+		return x.Run
+	}
+	return false
 }
 
 // Panic is that of a user's program, as pregel.ProgramError has it.
@@ -3081,6 +3097,407 @@ func (x *PrepareReport) GetFacts() []byte {
 	return nil
 }
 
+// Drive has the workers run a program that they have prepared, to its end. The first of them drives the run: it commands the others
+// by Steps on the data plane, and tells the master.
+type Drive struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Facts          [][]byte               `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty"`                                          // of each worker, as they reported them
+	Before         *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`                                        // what has run before in the same job: the phases of a plan
+	SuperstepLimit uint64                 `protobuf:"varint,3,opt,name=superstep_limit,json=superstepLimit,proto3" json:"superstep_limit,omitempty"` // nanoseconds that a superstep may take at most; 0 is no limit
+	Totals         bool                   `protobuf:"varint,4,opt,name=totals,proto3" json:"totals,omitempty"`                                       // the end has the aggregators' totals as well
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Drive) Reset() {
+	*x = Drive{}
+	mi := &file_control_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Drive) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Drive) ProtoMessage() {}
+
+func (x *Drive) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Drive.ProtoReflect.Descriptor instead.
+func (*Drive) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Drive) GetFacts() [][]byte {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *Drive) GetBefore() *Outcome {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *Drive) GetSuperstepLimit() uint64 {
+	if x != nil {
+		return x.SuperstepLimit
+	}
+	return 0
+}
+
+func (x *Drive) GetTotals() bool {
+	if x != nil {
+		return x.Totals
+	}
+	return false
+}
+
+// Outcome is how far a run is, or how it ended.
+type Outcome struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Converged     bool                   `protobuf:"varint,1,opt,name=converged,proto3" json:"converged,omitempty"`
+	Supersteps    uint32                 `protobuf:"varint,2,opt,name=supersteps,proto3" json:"supersteps,omitempty"`
+	Messages      uint64                 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
+	Sent          uint64                 `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"` // values that crossed partitions
+	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Phase         uint32                 `protobuf:"varint,6,opt,name=phase,proto3" json:"phase,omitempty"` // of a plan: the one that runs next, from 1; 0 if there is no plan
+	GraphLeft     *GraphSize             `protobuf:"bytes,7,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Outcome) Reset() {
+	*x = Outcome{}
+	mi := &file_control_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Outcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Outcome) ProtoMessage() {}
+
+func (x *Outcome) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
+func (*Outcome) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *Outcome) GetConverged() bool {
+	if x != nil {
+		return x.Converged
+	}
+	return false
+}
+
+func (x *Outcome) GetSupersteps() uint32 {
+	if x != nil {
+		return x.Supersteps
+	}
+	return 0
+}
+
+func (x *Outcome) GetMessages() uint64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *Outcome) GetSent() uint64 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+func (x *Outcome) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Outcome) GetPhase() uint32 {
+	if x != nil {
+		return x.Phase
+	}
+	return 0
+}
+
+func (x *Outcome) GetGraphLeft() *GraphSize {
+	if x != nil {
+		return x.GraphLeft
+	}
+	return nil
+}
+
+// DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others' are empty.
+type DriveReport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Outcome       *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"` // of the whole run; nil if nothing changed
+	Records       []*SuperstepRecord     `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	Log           []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"` // lines of Coordinate
+	End           *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"` // in the last report
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DriveReport) Reset() {
+	*x = DriveReport{}
+	mi := &file_control_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DriveReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DriveReport) ProtoMessage() {}
+
+func (x *DriveReport) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
+func (*DriveReport) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *DriveReport) GetOutcome() *Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *DriveReport) GetRecords() []*SuperstepRecord {
+	if x != nil {
+		return x.Records
+	}
+	return nil
+}
+
+func (x *DriveReport) GetLog() []string {
+	if x != nil {
+		return x.Log
+	}
+	return nil
+}
+
+func (x *DriveReport) GetEnd() *RunEnd {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+// RunEnd is what a run ended with.
+type RunEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Own           *Outcome               `protobuf:"bytes,1,opt,name=own,proto3" json:"own,omitempty"`           // without what ran before
+	Seconds       float64                `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"` // of all supersteps, and Coordinate
+	Totals        []byte                 `protobuf:"bytes,3,opt,name=totals,proto3" json:"totals,omitempty"`     // of the aggregators, as they travel, if they were asked for
+	Aggregators   []*Aggregator          `protobuf:"bytes,4,rep,name=aggregators,proto3" json:"aggregators,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunEnd) Reset() {
+	*x = RunEnd{}
+	mi := &file_control_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunEnd) ProtoMessage() {}
+
+func (x *RunEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
+func (*RunEnd) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *RunEnd) GetOwn() *Outcome {
+	if x != nil {
+		return x.Own
+	}
+	return nil
+}
+
+func (x *RunEnd) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *RunEnd) GetTotals() []byte {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
+}
+
+func (x *RunEnd) GetAggregators() []*Aggregator {
+	if x != nil {
+		return x.Aggregators
+	}
+	return nil
+}
+
+// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, the end
+// by nothing.
+type Step struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Body:
+	//
+	//	*Step_Superstep
+	//	*Step_Locate
+	//	*Step_End_
+	Body          isStep_Body `protobuf_oneof:"body"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Step) Reset() {
+	*x = Step{}
+	mi := &file_control_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Step) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Step) ProtoMessage() {}
+
+func (x *Step) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Step.ProtoReflect.Descriptor instead.
+func (*Step) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Step) GetBody() isStep_Body {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *Step) GetSuperstep() *Superstep {
+	if x != nil {
+		if x, ok := x.Body.(*Step_Superstep); ok {
+			return x.Superstep
+		}
+	}
+	return nil
+}
+
+func (x *Step) GetLocate() *Locate {
+	if x != nil {
+		if x, ok := x.Body.(*Step_Locate); ok {
+			return x.Locate
+		}
+	}
+	return nil
+}
+
+func (x *Step) GetEnd() *Step_End {
+	if x != nil {
+		if x, ok := x.Body.(*Step_End_); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+type isStep_Body interface {
+	isStep_Body()
+}
+
+type Step_Superstep struct {
+	Superstep *Superstep `protobuf:"bytes,1,opt,name=superstep,proto3,oneof"`
+}
+
+type Step_Locate struct {
+	Locate *Locate `protobuf:"bytes,2,opt,name=locate,proto3,oneof"`
+}
+
+type Step_End_ struct {
+	End *Step_End `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
+}
+
+func (*Step_Superstep) isStep_Body() {}
+
+func (*Step_Locate) isStep_Body() {}
+
+func (*Step_End_) isStep_Body() {}
+
 type Superstep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
@@ -3099,7 +3516,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3528,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3541,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -3197,7 +3614,7 @@ func (x *Superstep) GetSummarize() bool {
 	return false
 }
 
-// SuperstepReport has the partitions of a worker; those of many come in several reports.
+// SuperstepReport has the partitions of a worker.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
@@ -3208,7 +3625,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3637,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3650,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -3288,7 +3705,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3717,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3730,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -3517,7 +3934,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3529,7 +3946,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3542,7 +3959,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -3581,7 +3998,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3593,7 +4010,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3606,7 +4023,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -3659,7 +4076,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3671,7 +4088,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3684,7 +4101,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -3731,19 +4148,21 @@ func (x *Times) GetWait() float64 {
 
 // Peer is what a partition sent to another and got from it in a superstep.
 type Peer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Sent          uint64                 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`         // values
-	Received      uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"` // values
-	Bytes         uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`       // sent
-	ReceivedBytes uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Partition      uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Sent           uint64                 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`         // values
+	Received       uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"` // values
+	Bytes          uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`       // sent
+	ReceivedBytes  uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
+	Frames         uint32                 `protobuf:"varint,6,opt,name=frames,proto3" json:"frames,omitempty"` // sent
+	ReceivedFrames uint32                 `protobuf:"varint,7,opt,name=received_frames,json=receivedFrames,proto3" json:"received_frames,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3755,7 +4174,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3768,7 +4187,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -3806,6 +4225,20 @@ func (x *Peer) GetReceivedBytes() uint64 {
 	return 0
 }
 
+func (x *Peer) GetFrames() uint32 {
+	if x != nil {
+		return x.Frames
+	}
+	return 0
+}
+
+func (x *Peer) GetReceivedFrames() uint32 {
+	if x != nil {
+		return x.ReceivedFrames
+	}
+	return 0
+}
+
 // Exchange is what a partition sent to another in one exchange of a superstep.
 type Exchange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3820,7 +4253,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3832,7 +4265,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3845,7 +4278,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -3900,7 +4333,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +4345,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4358,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -4012,7 +4445,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4024,7 +4457,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4037,7 +4470,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -4077,7 +4510,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4089,7 +4522,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4102,7 +4535,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 // Search makes ready to search from a root.
@@ -4117,7 +4550,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4129,7 +4562,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4142,7 +4575,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Search) GetKernel() string {
@@ -4176,7 +4609,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4188,7 +4621,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4201,7 +4634,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -4230,7 +4663,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4242,7 +4675,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4255,7 +4688,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -4340,7 +4773,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4352,7 +4785,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4365,7 +4798,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4402,7 +4835,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4414,7 +4847,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4427,7 +4860,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4461,7 +4894,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4473,7 +4906,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4486,7 +4919,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4506,7 +4939,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4518,7 +4951,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4531,7 +4964,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -4552,7 +4985,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4564,7 +4997,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4577,7 +5010,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Values) GetSorted() bool {
@@ -4604,7 +5037,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4616,7 +5049,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4629,7 +5062,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -4657,7 +5090,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4669,7 +5102,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4682,7 +5115,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Cancel) GetReason() string {
@@ -4709,7 +5142,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4721,7 +5154,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +5167,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Drop) GetGraph() string {
@@ -4756,7 +5189,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4768,7 +5201,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4781,7 +5214,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -4835,7 +5268,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4847,7 +5280,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4860,7 +5293,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -4981,7 +5414,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4993,7 +5426,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5006,7 +5439,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ColumnData) GetId() string {
@@ -5050,7 +5483,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5062,7 +5495,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5075,7 +5508,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5114,7 +5547,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5126,7 +5559,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5139,7 +5572,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -5155,7 +5588,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5600,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5613,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -5227,7 +5660,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5239,7 +5672,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5252,7 +5685,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -5319,7 +5752,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5331,7 +5764,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5344,7 +5777,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5401,7 +5834,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5413,7 +5846,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5426,7 +5859,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5496,7 +5929,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5508,7 +5941,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5521,7 +5954,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Job) GetId() string {
@@ -5753,7 +6186,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5765,7 +6198,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5778,7 +6211,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Aggregator) GetName() string {
@@ -5815,7 +6248,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5827,7 +6260,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5840,7 +6273,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -5874,7 +6307,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5886,7 +6319,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5899,7 +6332,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -5918,7 +6351,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5930,7 +6363,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5943,7 +6376,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -5963,7 +6396,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5975,7 +6408,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5988,7 +6421,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6014,7 +6447,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6026,7 +6459,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6039,7 +6472,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6060,7 +6493,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6072,7 +6505,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6085,7 +6518,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6127,7 +6560,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6139,7 +6572,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6152,7 +6585,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6268,7 +6701,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6280,7 +6713,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6293,7 +6726,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6344,7 +6777,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6356,7 +6789,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6369,7 +6802,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -6466,7 +6899,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6478,7 +6911,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6491,7 +6924,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6518,7 +6951,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6530,7 +6963,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6543,7 +6976,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -6569,7 +7002,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6581,7 +7014,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6594,7 +7027,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -6616,7 +7049,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6628,7 +7061,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6641,7 +7074,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -6696,7 +7129,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6708,7 +7141,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6721,7 +7154,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Graph) GetName() string {
@@ -6844,7 +7277,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6856,7 +7289,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6869,7 +7302,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 type ListGraphsResponse struct {
@@ -6881,7 +7314,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6893,7 +7326,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6906,7 +7339,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -6925,7 +7358,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6937,7 +7370,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6950,7 +7383,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -6969,7 +7402,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6981,7 +7414,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6994,7 +7427,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7015,7 +7448,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7027,7 +7460,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7040,7 +7473,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7073,7 +7506,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7085,7 +7518,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7098,7 +7531,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7131,7 +7564,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7143,7 +7576,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7156,7 +7589,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Worker) GetName() string {
@@ -7272,7 +7705,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7284,7 +7717,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7297,7 +7730,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 type ListWorkersResponse struct {
@@ -7309,7 +7742,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7321,7 +7754,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7334,7 +7767,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7352,7 +7785,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7364,7 +7797,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7377,7 +7810,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 type StatusResponse struct {
@@ -7400,7 +7833,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7412,7 +7845,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7425,7 +7858,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7510,6 +7943,42 @@ func (x *StatusResponse) GetStale() uint64 {
 		return x.Stale
 	}
 	return 0
+}
+
+type Step_End struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Step_End) Reset() {
+	*x = Step_End{}
+	mi := &file_control_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Step_End) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Step_End) ProtoMessage() {}
+
+func (x *Step_End) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
+func (*Step_End) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{38, 0}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -7607,14 +8076,13 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xea\x05\n" +
+	"\aGoodbye\"\xe4\x05\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\rR\x05epoch\x120\n" +
 	"\x04load\x18\x04 \x01(\v2\x1a.superstep.control.v1.LoadH\x00R\x04load\x129\n" +
-	"\aprepare\x18\x05 \x01(\v2\x1d.superstep.control.v1.PrepareH\x00R\aprepare\x12?\n" +
-	"\tsuperstep\x18\x06 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
+	"\aprepare\x18\x05 \x01(\v2\x1d.superstep.control.v1.PrepareH\x00R\aprepare\x126\n" +
 	"\x06values\x18\a \x01(\v2\x1c.superstep.control.v1.ValuesH\x00R\x06values\x126\n" +
 	"\x06cancel\x18\b \x01(\v2\x1c.superstep.control.v1.CancelH\x00R\x06cancel\x120\n" +
 	"\x04drop\x18\t \x01(\v2\x1a.superstep.control.v1.DropH\x00R\x04drop\x126\n" +
@@ -7623,8 +8091,9 @@ const file_control_proto_rawDesc = "" +
 	"\x04meet\x18\x16 \x01(\v2\x1a.superstep.control.v1.MeetH\x00R\x04meet\x129\n" +
 	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
 	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
-	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fillB\x06\n" +
-	"\x04body\"\xb9\x04\n" +
+	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x123\n" +
+	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05driveB\x06\n" +
+	"\x04bodyJ\x04\b\x06\x10\a\"\xb3\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -7632,20 +8101,22 @@ const file_control_proto_rawDesc = "" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x127\n" +
 	"\afailure\x18\x05 \x01(\v2\x1d.superstep.control.v1.FailureR\afailure\x126\n" +
 	"\x04load\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportH\x00R\x04load\x12?\n" +
-	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x12E\n" +
-	"\tsuperstep\x18\b \x01(\v2%.superstep.control.v1.SuperstepReportH\x00R\tsuperstep\x129\n" +
+	"\aprepare\x18\a \x01(\v2#.superstep.control.v1.PrepareReportH\x00R\aprepare\x129\n" +
 	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12E\n" +
 	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x129\n" +
-	"\x05probe\x18\x15 \x01(\v2!.superstep.control.v1.ProbeReportH\x00R\x05probe\x12\x1f\n" +
+	"\x05probe\x18\x15 \x01(\v2!.superstep.control.v1.ProbeReportH\x00R\x05probe\x129\n" +
+	"\x05drive\x18\x16 \x01(\v2!.superstep.control.v1.DriveReportH\x00R\x05drive\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
-	"\x04bodyJ\x04\b\t\x10\n" +
-	"\"v\n" +
+	"\x04bodyJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
+	"\"\x9c\x01\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
 	"\x04lost\x18\x04 \x01(\tR\x04lost\x121\n" +
-	"\x05panic\x18\x05 \x01(\v2\x1b.superstep.control.v1.PanicR\x05panicJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xb1\x01\n" +
+	"\x05panic\x18\x05 \x01(\v2\x1b.superstep.control.v1.PanicR\x05panic\x12\x12\n" +
+	"\x04step\x18\x06 \x01(\tR\x04step\x12\x10\n" +
+	"\x03run\x18\a \x01(\bR\x03runJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xb1\x01\n" +
 	"\x05Panic\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
 	"\tsuperstep\x18\x02 \x01(\x05R\tsuperstep\x12\x16\n" +
@@ -7749,7 +8220,39 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"?\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\"\x8e\x02\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\"\x95\x01\n" +
+	"\x05Drive\x12\x14\n" +
+	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
+	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
+	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
+	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xe3\x01\n" +
+	"\aOutcome\x12\x1c\n" +
+	"\tconverged\x18\x01 \x01(\bR\tconverged\x12\x1e\n" +
+	"\n" +
+	"supersteps\x18\x02 \x01(\rR\n" +
+	"supersteps\x12\x1a\n" +
+	"\bmessages\x18\x03 \x01(\x04R\bmessages\x12\x12\n" +
+	"\x04sent\x18\x04 \x01(\x04R\x04sent\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
+	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
+	"\n" +
+	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\"\xc9\x01\n" +
+	"\vDriveReport\x127\n" +
+	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
+	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
+	"\x03log\x18\x03 \x03(\tR\x03log\x12.\n" +
+	"\x03end\x18\x04 \x01(\v2\x1c.superstep.control.v1.RunEndR\x03end\"\xaf\x01\n" +
+	"\x06RunEnd\x12/\n" +
+	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
+	"\x06totals\x18\x03 \x01(\fR\x06totals\x12B\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\xc2\x01\n" +
+	"\x04Step\x12?\n" +
+	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
+	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
+	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x1a\x05\n" +
+	"\x03EndB\x06\n" +
+	"\x04body\"\x8e\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -7817,13 +8320,15 @@ const file_control_proto_rawDesc = "" +
 	"\x04fold\x18\x03 \x01(\x01R\x04fold\x12\x18\n" +
 	"\acompute\x18\x04 \x01(\x01R\acompute\x12\x14\n" +
 	"\x05total\x18\x05 \x01(\x01R\x05total\x12\x12\n" +
-	"\x04wait\x18\x06 \x01(\x01R\x04wait\"\x91\x01\n" +
+	"\x04wait\x18\x06 \x01(\x01R\x04wait\"\xd2\x01\n" +
 	"\x04Peer\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x04R\x04sent\x12\x1a\n" +
 	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x14\n" +
 	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12%\n" +
-	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\"\x92\x01\n" +
+	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\x12\x16\n" +
+	"\x06frames\x18\x06 \x01(\rR\x06frames\x12'\n" +
+	"\x0freceived_frames\x18\a \x01(\rR\x0ereceivedFrames\"\x92\x01\n" +
 	"\bExchange\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
@@ -8198,7 +8703,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 97)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -8238,70 +8743,76 @@ var file_control_proto_goTypes = []any{
 	(*Prepare)(nil),               // 35: superstep.control.v1.Prepare
 	(*Fill)(nil),                  // 36: superstep.control.v1.Fill
 	(*PrepareReport)(nil),         // 37: superstep.control.v1.PrepareReport
-	(*Superstep)(nil),             // 38: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 39: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 40: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 41: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 42: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 43: superstep.control.v1.Times
-	(*Peer)(nil),                  // 44: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 45: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 46: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 47: superstep.control.v1.Generate
-	(*Construct)(nil),             // 48: superstep.control.v1.Construct
-	(*Search)(nil),                // 49: superstep.control.v1.Search
-	(*Judge)(nil),                 // 50: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 51: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 52: superstep.control.v1.Violation
-	(*Measure)(nil),               // 53: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 54: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 55: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 56: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 57: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 58: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 59: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 60: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 61: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 62: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 63: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 64: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 65: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 66: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 67: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 68: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 69: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 70: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 71: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 72: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 73: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 74: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 75: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 76: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 77: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 78: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 79: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 80: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 81: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 82: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 83: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 84: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 85: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 86: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 87: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 88: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 89: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 90: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 91: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 92: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 93: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 94: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 95: superstep.control.v1.StatusResponse
-	nil,                           // 96: superstep.control.v1.Prepare.ParametersEntry
-	nil,                           // 97: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 98: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 99: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 100: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 101: google.protobuf.Timestamp
+	(*Drive)(nil),                 // 38: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 39: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 40: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 41: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 42: superstep.control.v1.Step
+	(*Superstep)(nil),             // 43: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 44: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 45: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 46: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 47: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 48: superstep.control.v1.Times
+	(*Peer)(nil),                  // 49: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 50: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 51: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 52: superstep.control.v1.Generate
+	(*Construct)(nil),             // 53: superstep.control.v1.Construct
+	(*Search)(nil),                // 54: superstep.control.v1.Search
+	(*Judge)(nil),                 // 55: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 56: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 57: superstep.control.v1.Violation
+	(*Measure)(nil),               // 58: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 59: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 60: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 61: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 62: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 63: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 64: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 65: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 66: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 67: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 68: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 69: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 70: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 71: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 72: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 73: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 74: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 75: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 76: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 77: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 78: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 79: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 80: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 81: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 82: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 83: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 84: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 85: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 86: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 87: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 88: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 89: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 90: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 91: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 92: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 93: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 94: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 95: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 96: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 97: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 98: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 99: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 100: superstep.control.v1.StatusResponse
+	nil,                           // 101: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 102: superstep.control.v1.Step.End
+	nil,                           // 103: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 104: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 105: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 106: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 107: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -8310,10 +8821,10 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	60,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	65,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	57,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	62,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	29,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	30,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -8324,135 +8835,145 @@ var file_control_proto_depIdxs = []int32{
 	18,  // 17: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	29,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	35,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	38,  // 20: superstep.control.v1.Command.superstep:type_name -> superstep.control.v1.Superstep
-	56,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	58,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	59,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	32,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	46,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	28,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	53,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	54,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	36,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	61,  // 20: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	63,  // 21: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	64,  // 22: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	32,  // 23: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	51,  // 24: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	28,  // 25: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	58,  // 26: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	59,  // 27: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	36,  // 28: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	38,  // 29: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
 	24,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	30,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	37,  // 32: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	39,  // 33: superstep.control.v1.Report.superstep:type_name -> superstep.control.v1.SuperstepReport
-	33,  // 34: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	51,  // 35: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	55,  // 36: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	33,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	56,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	60,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	40,  // 36: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	25,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	26,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	27,  // 39: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	26,  // 40: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	34,  // 41: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	96,  // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	101, // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	31,  // 43: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	26,  // 44: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	34,  // 45: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	34,  // 46: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	40,  // 47: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	43,  // 48: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	44,  // 49: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	45,  // 50: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	42,  // 51: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	47,  // 52: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	48,  // 53: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	49,  // 54: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	50,  // 55: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	66,  // 56: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	26,  // 57: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	34,  // 58: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	31,  // 59: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	34,  // 60: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	52,  // 61: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	65,  // 62: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	26,  // 63: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	26,  // 64: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	101, // 65: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	97,  // 66: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	27,  // 67: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 68: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	98,  // 69: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	99,  // 70: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	66,  // 71: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	65,  // 72: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	68,  // 73: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	68,  // 74: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	52,  // 75: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	61,  // 76: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 77: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	101, // 78: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	101, // 79: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	101, // 80: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	25,  // 81: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	70,  // 82: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	41,  // 83: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	67,  // 84: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	61,  // 85: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	69,  // 86: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	101, // 87: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	69,  // 88: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	79,  // 89: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	60,  // 90: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 91: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	78,  // 92: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	101, // 93: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	40,  // 94: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	100, // 95: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	41,  // 96: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	27,  // 97: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 98: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 99: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 100: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 101: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	84,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 103: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	91,  // 104: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	91,  // 105: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	84,  // 106: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	69,  // 107: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	101, // 108: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	62,  // 109: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 110: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 111: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	71,  // 112: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	72,  // 113: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	73,  // 114: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	75,  // 115: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	76,  // 116: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	80,  // 117: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	63,  // 118: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	81,  // 119: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	83,  // 120: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	85,  // 121: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	87,  // 122: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	88,  // 123: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	89,  // 124: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	92,  // 125: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	94,  // 126: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 127: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 128: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	69,  // 129: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	69,  // 130: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	74,  // 131: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	69,  // 132: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	77,  // 133: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	69,  // 134: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	64,  // 135: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	82,  // 136: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	84,  // 137: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	86,  // 138: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	84,  // 139: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	84,  // 140: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	90,  // 141: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	93,  // 142: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	95,  // 143: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	127, // [127:144] is the sub-list for method output_type
-	110, // [110:127] is the sub-list for method input_type
-	110, // [110:110] is the sub-list for extension type_name
-	110, // [110:110] is the sub-list for extension extendee
-	0,   // [0:110] is the sub-list for field type_name
+	39,  // 47: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	46,  // 48: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	39,  // 49: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	84,  // 50: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	41,  // 51: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	39,  // 52: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	75,  // 53: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	43,  // 54: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	32,  // 55: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	102, // 56: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	45,  // 57: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	48,  // 58: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	49,  // 59: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	50,  // 60: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	47,  // 61: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	52,  // 62: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	53,  // 63: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	54,  // 64: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	55,  // 65: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	71,  // 66: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	26,  // 67: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	34,  // 68: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	31,  // 69: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	34,  // 70: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	57,  // 71: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	70,  // 72: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	26,  // 73: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	26,  // 74: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	107, // 75: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	103, // 76: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	27,  // 77: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 78: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	104, // 79: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	105, // 80: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	71,  // 81: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	70,  // 82: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	73,  // 83: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	73,  // 84: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	57,  // 85: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	66,  // 86: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 87: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	107, // 88: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	107, // 89: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	107, // 90: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	25,  // 91: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	75,  // 92: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	46,  // 93: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	72,  // 94: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	66,  // 95: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	74,  // 96: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	107, // 97: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	74,  // 98: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	84,  // 99: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	65,  // 100: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 101: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	83,  // 102: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	107, // 103: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	45,  // 104: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	106, // 105: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	46,  // 106: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	27,  // 107: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 108: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 109: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 110: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 111: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	89,  // 112: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 113: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	96,  // 114: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	96,  // 115: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	89,  // 116: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 117: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	107, // 118: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	67,  // 119: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 120: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 121: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	76,  // 122: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 123: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 124: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 125: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 126: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	85,  // 127: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	68,  // 128: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	86,  // 129: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	88,  // 130: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	90,  // 131: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	92,  // 132: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	93,  // 133: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	94,  // 134: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	97,  // 135: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	99,  // 136: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 137: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 138: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	74,  // 139: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	74,  // 140: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	79,  // 141: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	74,  // 142: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	82,  // 143: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	74,  // 144: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	69,  // 145: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	87,  // 146: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	89,  // 147: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	91,  // 148: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	89,  // 149: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	89,  // 150: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	95,  // 151: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	98,  // 152: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	100, // 153: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	137, // [137:154] is the sub-list for method output_type
+	120, // [120:137] is the sub-list for method input_type
+	120, // [120:120] is the sub-list for extension type_name
+	120, // [120:120] is the sub-list for extension extendee
+	0,   // [0:120] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -8480,7 +9001,6 @@ func file_control_proto_init() {
 	file_control_proto_msgTypes[18].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
-		(*Command_Superstep)(nil),
 		(*Command_Values)(nil),
 		(*Command_Cancel)(nil),
 		(*Command_Drop)(nil),
@@ -8490,23 +9010,29 @@ func file_control_proto_init() {
 		(*Command_Measure)(nil),
 		(*Command_Probe)(nil),
 		(*Command_Fill)(nil),
+		(*Command_Drive)(nil),
 	}
 	file_control_proto_msgTypes[19].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
-		(*Report_Superstep)(nil),
 		(*Report_Located)(nil),
 		(*Report_Benchmark)(nil),
 		(*Report_Probe)(nil),
+		(*Report_Drive)(nil),
 	}
 	file_control_proto_msgTypes[23].OneofWrappers = []any{}
-	file_control_proto_msgTypes[42].OneofWrappers = []any{
+	file_control_proto_msgTypes[38].OneofWrappers = []any{
+		(*Step_Superstep)(nil),
+		(*Step_Locate)(nil),
+		(*Step_End_)(nil),
+	}
+	file_control_proto_msgTypes[47].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[73].OneofWrappers = []any{
+	file_control_proto_msgTypes[78].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -8519,7 +9045,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   97,
+			NumMessages:   103,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

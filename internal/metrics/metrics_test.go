@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -202,27 +203,27 @@ func TestWorker(t *testing.T) {
 	w.Session(false)
 	w.Session(true)
 	w.Leaving()
-	report := &control.Report{Body: &control.Report_Superstep{Superstep: &control.SuperstepReport{Partitions: []*control.PartitionReport{
-		{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: &control.Times{Expand: .5, Compute: .25}},
-		{Computed: 1, Times: &control.Times{Fold: 1}},
-	}}}}
-	w.Command("superstep", time.Second, report, nil)
-	w.Command("superstep", time.Second, nil, errors.New("no"))
+	w.Superstep(time.Second, []*bsp.Report{
+		{Partition: trace.Partition{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: trace.Seconds{Expand: .5, Compute: .25}}},
+		{Partition: trace.Partition{Computed: 1, Times: trace.Seconds{Fold: 1}}},
+	})
+	w.Command("drive", time.Second, &control.Report{}, nil)
+	w.Command("drive", time.Second, nil, errors.New("no"))
 	w.Command("load", time.Second, &control.Report{}, context.Canceled)
 	expect(t, scrape(t, s), map[string]string{
-		`superstep_worker_attached`:                                            "1",
-		`superstep_worker_leaving`:                                             "1",
-		`superstep_worker_sessions_total`:                                      "2",
-		`superstep_worker_commands_total{command="superstep",result="done"}`:   "1",
-		`superstep_worker_commands_total{command="superstep",result="failed"}`: "1",
-		`superstep_worker_commands_total{command="load",result="cancelled"}`:   "1",
-		`superstep_worker_commands_total{command="values",result="done"}`:      "0",
-		`superstep_worker_command_duration_seconds_count{command="superstep"}`: "2",
-		`superstep_vertices_computed_total`:                                    "4",
-		`superstep_phase_seconds_total{phase="expand"}`:                        "0.5",
-		`superstep_phase_seconds_total{phase="fold"}`:                          "1",
-		`superstep_phase_seconds_total{phase="wait"}`:                          "0.25",
-		`superstep_partition_supersteps_total`:                                 "2",
+		`superstep_worker_attached`:                                          "1",
+		`superstep_worker_leaving`:                                           "1",
+		`superstep_worker_sessions_total`:                                    "2",
+		`superstep_worker_commands_total{command="drive",result="done"}`:     "1",
+		`superstep_worker_commands_total{command="drive",result="failed"}`:   "1",
+		`superstep_worker_commands_total{command="load",result="cancelled"}`: "1",
+		`superstep_worker_commands_total{command="values",result="done"}`:    "0",
+		`superstep_worker_command_duration_seconds_count{command="drive"}`:   "2",
+		`superstep_vertices_computed_total`:                                  "4",
+		`superstep_phase_seconds_total{phase="expand"}`:                      "0.5",
+		`superstep_phase_seconds_total{phase="fold"}`:                        "1",
+		`superstep_phase_seconds_total{phase="wait"}`:                        "0.25",
+		`superstep_partition_supersteps_total`:                               "2",
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // Worker counts what a worker of a cluster does.
@@ -21,7 +21,7 @@ type Worker struct {
 }
 
 // Commands that a worker gets.
-var commands = []string{"load", "locate", "prepare", "superstep", "values", "drop"}
+var commands = []string{"load", "locate", "prepare", "drive", "values", "drop"}
 
 // NewWorker adds the metrics of a worker to the set, and those of its partitions.
 func (s *Set) NewWorker() *Worker {
@@ -72,7 +72,7 @@ func (*Worker) Registered(string, uint64) {}
 // Stuck is like Registered.
 func (*Worker) Stuck(string) {}
 
-// Command counts a command that has ended, one of Commands; of supersteps it counts what the partitions did.
+// Command counts a command that has ended.
 func (w *Worker) Command(name string, took time.Duration, r *control.Report, err error) {
 	result := "done"
 	switch {
@@ -83,10 +83,13 @@ func (w *Worker) Command(name string, took time.Duration, r *control.Report, err
 	}
 	w.commands.WithLabelValues(name, result).Inc()
 	w.took.WithLabelValues(name).Observe(took.Seconds())
-	for _, p := range r.GetSuperstep().GetPartitions() {
-		t := p.GetTimes()
-		seconds := trace.Seconds{Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute()}
-		seconds.Wait = max(t.GetWait(), took.Seconds()-seconds.Busy())
-		w.work.record(&trace.Partition{Computed: int(p.Computed), Walked: int(p.Walked), Sent: int(p.Sent), Bytes: int(p.Bytes), Times: seconds})
+}
+
+// Superstep counts what the worker's partitions did in a superstep.
+func (w *Worker) Superstep(took time.Duration, reports []*bsp.Report) {
+	for _, r := range reports {
+		p := r.Partition
+		p.Times.Wait = max(p.Times.Wait, took.Seconds()-p.Times.Busy())
+		w.work.record(&p)
 	}
 }

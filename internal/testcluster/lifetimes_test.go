@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/master"
@@ -81,10 +82,11 @@ func (o observed) tell(text string) {
 	}
 }
 
-func (o observed) Session(attached bool)   { o.tell(fmt.Sprint("session: ", attached)) }
-func (observed) Leaving()                  {}
-func (o observed) Stuck(what string)       { o.tell("stuck: " + what) }
-func (observed) Registered(string, uint64) {}
+func (o observed) Session(attached bool)                { o.tell(fmt.Sprint("session: ", attached)) }
+func (observed) Leaving()                               {}
+func (o observed) Stuck(what string)                    { o.tell("stuck: " + what) }
+func (observed) Registered(string, uint64)              {}
+func (observed) Superstep(time.Duration, []*bsp.Report) {}
 func (o observed) Command(name string, _ time.Duration, _ *control.Report, err error) {
 	o.tell(fmt.Sprint(name, ": ", err))
 }
@@ -134,7 +136,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 			j := c.submitSpec(t, p.spec(1, next, graph))
 			p.gates[next].await(t) // its values are written
 			close(p.gates[first].open)
-			worker.await(t, "superstep: context canceled")
+			worker.await(t, "drive: context canceled")
 			close(p.gates[next].open)
 			if j, _ = c.watch(t, j.Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 				t.Fatalf("the next job: %s: %s", j.State.Word(), j.Reason)

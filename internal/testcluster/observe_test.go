@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
@@ -114,7 +115,7 @@ func TestMetricsOfACluster(t *testing.T) {
 	holds(t, page, `superstep_worker_attached 1`, `superstep_worker_sessions_total 2`,
 		`superstep_worker_commands_total{command="load",result="done"} 4`,
 		`superstep_worker_commands_total{command="values",result="failed"} 0`)
-	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="superstep",result="failed"} 0`) {
+	if strings.Contains(page, "superstep_edges_walked_total 0\n") || strings.Contains(page, `superstep_worker_commands_total{command="drive",result="failed"} 0`) {
 		t.Error("workers have not counted their work")
 	}
 }
@@ -205,10 +206,16 @@ func (o *observer) Session(attached bool) {
 func (o *observer) Leaving()                { o.add("leaving") }
 func (*observer) Stuck(string)              {}
 func (*observer) Registered(string, uint64) {}
+func (o *observer) Superstep(_ time.Duration, reports []*bsp.Report) {
+	if len(reports) > 0 {
+		o.add("superstep")
+	}
+}
+
 func (o *observer) Command(name string, _ time.Duration, r *control.Report, err error) {
 	if err != nil {
 		name += ": " + err.Error()
-	} else if name == "superstep" && len(r.GetSuperstep().GetPartitions()) == 0 {
+	} else if name == "drive" && r.GetDrive().GetEnd() == nil {
 		name += " without a report"
 	}
 	o.add(name)
@@ -233,7 +240,7 @@ func TestWorkerIsObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(o.words, ", ")
-	want := "attached, meet, load, prepare, superstep, superstep, superstep, values, drop, drop, meet, load: open /no/such/file: no such file or directory, drop, drop, leaving, over"
+	want := "attached, meet, load, prepare, superstep, superstep, superstep, drive, values, drop, drop, meet, load: open /no/such/file: no such file or directory, drop, drop, leaving, over"
 	if got != want {
 		t.Errorf("found    %s\nexpected %s", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -55,6 +56,7 @@ func (a *attached) Session(there bool) {
 func (*attached) Leaving()                                              {}
 func (*attached) Stuck(string)                                          {}
 func (*attached) Registered(string, uint64)                             {}
+func (*attached) Superstep(time.Duration, []*bsp.Report)                {}
 func (*attached) Command(string, time.Duration, *control.Report, error) {}
 
 // remembered is how many jobs that have ended the master and its page remember.

@@ -198,6 +198,9 @@ type Log struct {
 // call, but for s.Predicted.
 type Sink interface{ Record(s *Superstep) error }
 
+// Flusher is a Sink that gathers records, and is told when some have come after which there may be none for a while.
+type Flusher interface{ Flush() error }
+
 // Journal takes all there is to know of runs. Its methods may be called by one goroutine at a time, but for Log.
 type Journal interface {
 	Sink

@@ -16,9 +16,6 @@ func (t *Tally) Add(values, bytes int) {
 }
 
 func (t Tally) String() string {
-	if t.Frames == 0 { // other processes do not tell
-		return fmt.Sprintf("%d values in %d bytes", t.Values, t.Bytes)
-	}
 	return fmt.Sprintf("%d values in %d frames of %d bytes", t.Values, t.Frames, t.Bytes)
 }
 

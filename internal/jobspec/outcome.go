@@ -1,0 +1,31 @@
+package jobspec
+
+import (
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+)
+
+// Outcome is how far a run is, or how it ended, as it is sent.
+func Outcome(o bsp.Outcome) *control.Outcome {
+	sent := &control.Outcome{
+		Converged: o.Converged, Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
+		Phase: uint32(o.Phase), GraphLeft: control.NewGraphSize(o.Left),
+	}
+	if sent.GraphLeft != nil {
+		sent.GraphLeft.Ids = o.IDs
+	}
+	return sent
+}
+
+// OutcomeOf is the outcome that was sent.
+func OutcomeOf(o *control.Outcome) bsp.Outcome {
+	got := bsp.Outcome{
+		Converged: o.GetConverged(), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
+		Phase: int(o.GetPhase()), IDs: o.GetGraphLeft().GetIds(),
+	}
+	if left := o.GetGraphLeft(); left != nil {
+		got.Left = &trace.GraphSize{Vertices: left.Vertices, Arcs: left.Arcs}
+	}
+	return got
+}
