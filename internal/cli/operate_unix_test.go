@@ -217,12 +217,12 @@ func TestOperate(t *testing.T) {
 		}
 	}
 	// The job takes longer than what has not been told to wait may take to end.
-	job := launch(t, "run", "pagerank", "--master", at, "--token-file", token, "--graph", "kronecker:scale=12", "-p", "iterations=4000", "-p", "tolerance=1e-300")
+	job := launch(t, "run", "pagerank", "--master", at, "--token-file", token, "--graph", "kronecker:scale=12", "-p", "iterations=40000", "-p", "tolerance=1e-300")
 	until(t, "supersteps", func() bool {
 		_, text := page(t, "http://"+own+"/metrics", prometheusToken)
 		for line := range strings.Lines(text) {
 			var n float64
-			if _, err := fmt.Sscanf(line, `superstep_worker_commands_total{command="superstep",result="done"} %g`, &n); err == nil {
+			if _, err := fmt.Sscanf(line, `superstep_partition_supersteps_total %g`, &n); err == nil {
 				return n >= 5
 			}
 		}
