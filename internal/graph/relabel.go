@@ -28,10 +28,16 @@ func (d divider) divide(id uint32) (local, owner uint32) {
 	return local, id - local*d.parts
 }
 
-// ghostSlots finds the slots of one owner's ghosts.
-type ghostSlots struct {
-	bitmap.Ranked
-	start, last uint32 // slot of the first, and the last word of the bits
+// slotWord is 64 vertices of a partition: those that have slots here, and the slot of the first.
+type slotWord struct {
+	bits  uint64
+	first uint32
+}
+
+// slotsOf is where the words of a partition's vertices begin. Owned vertices, whose slots are their places, have but one word.
+type slotsOf struct {
+	begin uint32
+	owned uint32 // all ones, or 0
 }
 
 // seen returns, for each partition of a line, which of its vertices are in the lists. It stops half-way when ctx ends.
@@ -63,30 +69,30 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 	if p.Of == 1 {
 		return nil
 	}
-	slots := make([]ghostSlots, p.Of)
-	for q := range slots {
-		slots[q] = ghostSlots{bitmap.Ranked{Bits: []uint64{0}, Rank: []uint32{0, 0}}, 0, 0}
-		if s.Ghosts != nil && len(s.Ghosts[q].Bits) > 0 {
-			slots[q] = ghostSlots{s.Ghosts[q], s.Groups[q].Start, uint32(len(s.Ghosts[q].Bits) - 1)}
+	words := []slotWord{{bits: math.MaxUint64}}
+	of := make([]slotsOf, p.Of)
+	for q := range of {
+		of[q] = slotsOf{begin: uint32(len(words))}
+		if s.Ghosts == nil || s.Ghosts[q].Bits == nil { // no neighbour is of it
+			of[q] = slotsOf{owned: math.MaxUint32}
+			continue
+		}
+		for w, bits := range s.Ghosts[q].Bits {
+			words = append(words, slotWord{bits, s.Groups[q].Start + s.Ghosts[q].Rank[w]})
 		}
 	}
-	slots[p.Index].Bits[0] = math.MaxUint64
-	parts, own, all := newDivider(p.Of), uint32(p.Index), uint64(1)
+	parts, all := newDivider(p.Of), uint64(1)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		for i, id := range some {
 			local, q := parts.divide(id)
-			of := &slots[q]
-			w := min(local>>6, of.last)
-			word, bit := of.Bits[w], local&63
-			slot := of.start + of.Rank[w] + uint32(bits.OnesCount64(word&(1<<bit-1)))
-			if q == own {
-				slot = local
-			}
-			some[i] = slot
-			all &= word >> bit
+			t := of[q]
+			word := words[t.begin+local>>6&^t.owned]
+			slot := word.first + uint32(bits.OnesCount64(word.bits&(1<<(local&63)-1)))
+			some[i] = slot&^t.owned | local&t.owned
+			all &= word.bits >> (local & 63)
 		}
 		if all == 0 {
 			return fmt.Errorf("partition %d has a neighbour that its owner does not know of: %w", p.Index, errMessage)

@@ -128,7 +128,7 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 			return hi < n, nil
 		},
 		consume: func(from []sendBuffer) error {
-			return b.eachRun(from, stride, func(_ int, run run) error {
+			return b.eachRun(from, stride, 1, func(_ int, run run) error {
 				words := from[run.rank].words[run.way][run.lo*stride : run.hi*stride]
 				for ; len(words) > 0; words = words[stride:] {
 					id := pregel.VertexID(uint32(words[0]))
@@ -209,22 +209,21 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 	return table, nil
 }
 
-// piece is a chunk of the store, and where its bucket is.
+// piece is a chunk of the store, and what tile it is in.
 type piece struct {
-	c    *chunk
-	base uint32
-	way  int
+	c          *chunk
+	row, other uint32
+	way        int
 }
 
 // sendArcs deals the arcs of a side of the store, of whose other ends the ids are given.
 func (b *builder) sendArcs(ctx context.Context, lists []*graph.Scatter, o *owners, d *side, there []uint32) error {
 	var all []piece
-	for window := range d.windows {
-		for way := range d.ways {
-			for c := d.chain(0, way, window).first; c != nil; c = c.next {
-				if c.n > 0 {
-					all = append(all, piece{c, uint32(window) << d.shift, way})
-				}
+	for i := range d.tiles() {
+		row, other, way := d.tile(i)
+		for c := d.chain(0, i).first; c != nil; c = c.next {
+			if c.n > 0 {
+				all = append(all, piece{c, row, other, way})
 			}
 		}
 	}
@@ -237,7 +236,7 @@ func (b *builder) sendArcs(ctx context.Context, lists []*graph.Scatter, o *owner
 			next += len(some)
 			b.team.For(len(some), 8, func(worker, lo, hi int) {
 				for _, p := range some[lo:hi] {
-					b.translate(p, d.shift, there, o, &ends[worker], out[worker])
+					b.translate(p, d.tiling, there, o, &ends[worker], out[worker])
 				}
 			})
 			return next < len(all), nil
@@ -252,17 +251,27 @@ type endpoints struct{ row, other [mostChunk]uint32 }
 // translate puts a chunk's arcs into the send buffers of those who make the lists that they belong to: of kind 0 are those of
 // in-edges, of kind 1 those of out-edges. It looks up all ids first: a loop that does little has more of its memory reads
 // under way at once.
-func (b *builder) translate(p piece, shift uint, there []uint32, o *owners, ends *endpoints, out []sendBuffer) {
-	low := uint64(1)<<shift - 1
+func (b *builder) translate(p piece, t *tiling, there []uint32, o *owners, ends *endpoints, out []sendBuffer) {
 	weighted, directed := b.o.Weights != edges.Unweighted, b.in.Directed
-	there = there[p.base:]
-	for i := range p.c.n {
-		key := p.c.key(i)
-		ends.row[i], ends.other[i] = b.ids[key>>shift], there[key&low]
+	here, there := b.ids[p.row:], there[p.other:]
+	if t.high == 0 {
+		bits, mask := t.otherBits&31, uint32(1)<<t.otherBits-1
+		for i, key := range p.c.low[:p.c.n] {
+			ends.row[i], ends.other[i] = here[key>>bits], there[key&mask]
+		}
+	} else {
+		for i := range p.c.n {
+			u, v := t.split(p.c.key(i, t.high))
+			ends.row[i], ends.other[i] = here[u], there[v]
+		}
 	}
 	from, into := ends.row[:p.c.n], ends.other[:p.c.n]
 	if p.way == toRow {
 		from, into = into, from
+	}
+	if !weighted && !directed {
+		sendBoth(from, into, o, out)
+		return
 	}
 	for i, u := range from {
 		v := into[i]
@@ -282,6 +291,23 @@ func (b *builder) translate(p piece, shift uint, there []uint32, o *owners, ends
 		to.words[kind] = append(to.words[kind], uint64(u)<<32|uint64(v))
 		if weighted {
 			to.weights[kind].weigh(b.o.Weights, p.c.weight.at(i))
+		}
+	}
+}
+
+// sendBoth is what translate does with edges that are undirected and have no weights.
+func sendBoth(from, into []uint32, o *owners, out []sendBuffer) {
+	for rank := range out {
+		p := &out[rank]
+		p.words[0] = slices.Grow(p.words[0], 2*len(from))
+	}
+	for i, u := range from {
+		v := into[i]
+		to := &out[o.of(v)].words[0]
+		*to = append(*to, uint64(v)<<32|uint64(u))
+		if u != v {
+			to = &out[o.of(u)].words[0]
+			*to = append(*to, uint64(u)<<32|uint64(v))
 		}
 	}
 }

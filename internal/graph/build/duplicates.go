@@ -88,12 +88,9 @@ func (b *builder) distinct(ctx context.Context) error {
 		if at != b.rank {
 			there = b.newCounters(arena, b.sizes[at])
 		}
-		b.team.For(d.windows, 1, func(worker, window, _ int) {
-			if ctx.Err() != nil {
-				return
-			}
-			for way := range d.ways {
-				s.bucket(&scratches[worker], d, at, way, window, &there)
+		b.team.For(d.tiles(), 1, func(worker, tile, _ int) {
+			if ctx.Err() == nil {
+				s.tile(&scratches[worker], d, tile, &there)
 			}
 		})
 		err := ctx.Err()
@@ -112,68 +109,72 @@ func (b *builder) distinct(ctx context.Context) error {
 	return b.refuse(ctx)
 }
 
-// bucket searches a bucket of the side at, and counts it.
-func (s *deduplicator) bucket(t *scratch, d *side, at, way, window int, there *counters) {
-	b := s.b
-	// Lanes are put one after the other, which is the order of the input where that matters.
-	var all chain
-	total := 0
-	for lane := range d.lanes {
-		c := d.chain(lane, way, window)
-		if c.first == nil {
-			continue
+// tileEnds are the counters that the edges of a tile are counted in, and where in them its windows begin.
+type tileEnds struct {
+	here, other []uint32
+	there       *counters // of all other ends
+	row, end    uint32
+	diagonal    bool // both are counters of this rank: there may be loops
+}
+
+// ends returns the counters of a tile.
+func (b *builder) ends(d *side, tile int, there *counters) *tileEnds {
+	e := &tileEnds{here: b.rows.out, other: there.out, there: there, diagonal: d.at == b.rank}
+	way := fromRow
+	e.row, e.end, way = d.tile(tile)
+	if b.in.Directed {
+		e.other = there.in
+		if way == toRow {
+			e.here, e.other = b.rows.in, there.out
 		}
-		if all.first == nil {
-			all.first = c.first
-		} else {
-			all.last.next = c.first
-		}
-		all.last = c.last
-		for k := c.first; k != nil; k = k.next {
-			total += k.n
-		}
-		*c = chain{}
 	}
+	return e
+}
+
+// tile searches a tile of a side, and counts it.
+func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
+	all, total := d.join(tile)
 	if total == 0 {
 		return
 	}
-	*d.chain(0, way, window) = all
-	base := uint32(window) << d.shift
-	low := uint64(1)<<d.shift - 1
+	b, e := s.b, s.b.ends(d, tile, there)
+	if s.plain(d) {
+		s.plainTile(t, d, all, total, e)
+		return
+	}
 	if b.o.Duplicates != graph.KeepDuplicates {
-		s.search(t, d, &all, total, func(key uint64) {
-			row, other := uint32(key>>d.shift), base+uint32(key&low)
-			if b.o.Duplicates == graph.RefuseDuplicates {
-				here, there := vertex{b.rank, row}, vertex{at, other}
-				if b.in.Directed && way == toRow || !b.in.Directed && there.before(here) {
-					here, there = there, here
-				}
-				b.found(pair{here, there})
-			}
-			if b.o.TupleDegrees && (at != b.rank || row != other) {
-				s.add(b.rows.more, row, 1)
-				s.add(there.more, other, 1)
-			}
-		})
+		_, _, way := d.tile(tile)
+		s.search(t, d, &all, total, func(key uint64) { s.twice(d, e, way, key) })
 	}
-	here, other := b.rows.out, there.out
-	if b.in.Directed {
-		other = there.in
-		if way == 1 {
-			here, other = b.rows.in, there.out
-		}
-	}
+	here, other := e.here[e.row:], e.other[e.end:]
 	for c := all.first; c != nil; c = c.next {
 		for i := range c.n {
-			key := c.key(i)
-			u, v := uint32(key>>d.shift), base+uint32(key&low)
+			u, v := d.split(c.key(i, d.high))
 			s.add(here, u, 1)
-			if at == b.rank && u == v {
-				s.loop(u)
+			if e.diagonal && e.row+u == e.end+v {
+				s.loop(e.row + u)
 				continue
 			}
 			s.add(other, v, 1)
 		}
+	}
+}
+
+// twice takes note of an edge that has come before.
+func (s *deduplicator) twice(d *side, e *tileEnds, way int, key uint64) {
+	b := s.b
+	u, v := d.split(key)
+	u, v = u+e.row, v+e.end
+	if b.o.Duplicates == graph.RefuseDuplicates {
+		here, there := vertex{b.rank, u}, vertex{d.at, v}
+		if b.in.Directed && way == toRow || !b.in.Directed && there.before(here) {
+			here, there = there, here
+		}
+		b.found(pair{here, there})
+	}
+	if b.o.TupleDegrees && (!e.diagonal || u != v) {
+		s.add(b.rows.more, u, 1)
+		s.add(e.there.more, v, 1)
 	}
 }
 
@@ -209,7 +210,7 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 	weighted := d.weights != 0
 	for c := all.first; c != nil; c = c.next {
 		for i := range c.n {
-			key := c.key(i)
+			key := c.key(i, d.high)
 			at := mix(key) & mask
 			for t.table[at] != 0 && t.keys[t.table[at]-1] != key {
 				at = (at + 1) & mask
@@ -240,7 +241,7 @@ func (s *deduplicator) search(t *scratch, d *side, all *chain, total int, twice 
 	for c := all.first; c != nil; c = c.next {
 		c.n = min(c.n, len(t.keys)-at)
 		for i := range c.n {
-			c.set(i, t.keys[at+i])
+			c.set(i, d.high, t.keys[at+i])
 			switch {
 			case c.weight.single != nil:
 				c.weight.single[i] = float32(t.weights[at+i])

@@ -2,6 +2,7 @@ package build
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -10,7 +11,8 @@ import (
 // starts[d+1]. Some may be empty.
 type ranges struct {
 	starts []uint64
-	end    uint64 // ids are below it; it is at least 1
+	ends   []uint64 // the next one's start; of the last, what no id is
+	end    uint64   // ids are below it; it is at least 1
 	table  []uint32
 	shift  uint
 }
@@ -20,7 +22,7 @@ const tableBits = 12
 
 // newRanges makes ranges of their first ids, rising, the first of them 0, and what all ids are below.
 func newRanges(starts []uint64, end uint64) *ranges {
-	r := &ranges{starts: starts, end: end, shift: uint(max(bits.Len64(end-1)-tableBits, 0))}
+	r := &ranges{starts: starts, ends: append(slices.Clone(starts[1:]), math.MaxUint64), end: end, shift: uint(max(bits.Len64(end-1)-tableBits, 0))}
 	r.table = make([]uint32, (end-1)>>r.shift+1)
 	d := 0
 	for i := range r.table {
@@ -32,13 +34,13 @@ func newRanges(starts []uint64, end uint64) *ranges {
 	return r
 }
 
-// of returns the range of an id.
+// of returns the range of an id. Which range that is cannot be predicted, so the first step, nearly always the last, is no branch.
 func (r *ranges) of(id uint64) int {
-	d := int(r.table[id>>r.shift])
-	for d+1 < len(r.starts) && r.starts[d+1] <= id {
-		d++
+	d := uint64(r.table[id>>r.shift])
+	_, before := bits.Sub64(id, r.ends[d], 0)
+	for d += 1 - before; r.ends[d] <= id; d++ {
 	}
-	return d
+	return int(d)
 }
 
 // sizes returns how many ids each range has.

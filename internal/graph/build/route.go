@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // How an edge is stored: from the row to the other end, or reversed. Edges of undirected graphs all count as from the row.
@@ -18,21 +19,31 @@ const (
 	toRow
 )
 
-// router reads this rank's tuples and sends them to the owners of their rows' directory entries.
+// router reads this rank's tuples and sends them to the owners of their rows' directory entries, as blocks of edges of a tile.
 type router struct {
 	b      *builder
+	tiles  *tiling
 	next   int // block
 	blocks []edges.Block
-	errs   []error // by worker
+	stages []*tileStage // by worker
+	errs   []error      // by worker
 	loops  atomic.Int64
 	count  int // blocks a round
+	arena  mem.Arena
 }
 
 func (b *builder) newRouter() *router {
-	return &router{
-		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()),
+	ways := 1
+	if b.in.Directed {
+		ways = 2
+	}
+	r := &router{
+		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()), stages: make([]*tileStage, b.team.Size()),
+		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
 		count: max(roundRecords(b.all.tuples, b.ranks)/edges.BlockSize, 1),
 	}
+	r.arena.Meter = b.o.Meter
+	return r
 }
 
 // produce sends the tuples of the next blocks. Where the order of tuples matters it is done by one worker.
@@ -45,9 +56,12 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 		if r.errs[worker] != nil {
 			return
 		}
+		if r.stages[worker] == nil {
+			r.stages[worker] = newTileStage(r.tiles, b.o.Weights, &r.arena)
+		}
 		block := &r.blocks[worker]
 		if r.errs[worker] = list.Read(i, block); r.errs[worker] == nil {
-			r.errs[worker] = r.put(block, out[worker])
+			r.errs[worker] = r.put(block, r.stages[worker], out[worker])
 		}
 	}
 	if b.o.Ordered() {
@@ -66,50 +80,84 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 			return false, err
 		}
 	}
+	more := hi < edges.Blocks(list)
+	if !more {
+		for worker, st := range r.stages {
+			st.flushAll(out[worker])
+		}
+	}
 	b.progress("dealing the edges", int64(min(hi*edges.BlockSize, list.Len())), int64(list.Len()))
-	return hi < edges.Blocks(list), nil
+	return more, nil
 }
 
-// put puts a block's tuples, their ends numbered, into the send buffers of the owners of their rows' directory entries.
-func (r *router) put(block *edges.Block, out []sendBuffer) error {
-	b := r.b
-	end, kind := b.end, b.o.Weights
+// put puts a block's tuples, their ends numbered, into the tiles of their rows and other ends.
+func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error {
+	b, t := r.b, r.tiles
+	if !b.dense {
+		for i, u := range block.U[:block.N] {
+			v := block.V[i]
+			if u >= b.end || v >= b.end {
+				return outside(u, v, b.end)
+			}
+			block.U[i], block.V[i] = b.number(u), b.number(v)
+		}
+	}
+	if err := r.locate(block, st); err != nil {
+		return err
+	}
 	loops := 0
-	for i, u := range block.U[:block.N] {
-		v := block.V[i]
-		if u >= end || v >= end {
-			return outside(u, v, end)
-		}
-		if !b.dense {
-			u, v = b.number(u), b.number(v)
-		}
-		way := fromRow
-		if u == v {
+	dropLoops := b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense) // no vertex is one by a loop alone
+	for i, tile := range st.tiles[:block.N] {
+		if block.U[i] == block.V[i] {
 			loops++
-			if b.o.DropLoops && (b.in.Naming == edges.Numbers || !b.dense) { // no vertex is one by a loop alone
+			if dropLoops {
 				continue
 			}
-		} else if reversed(u, v) {
-			u, v = v, u
-			if b.in.Directed {
-				way = toRow
-			}
 		}
-		p := &out[b.places.of(u)]
-		p.words[way] = append(p.words[way], u<<32|v)
-		if kind != edges.Unweighted {
-			p.weights[way].weigh(kind, b.weight(block.W[i]))
+		n := st.put(int(tile), st.found[i])
+		if st.weights != nil {
+			st.weights[int(tile)*blockEdges+n] = b.weight(block.W[i])
+		}
+		if n == blockEdges-1 {
+			rank := t.rankOfRow[int(tile)/st.each]
+			st.flush(int(tile), int(rank), &out[rank])
 		}
 	}
 	r.loops.Add(int64(loops))
 	return nil
 }
 
-// reversed reports whether an edge's second end is its row. It must not depend on how a tuple names an undirected edge: the
-// hash takes both ends alike, and says whether the smaller one is the row.
-func reversed(u, v uint64) bool {
+// locate finds the tiles of a block's edges, and their keys.
+func (r *router) locate(block *edges.Block, st *tileStage) error {
+	t, places := r.tiles, r.b.places
+	end, others, ways := places.end, uint32(t.others()), uint32(t.ways-1)
+	rowBits, otherBits := t.rowBits&63, t.otherBits&63
+	rowMask, otherMask := uint64(1)<<rowBits-1, uint64(1)<<otherBits-1
+	us, vs := block.U[:block.N], block.V[:block.N]
+	tiles, found := st.tiles[:block.N], st.found[:block.N]
+	for i, u := range us {
+		v := vs[i]
+		if u >= end || v >= end {
+			return outside(u, v, end)
+		}
+		swap := reversed(u, v)
+		both := (u ^ v) & -swap
+		u, v = u^both, v^both
+		row, other := &t.ranks[places.of(u)], &t.ranks[places.of(v)]
+		u -= row.start
+		v -= other.start
+		tile := (row.row+uint32(u>>rowBits))*others + other.other + uint32(v>>otherBits)
+		tiles[i] = tile<<ways + uint32(swap)&ways
+		found[i] = u&rowMask<<otherBits | v&otherMask
+	}
+	return nil
+}
+
+// reversed is 1 if an edge's second end is its row, and 0 if its first is. It must not depend on how a tuple names an undirected edge:
+// the hash takes both ends alike, and says whether the smaller one is the row. A loop is not reversed. Numbers are below 2^32.
+func reversed(u, v uint64) uint64 {
 	const golden = 0x9e3779b97f4a7c15
-	return (u^v)*golden>>63 == 1 != (u < v)
+	return ((u^v)*golden ^ (u - v)) >> 63
 }
 
 // weight returns what is stored for a tuple's weight.
@@ -133,10 +181,10 @@ type run struct {
 	rank, way, lo, hi int
 }
 
-// eachRun calls f for all records that came in a round, on the team: run by run, or, where their order matters, all of a
+// eachRun calls f for all records that came in a round, on the team, each of which is so many edges or vertices: run by run, or, where their order matters, all of a
 // rank and way in one.
-func (b *builder) eachRun(from []sendBuffer, stride int, f func(lane int, r run) error) error {
-	grain := 1 << 14
+func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(lane int, r run) error) error {
+	grain := 1 << 14 / records
 	var runs []run
 	for rank, p := range from {
 		for way := range kinds {
@@ -167,30 +215,21 @@ func (b *builder) eachRun(from []sendBuffer, stride int, f func(lane int, r run)
 // route sends the edges, their ends numbered, to the owners of their rows' directory entries, into the store.
 func (b *builder) route(ctx context.Context) error {
 	r := b.newRouter()
-	b.store = newStore(b.sizes[b.rank], b.sizes, b.all.tuples/b.ranks, b.lanes(), b.in.Directed, b.o.Weights, b.o.Meter)
-	starts, end := b.places.starts, b.places.end
+	defer r.arena.Close()
+	b.store = newStore(r.tiles, b.rank, b.sizes, b.all.tuples/b.ranks, b.lanes(), b.o.Weights, b.o.Meter)
 	if b.in.Naming != edges.Numbers && b.dense {
 		b.present = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}
-	first, size := starts[b.rank], uint64(b.sizes[b.rank])
+	stride := r.tiles.words()
 	err := b.shuffle(ctx, &shuffle{
-		stride: 1, weights: b.o.Weights, produce: r.produce,
+		stride: stride, weights: b.o.Weights, weighs: blockEdges, produce: r.produce,
 		consume: func(from []sendBuffer) error {
-			return b.eachRun(from, 1, func(lane int, run run) error {
+			return b.eachRun(from, stride, blockEdges, func(lane int, run run) error {
 				p := &from[run.rank]
-				words, weights := p.words[run.way], p.weights[run.way]
 				for i := run.lo; i < run.hi; i++ {
-					u, v := words[i]>>32, words[i]&noID
-					if u-first >= size || v >= end || run.way == toRow && !b.in.Directed {
-						return fmt.Errorf("from rank %d: %w: edge %d-%d", run.rank, collective.ErrMessage, u, v)
+					if err := b.takeBlock(lane, p.words[run.way][i*stride:(i+1)*stride], p.weights[run.way].slice(i*blockEdges, (i+1)*blockEdges)); err != nil {
+						return fmt.Errorf("from rank %d: %w", run.rank, err)
 					}
-					row := uint32(u - first)
-					if u == v && b.o.DropLoops {
-						b.mark(row)
-						continue
-					}
-					at := b.places.of(v)
-					b.store.sides[at].put(lane, run.way, row, uint32(v-starts[at]), weights, i)
 				}
 				return nil
 			})
@@ -198,6 +237,54 @@ func (b *builder) route(ctx context.Context) error {
 	})
 	b.loops = int(r.loops.Load())
 	return err
+}
+
+// takeBlock stores a block of edges that came.
+func (b *builder) takeBlock(lane int, words []uint64, weights column) error {
+	s := b.store
+	n, number := int(words[0]&(2*blockEdges-1)), words[0]/(2*blockEdges)
+	others := s.others()
+	way, window := int(number%uint64(s.ways)), number/uint64(s.ways)
+	if n == 0 || n > blockEdges || others == 0 || window/uint64(others) >= uint64(s.sides[0].rows) {
+		return fmt.Errorf("%w: %d edges of tile %d", collective.ErrMessage, n, number)
+	}
+	row, other := int(window)/others, int(window)%others
+	d := s.sides[s.rankOfOther[other]]
+	other -= s.firstOther[d.at]
+	keys := wire.Bytes(words[1:])
+	in := block{low: wire.Slice[uint32](keys[:4*blockEdges])[:n], high: keys[4*blockEdges:][:n*s.high], weight: weights.slice(0, n)}
+	// Where the last windows end, and beyond: no edge is there.
+	rows, ends := min(s.places[s.rank]-row<<s.rowBits, 1<<s.rowBits), min(s.places[d.at]-other<<s.otherBits, 1<<s.otherBits)
+	loops := d.at == b.rank && b.o.DropLoops && b.present != nil
+	if loops || rows < 1<<s.rowBits || ends < 1<<s.otherBits || !s.fit(in) {
+		c := chunk{low: in.low, high: in.high, weight: in.weight}
+		kept := 0
+		for i := range n {
+			key := c.key(i, s.high)
+			u, v := s.split(key)
+			if key>>s.keyBits() != 0 || int(u) >= rows || int(v) >= ends {
+				return fmt.Errorf("%w: edge %d-%d of tile %d", collective.ErrMessage, u, v, number)
+			}
+			if at := row<<s.rowBits + int(u); loops && at == other<<s.otherBits+int(v) {
+				b.mark(uint32(at))
+				continue
+			}
+			c.move(kept, i, s.high)
+			kept++
+		}
+		in = block{in.low[:kept], in.high[:kept*s.high], in.weight.slice(0, kept)}
+	}
+	d.put(lane, (row*d.others+other)*s.ways+way, in)
+	return nil
+}
+
+// fit reports whether all keys are known to have no more bits than they should.
+func (t *tiling) fit(in block) bool {
+	all := uint32(0)
+	for _, low := range in.low {
+		all |= low
+	}
+	return t.keyBits() == uint(leastKey+8*t.high) || t.high == 0 && uint64(all)>>t.keyBits() == 0
 }
 
 // mark makes a place of this rank's range a vertex.

@@ -18,7 +18,7 @@ type column struct {
 // kinds is how many kinds of records a sendBuffer may have: the two ways that edges may be reversed, or in- and out-arcs.
 const kinds = 2
 
-// sendBuffer is what one rank has for another in a round: records of a fixed number of words, each with a weight if the graph
+// sendBuffer is what one rank has for another in a round: records of a fixed number of words, each with a weight, or some, if the graph
 // has weights. As a message, all little-endian:
 //
 //	| more (8) | records of kind 0 (8) | of kind 1 (8) | words ... | words ... | weights ... | weights ... |
@@ -104,12 +104,12 @@ func encode(dst []byte, buffers []*sendBuffer, stride int, more bool) []byte {
 	return dst
 }
 
-// decode views a message as a sendBuffer, whose memory it shares.
-func decode(data []byte, stride int, kind edges.Weights) (p sendBuffer, more bool, err error) {
+// decode views a message as a sendBuffer, whose memory it shares. Records have so many bytes of weights.
+func decode(data []byte, stride, weigh int, kind edges.Weights) (p sendBuffer, more bool, err error) {
 	if len(data) < 8*header {
 		return p, false, fmt.Errorf("%w: %d bytes are too few for a sendBuffer", collective.ErrMessage, len(data))
 	}
-	record := uint64(8*stride + weightSize(kind))
+	record := uint64(8*stride + weigh)
 	flag, left := binary.LittleEndian.Uint64(data), uint64(len(data)-8*header)
 	var records [kinds]int
 	for k := range kinds {
@@ -133,7 +133,7 @@ func decode(data []byte, stride int, kind edges.Weights) (p sendBuffer, more boo
 		p.words[k] = wire.Slice[uint64](take(8 * stride * n))
 	}
 	for k, n := range records {
-		switch part := take(weightSize(kind) * n); kind {
+		switch part := take(weigh * n); kind {
 		case edges.Float32:
 			p.weights[k].single = wire.Slice[float32](part)
 		case edges.Float64:

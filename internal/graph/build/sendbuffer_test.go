@@ -28,7 +28,7 @@ func TestSendBuffer(t *testing.T) {
 				}
 			}
 			data := encode(nil, []*sendBuffer{&parts[0], &parts[1]}, stride, true)
-			got, more, err := decode(data, stride, kind)
+			got, more, err := decode(data, stride, weightSize(kind), kind)
 			if err != nil || !more {
 				t.Fatal(err, more)
 			}
@@ -39,7 +39,7 @@ func TestSendBuffer(t *testing.T) {
 				}
 			}
 			for cut := range data {
-				if _, _, err := decode(data[:cut], stride, kind); err == nil {
+				if _, _, err := decode(data[:cut], stride, weightSize(kind), kind); err == nil {
 					t.Errorf("%v, stride %d: %d of %d bytes were taken", kind, stride, cut, len(data))
 				}
 			}
@@ -55,7 +55,7 @@ func FuzzDecodeSendBuffer(f *testing.F) {
 	f.Add(encode(nil, []*sendBuffer{&p}, 2, true), uint8(7))
 	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
 		stride, kind := 1+int(how%3), edges.Weights(how/3%3)
-		got, more, err := decode(data, stride, kind)
+		got, more, err := decode(data, stride, weightSize(kind), kind)
 		if err != nil {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 type shuffle struct {
 	stride  int           // words of a record
 	weights edges.Weights // that records have
+	weighs  int           // weights of a record; 0 is 1
 	// produce puts what a round has into send buffers, by worker and rank, and reports whether there is more. It is called until
 	// there is none.
 	produce func(out [][]sendBuffer) (more bool, err error)
@@ -75,7 +76,7 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		}
 		from := make([]sendBuffer, b.ranks)
 		for rank, data := range in {
-			p, another, err := decode(data, f.stride, f.weights)
+			p, another, err := decode(data, f.stride, max(f.weighs, 1)*weightSize(f.weights), f.weights)
 			if err != nil {
 				return fmt.Errorf("from rank %d: %w", rank, err)
 			}

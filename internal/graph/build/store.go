@@ -1,7 +1,6 @@
 package build
 
 import (
-	"math/bits"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -9,26 +8,19 @@ import (
 )
 
 const (
-	// bucketEdges is about how many edges lie in a bucket: what looks for duplicates among them stays in a cache.
-	bucketEdges = 1 << 14
-	// narrowBits and wideBits are the sizes of a key, in bits.
-	narrowBits, wideBits = 32, 40
 	// A chunk holds from leastChunk to mostChunk edges; at most mostSlab chunks share an array.
-	leastChunk, mostChunk = 32, 1024
-	mostSlab              = 256
+	leastChunk, mostChunk = 2 * blockEdges, 1024
+	mostSlab              = 1024
 )
 
 // store holds the edges of a directory: those of whose rows this rank owns the entries, apart by the rank that owns the entry of
-// the other end and by the window of ids that this end is in.
-//
-//	key of an edge:  | row, from the first here | other end, from the first of its window |
-//
-// Edges come on lanes, one a writer. Each bucket is a chain of chunks for every lane.
+// the other end and by tile. Edges come on lanes, one a writer. Each tile is a chain of chunks for every lane.
 type store struct {
-	shift   uint // bits of a place in a window
-	wide    bool
-	chunk   int // edges
-	slab    int // chunks
+	*tiling
+	rank    int
+	places  []int // by rank
+	chunk   int   // edges
+	slab    int   // chunks
 	lanes   int
 	weights edges.Weights
 	sides   []*side
@@ -37,84 +29,84 @@ type store struct {
 // side is the edges of whose other ends one rank owns the directory entries.
 type side struct {
 	*store
-	windows int
-	ways    int // how edges may be reversed: 1, or 2 if they are directed: from the row, or to it
-	chains  []chain
-	arena   mem.Arena
+	at           int // the rank
+	rows, others int // windows
+	chains       []chain
+	arena        mem.Arena
 
 	mu   sync.Mutex
 	rest chunk // of the slab
 }
 
-// chunk is some edges of a bucket.
+// chunk is some edges of a tile.
 type chunk struct {
-	low    []uint32
-	high   []uint8 // the other bits of wide keys
+	low    []uint32 // bits of keys
+	high   []uint8  // the other bits of each, if there are any
 	weight column
 	n      int
 	next   *chunk
 }
 
-// chain is the chunks of a bucket and lane, in the order in which edges came.
+// chain is the chunks of a tile and lane, in the order in which edges came.
 type chain struct{ first, last *chunk }
 
-// newStore makes an empty store for about so many edges, with rows rows here and sizes other ends there.
-func newStore(rows int, sizes []int, expected, lanes int, directed bool, weights edges.Weights, meter *mem.Meter) *store {
-	ids := 0
-	for _, n := range sizes {
-		ids += n
-	}
-	s := &store{lanes: lanes, weights: weights}
-	buckets := max(expected/bucketEdges, 1)
-	s.shift = uint(bits.Len(uint(max(ids/buckets, 1))))
-	rowBits := uint(bits.Len(uint(max(rows, 1) - 1)))
-	s.shift = min(s.shift, wideBits-rowBits)
-	s.wide = s.shift+rowBits > narrowBits
-	if s.wide && narrowBits-rowBits >= s.shift-1 { // half the window for a byte less an edge
-		s.shift, s.wide = narrowBits-rowBits, false
-	}
+// newStore makes an empty store of a rank for about so many edges.
+func newStore(t *tiling, rank int, places []int, expected, lanes int, weights edges.Weights, meter *mem.Meter) *store {
+	s := &store{tiling: t, rank: rank, places: places, lanes: lanes, weights: weights}
+	rows := t.firstRow[rank+1] - t.firstRow[rank]
 	s.chunk = mostChunk
-	for s.chunk > leastChunk && s.chunk*4*lanes*max(buckets, len(sizes)) > expected {
+	for s.chunk > leastChunk && s.chunk*4*lanes*max(rows*t.others()*t.ways, 1) > expected {
 		s.chunk /= 2
 	}
-	s.slab = min(max(expected/len(sizes)/s.chunk/4, 1), mostSlab) // so that what is left of the last ones is little
-	ways := 1
-	if directed {
-		ways = 2
-	}
-	for _, n := range sizes {
-		windows := (n + 1<<s.shift - 1) >> s.shift
-		d := &side{store: s, windows: windows, ways: ways, chains: make([]chain, windows*ways*lanes)}
+	s.slab = min(max(expected/len(places)/s.chunk/4, 1), mostSlab) // so that what is left of the last ones is little
+	for at := range places {
+		d := &side{store: s, at: at, rows: rows, others: t.firstOther[at+1] - t.firstOther[at]}
+		d.chains = make([]chain, d.tiles()*lanes)
 		d.arena.Meter = meter
 		s.sides = append(s.sides, d)
 	}
 	return s
 }
 
-// chain returns the chain of a lane in a window.
-func (d *side) chain(lane, way int, window int) *chain {
-	return &d.chains[(window*d.ways+way)*d.lanes+lane]
+// tiles is how many the side has. A tile is the window of its row, that of its other end, and its way.
+func (d *side) tiles() int { return d.rows * d.others * d.ways }
+
+// tile returns what tile i is: the first row and other end, from the first of the rank's, and the way.
+func (d *side) tile(i int) (row, other uint32, way int) {
+	window := i / d.ways
+	return uint32(window/d.others) << d.rowBits, uint32(window%d.others) << d.otherBits, i % d.ways
 }
 
-// put adds an edge, with its place in the weights given.
-func (d *side) put(lane, way int, row, other uint32, weights column, at int) {
-	chain := d.chain(lane, way, int(other>>d.shift))
-	c := chain.last
-	if c == nil || c.n == d.chunk {
-		c = d.more(chain)
+// chain returns the chain of a lane in a tile.
+func (d *side) chain(lane, tile int) *chain { return &d.chains[tile*d.lanes+lane] }
+
+// block is edges of a tile that came together.
+type block struct {
+	low    []uint32
+	high   []uint8
+	weight column
+}
+
+// put adds a block to a tile.
+func (d *side) put(lane, tile int, b block) {
+	chain := d.chain(lane, tile)
+	for from := 0; from < len(b.low); {
+		c := chain.last
+		if c == nil || c.n == d.chunk {
+			c = d.more(chain)
+		}
+		n := min(len(b.low)-from, d.chunk-c.n)
+		copy(c.low[c.n:], b.low[from:from+n])
+		copy(c.high[c.n*d.high:], b.high[from*d.high:(from+n)*d.high])
+		switch {
+		case c.weight.single != nil:
+			copy(c.weight.single[c.n:], b.weight.single[from:from+n])
+		case c.weight.double != nil:
+			copy(c.weight.double[c.n:], b.weight.double[from:from+n])
+		}
+		c.n += n
+		from += n
 	}
-	key := uint64(row)<<d.shift | uint64(other)&(1<<d.shift-1)
-	c.low[c.n] = uint32(key)
-	if c.high != nil {
-		c.high[c.n] = uint8(key >> 32)
-	}
-	switch {
-	case c.weight.single != nil:
-		c.weight.single[c.n] = weights.single[at]
-	case c.weight.double != nil:
-		c.weight.double[c.n] = weights.double[at]
-	}
-	c.n++
 }
 
 // more adds a chunk to a chain.
@@ -137,9 +129,7 @@ func (d *side) take() *chunk {
 	if len(rest.low) == 0 {
 		size := d.store.slab * n
 		rest.low = mem.Make[uint32](&d.arena, size)
-		if d.wide {
-			rest.high = mem.Make[uint8](&d.arena, size)
-		}
+		rest.high = mem.Make[uint8](&d.arena, size*d.high)
 		switch d.weights {
 		case edges.Float32:
 			rest.weight.single = mem.Make[float32](&d.arena, size)
@@ -147,11 +137,8 @@ func (d *side) take() *chunk {
 			rest.weight.double = mem.Make[float64](&d.arena, size)
 		}
 	}
-	c := &chunk{low: rest.low[:n:n], weight: rest.weight.slice(0, n)}
-	rest.low = rest.low[n:]
-	if d.wide {
-		c.high, rest.high = rest.high[:n:n], rest.high[n:]
-	}
+	c := &chunk{low: rest.low[:n:n], high: rest.high[: n*d.high : n*d.high], weight: rest.weight.slice(0, n)}
+	rest.low, rest.high = rest.low[n:], rest.high[n*d.high:]
 	switch {
 	case rest.weight.single != nil:
 		rest.weight.single = rest.weight.single[n:]
@@ -159,6 +146,29 @@ func (d *side) take() *chunk {
 		rest.weight.double = rest.weight.double[n:]
 	}
 	return c
+}
+
+// join puts the lanes of a tile one after the other, which is the order of the input where that matters, and returns how many edges
+// they have.
+func (d *side) join(tile int) (all chain, n int) {
+	for lane := range d.lanes {
+		c := d.chain(lane, tile)
+		if c.first == nil {
+			continue
+		}
+		if all.first == nil {
+			all.first = c.first
+		} else {
+			all.last.next = c.first
+		}
+		all.last = c.last
+		for k := c.first; k != nil; k = k.next {
+			n += k.n
+		}
+		*c = chain{}
+	}
+	*d.chain(0, tile) = all
+	return all, n
 }
 
 // close frees the side's edges.
@@ -174,19 +184,31 @@ func (s *store) close() {
 	}
 }
 
-// key returns key i of a chunk.
-func (c *chunk) key(i int) uint64 {
+// key returns key i of a chunk; each has so many bytes beside its first 32 bits.
+func (c *chunk) key(i, high int) uint64 {
 	key := uint64(c.low[i])
-	if c.high != nil {
-		key |= uint64(c.high[i]) << 32
+	for k := range high {
+		key |= uint64(c.high[i*high+k]) << (leastKey + 8*k)
 	}
 	return key
 }
 
+// move makes edge i of a chunk edge to of it.
+func (c *chunk) move(to, i, high int) {
+	c.low[to] = c.low[i]
+	copy(c.high[to*high:(to+1)*high], c.high[i*high:])
+	switch {
+	case c.weight.single != nil:
+		c.weight.single[to] = c.weight.single[i]
+	case c.weight.double != nil:
+		c.weight.double[to] = c.weight.double[i]
+	}
+}
+
 // set changes key i of a chunk.
-func (c *chunk) set(i int, key uint64) {
+func (c *chunk) set(i, high int, key uint64) {
 	c.low[i] = uint32(key)
-	if c.high != nil {
-		c.high[i] = uint8(key >> 32)
+	for k := range high {
+		c.high[i*high+k] = uint8(key >> (leastKey + 8*k))
 	}
 }

@@ -188,8 +188,17 @@ func TestTwin(t *testing.T) {
 	if testing.Short() {
 		rounds = 60
 	}
+	usual := limits
+	defer func() { limits = usual }()
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(seed, 77))
+		limits = usual
+		switch rng.IntN(3) {
+		case 0:
+			limits.tileEdges = 1 + rng.IntN(100)
+		case 1:
+			limits.tiles = 1
+		}
 		ranks := 1 + rng.IntN(5)
 		p := newProblem(rng, ranks)
 		owner := make([]int, ranks*(1+rng.IntN(3)))
@@ -209,7 +218,7 @@ func TestTwin(t *testing.T) {
 			Partitions: len(owner), Grid: grid, Duplicates: graph.Duplicates(rng.IntN(5)), DropLoops: rng.IntN(2) == 0,
 			Weights: edges.Weights(rng.IntN(3)), UnitWeights: rng.IntN(5) == 0, TupleDegrees: rng.IntN(2) == 0,
 		}
-		text := fmt.Sprintf("seed %d, %d ranks, owners %v, %s, %+v", seed, ranks, owner, p.text, o)
+		text := fmt.Sprintf("seed %d, %+v, %d ranks, owners %v, %s, %+v", seed, limits, ranks, owner, p.text, o)
 		want, wrong := Local(t.Context(), p.whole, o)
 		if wrong == nil {
 			if err := want.MakeReversed(t.Context(), nil); err != nil {

@@ -1,0 +1,49 @@
+package graph
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
+)
+
+// TestRelabel compares slots with those that are found one by one, and refuses a neighbour that is no ghost.
+func TestRelabel(t *testing.T) {
+	for parts := 2; parts <= 5; parts++ {
+		n := 1000
+		p := &Partition{Index: 1, Of: parts, Owned: owned(n, 1, parts), graph: &Graph{N: n}}
+		p.begin(Of(parts))
+		ghosts := make([][]uint64, parts)
+		var lists kernel.Lists
+		for id := range uint32(n) {
+			q := id % uint32(parts)
+			if ghosts[q] == nil && q != 1 {
+				ghosts[q] = make([]uint64, bitmap.Words(owned(n, int(q), parts)))
+			}
+			if id%7 != 0 {
+				lists.Adj = append(lists.Adj, id)
+				if q != 1 {
+					bitmap.Set(ghosts[q], id/uint32(parts))
+				}
+			}
+		}
+		side := p.side(p.Column, ghosts, nil)
+		want := make([]uint32, len(lists.Adj))
+		for i, id := range lists.Adj {
+			q, local := id%uint32(parts), id/uint32(parts)
+			if want[i] = local; q != 1 {
+				want[i] = side.Groups[q].Start + side.Ghosts[q].Of(local)
+			}
+		}
+		unknown := Adjacency{Lists: kernel.Lists{Adj: append(slices.Clone(lists.Adj), 14*uint32(parts))}}
+		a := Adjacency{Lists: lists}
+		if err := p.relabel(t.Context(), &a, side); err != nil || !slices.Equal(a.Adj, want) {
+			t.Errorf("%d partitions: %v, got %v, want %v", parts, err, a.Adj, want)
+		}
+		if err := p.relabel(t.Context(), &unknown, side); !errors.Is(err, errMessage) {
+			t.Errorf("%d partitions: a neighbour that is no ghost: error %v", parts, err)
+		}
+	}
+}
