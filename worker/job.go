@@ -100,7 +100,7 @@ func (x *executor) begin(
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, shared, summary
-	o.Alpha, o.Beta = collective.Unmeasured.Alpha, collective.Unmeasured.Gap
+	o.Alpha, o.Beta, o.Gap = collective.Unmeasured.Alpha, collective.Unmeasured.Beta, collective.Unmeasured.Gap
 	if run.GetTrace() {
 		o.Trace = measuring{}
 	}

@@ -56,3 +56,13 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 	}
 	return o.Delivery, nil
 }
+
+// rates returns the rates of all processes together.
+func rates(facts []*Facts) delivery.Rates {
+	var each []delivery.Rates
+	var loads []*delivery.Load
+	for _, f := range facts {
+		each, loads = append(each, f.Rates), append(loads, &f.Load)
+	}
+	return delivery.Slowest(each, loads)
+}

@@ -98,22 +98,26 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	return &c.command, o
 }
 
-// delivery returns the seconds that delivery took in a superstep. A flat pull interleaves delivery with the program, whose part is
-// estimated and subtracted, where it is not measured as that of list programs is.
+// delivery returns the seconds that delivery took in a superstep: all of it but the program's part. A flat pull interleaves the two, so
+// that the program's part is estimated where it is not measured as that of list programs is.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
+	threads := float64(max(c.load.Threads, 1))
 	if c.policy.Chosen == delivery.Pull && !c.list {
 		computed := 0
 		for _, p := range reports {
 			computed += p.Computed
 		}
-		return max(seconds-float64(computed)*c.policy.Rates.Compute, seconds/4)
+		return max(seconds-float64(computed)*c.policy.Rates.Compute/threads, seconds/4)
 	}
-	took := 0.0
+	// Partitions compute at the same time, as far as there are threads.
+	most, sum, busy := 0.0, 0.0, 0.0
 	for _, p := range reports {
 		t := &p.Times
-		took = max(took, t.Expand+t.Traverse+t.Fold+t.Wait)
+		most, sum = max(most, t.Compute), sum+t.Compute
+		busy = max(busy, t.Expand+t.Traverse+t.Fold)
 	}
-	return took
+	each := max(threads/float64(len(reports)), 1)
+	return max(seconds-max(most, sum*each/threads), busy)
 }
 
 // pendingRecord is the coordinator's part of a superstep's record, taken when the superstep ends.

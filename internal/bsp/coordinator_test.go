@@ -61,7 +61,7 @@ func play(t *testing.T, script string) string {
 			c = &coordinator{
 				view: new(pregel.Coordinator), limit: v["limit"], vertices: uint64(v["vertices"]),
 				loads:  []delivery.Load{{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1}},
-				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, Edge: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
+				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, EdgeFew: 1e-9, Edge: 1e-9, EdgePresent: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
 			}
 			c.load = &c.loads[0]
 			if at, ok := v["halt"]; ok {

@@ -110,7 +110,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	totals := aggregates.Cells()
 	var engine pregel.Engine[struct{}, struct{}]
 	d := &Driver{name: p.Name, options: o, summarizes: first.Summary, c: coordinator{
-		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: first.Rates},
+		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
 		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
 	}}
 	if err := d.Refit(facts); err != nil {

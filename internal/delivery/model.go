@@ -10,6 +10,7 @@ import (
 type Load struct {
 	Vertices, Arcs      int
 	Partitions, Threads int
+	Processes           int        // that have the partitions
 	Grid                graph.Grid // of the partitions; N x 1 for every flat one
 	SubSteps            int        // of a ring pull, by owner
 	Listed              int        // vertices on all expand lists: the values of a full expand
@@ -29,6 +30,7 @@ type Load struct {
 // Add adds the partitions of another process.
 func (l *Load) Add(other *Load) {
 	l.Threads += other.Threads
+	l.Processes += other.Processes
 	l.Arcs += other.Arcs
 	for i, n := range other.Classes {
 		l.Classes[i] += n
@@ -38,23 +40,87 @@ func (l *Load) Add(other *Load) {
 	l.Ghosts += other.Ghosts
 }
 
-// Rates are the model's coefficients, in seconds, for one thread. Probe, Edge, EdgeAll and Push are measured when a job
+// Rates are the model's coefficients, in seconds, for one thread. Probe, the four of Edge and Push are measured when a job
 // is made, on its own graph and with its own kernel, and Row where one message is as good as all; the others, and all
-// of them for small graphs and list programs, are constants (engine.measure).
+// of them for small graphs and list programs, are constants (engine.measure). Alpha, Beta and Gap are those of messages between
+// processes, T = alpha n + beta (Matsumoto15), measured when workers connect.
 type Rates struct {
-	Row       float64 // to open a receiver's list
-	Probe     float64 // to look at an in-neighbour that did not send
-	Edge      float64 // to fold a message in a pull, where some senders are absent
-	EdgeAll   float64 // and where all are present
-	Push      float64 // to push a message along an edge
-	Transpose float64 // to transpose an arc
-	Value     float64 // to pack and unpack a value of a column
-	Word      float64 // to skip a word of vertices
-	Miss      float64 // a cache miss on the first adjacency list of a word
-	Compute   float64 // to run the program for a vertex
-	Alpha     float64 // to send a byte to another partition
-	Beta      float64 // to send a frame (T = alpha n + beta, Matsumoto15)
-	ForkJoin  float64 // to start and end a parallel loop
+	Row         float64 // to open a receiver's list
+	Probe       float64 // to look at an in-neighbour that did not send
+	EdgeFew     float64 // to walk an edge in a pull where Few of the in-neighbours sent
+	Edge        float64 // where half of them did, so that branches are mispredicted
+	EdgePresent float64 // where nearly all did, and each is looked at
+	EdgeAll     float64 // and where all did, so that none is
+	Push        float64 // to push a message along an edge
+	Transpose   float64 // to transpose an arc
+	Value       float64 // to pack and unpack a value of a column
+	Word        float64 // to skip a word of vertices
+	Miss        float64 // a cache miss on the first adjacency list of a word
+	Compute     float64 // to run the program for a vertex
+	Copy        float64 // to pass on a byte to another partition of the process
+	Frame       float64 // to send and take a frame, in any
+	ForkJoin    float64 // to start and end a parallel loop
+
+	Alpha float64 // to send a byte to another process
+	Beta  float64 // until a frame has come to another process
+	Gap   float64 // to send a frame to another process, until the next one can be
+}
+
+// Few is the fraction of senders at which Rates.EdgeFew is measured: with it, weights are fetched from memory as if more had sent.
+const Few = 1. / 16
+
+// Slowest returns the rates of all processes together: each is that of the process that takes longest with its part of the load, which
+// is taken to be its part of the arcs. A rate over all threads then gives that process's time.
+func Slowest(rates []Rates, loads []*Load) Rates {
+	if len(rates) == 1 {
+		return rates[0]
+	}
+	var all Load
+	for _, l := range loads {
+		all.Add(l)
+	}
+	var most Rates
+	for i := range rates {
+		r, l := &rates[i], loads[i]
+		part := 1 / float64(len(loads))
+		if all.Arcs > 0 {
+			part = float64(l.Arcs) / float64(all.Arcs)
+		}
+		part *= float64(max(all.Threads, 1)) / float64(max(l.Threads, 1))
+		for _, x := range []struct{ most, of *float64 }{
+			{&most.Row, &r.Row},
+			{&most.Probe, &r.Probe},
+			{&most.Edge, &r.Edge},
+			{&most.EdgePresent, &r.EdgePresent},
+			{&most.EdgeAll, &r.EdgeAll},
+			{&most.Push, &r.Push},
+			{&most.Transpose, &r.Transpose},
+			{&most.Value, &r.Value},
+			{&most.Word, &r.Word},
+			{&most.Miss, &r.Miss},
+			{&most.Compute, &r.Compute},
+			{&most.Copy, &r.Copy},
+			{&most.Frame, &r.Frame},
+		} {
+			*x.most = max(*x.most, part**x.of)
+		}
+		most.ForkJoin = max(most.ForkJoin, r.ForkJoin)
+		most.Alpha, most.Beta, most.Gap = max(most.Alpha, r.Alpha), max(most.Beta, r.Beta), max(most.Gap, r.Gap)
+	}
+	return most
+}
+
+// edge is what an edge takes in a pull, where this fraction of all edges is senders': between two that were measured.
+func (r *Rates) edge(q float64) float64 {
+	line := func(from, to, a, b float64) float64 { return a + (b-a)*(q-from)/(to-from) }
+	switch {
+	case q < Few:
+		return line(0, Few, r.Probe, r.EdgeFew)
+	case q < .5:
+		return line(Few, .5, r.EdgeFew, r.Edge)
+	default:
+		return line(.5, 1, r.Edge, r.EdgePresent)
+	}
 }
 
 // Costs are predicted seconds by scheme; infinite for a scheme that the grid or program excludes.
@@ -112,7 +178,7 @@ func (r *Rates) pull(l *Load) float64 {
 		if l.SenderEdges == l.Arcs {
 			return t + edges*r.EdgeAll
 		}
-		return t + edges*r.Edge
+		return t + edges*r.edge(l.senderFraction())
 	}
 	return t + l.probes()*r.Probe + min(rows, float64(l.Vertices)/64)*r.Miss
 }
@@ -134,7 +200,7 @@ func (l *Load) open() int {
 // distribution of lengths matters: it is that of all lists, of which the finished vertices are taken to have the longest.
 func (l *Load) probes() float64 {
 	rows, edges := max(l.open(), 1), float64(l.UnfinishedEdges)
-	q := float64(l.SenderEdges) / float64(max(l.Arcs, 1))
+	q := l.senderFraction()
 	if q <= 0 || edges == 0 {
 		return edges
 	}
@@ -182,95 +248,25 @@ func (r *Rates) fold(l *Load, line int, threads float64) float64 {
 // all, with so many values of so many bytes.
 func (r *Rates) columns(l *Load, line int, values, listed, bytes, threads float64) float64 {
 	presence := min(listed/8, 2*values)
-	work := values*r.Value + listed/64*r.Word
 	p := float64(l.Partitions)
-	return (work+p*float64(line-1)*r.Beta)/min(threads, p) + r.Alpha*(presence+values*bytes)
+	work := values*r.Value + listed/64*r.Word + p*float64(line-1)*r.Frame
+	return work/min(threads, p) + r.carry(l, p*float64(line-1), presence+values*bytes) + r.delay(l)
 }
 
-// Policy chooses the scheme of each superstep: the fastest one by the model's prediction, corrected by what supersteps took before.
-type Policy struct {
-	Force Choice
-	Rates Rates
-
-	// Predicted and Chosen are of the last decision.
-	Predicted Costs
-	Chosen    Scheme
-
-	factor  [schemes]float64 // measured over predicted time; 0 before the first
-	pulling bool             // state of Beamer's rule: the last superstep was pulled
-	before  int              // and had so many senders
+// carry is the time that frames of so many bytes in all take, of which the part that crosses processes leaves all of these at once.
+func (r *Rates) carry(l *Load, frames, bytes float64) float64 {
+	if l.Processes <= 1 {
+		return bytes * r.Copy
+	}
+	p, n := float64(l.Partitions), float64(l.Processes)
+	cross := min((p-p/n)/max(p-1, 1), 1)
+	return bytes*(1-cross)*r.Copy/n + (bytes*r.Alpha+frames*r.Gap)*cross/n
 }
 
-// Choose returns the scheme for a load.
-func (p *Policy) Choose(l *Load) Scheme {
-	p.Predicted = p.Rates.Predict(l)
-	for s, f := range p.factor {
-		if f != 0 {
-			p.Predicted[s] *= f
-		}
+// delay is how long what is sent last is under way.
+func (r *Rates) delay(l *Load) float64 {
+	if l.Processes <= 1 {
+		return 0
 	}
-	p.Chosen = p.best()
-	if p.Force == ChooseBeamer {
-		p.Chosen = p.beamer(l)
-	}
-	return p.Chosen
+	return r.Beta
 }
-
-// best returns the scheme of the least predicted time among those allowed.
-func (p *Policy) best() Scheme {
-	best := None
-	for s := Naive; s < schemes; s++ {
-		if !p.Force.Allows(s) {
-			continue
-		}
-		if best == None || p.Predicted[s] < p.Predicted[best] {
-			best = s
-		}
-	}
-	return best
-}
-
-// beamerAlpha and beamerBeta are the rule's two numbers, as Beamer found them.
-const beamerAlpha, beamerBeta = 14, 24
-
-// beamer is the rule of Beamer 2012: pull once the senders' edges exceed 1/14 of those of the unfinished, push again
-// once the senders are fewer than 1/24 of the vertices and their number falls.
-func (p *Policy) beamer(l *Load) Scheme {
-	switch {
-	case !p.pulling && l.SenderEdges*beamerAlpha > l.UnfinishedEdges:
-		p.pulling = true
-	case p.pulling && l.Senders*beamerBeta < l.Vertices && l.Senders < p.before:
-		p.pulling = false
-	}
-	p.before = l.Senders
-	switch {
-	case p.pulling && !l.Grid.Flat() && l.AnyOne:
-		return RingPull
-	case p.pulling:
-		return Pull
-	case !l.Grid.Flat():
-		return Push
-	default:
-		return Naive
-	}
-}
-
-// noise is the time in seconds below which Learn ignores a delivery.
-const noise = 50e-6
-
-// Learn corrects the predictions by the seconds that the chosen delivery took.
-func (p *Policy) Learn(took float64) {
-	predicted := p.Predicted[p.Chosen]
-	if p.Chosen == None || took < noise || predicted <= 0 || math.IsInf(predicted, 1) {
-		return
-	}
-	f := p.factor[p.Chosen]
-	if f == 0 {
-		f = 1
-	}
-	// Half way to the right factor, within bounds: one superstep on a busy machine must not decide.
-	p.factor[p.Chosen] = min(max(f*math.Sqrt(took/predicted), 0.25), 4)
-}
-
-// Begin starts a run: what was learnt in the runs before it is kept.
-func (p *Policy) Begin() { p.pulling, p.before, p.Chosen = false, 0, None }

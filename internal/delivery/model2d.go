@@ -33,7 +33,7 @@ func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	case l.SenderEdges == l.Arcs:
 		t += edges * r.EdgeAll
 	default:
-		t += edges * r.Edge
+		t += edges * r.edge(q)
 	}
 	ghosts := float64(l.Ghosts)
 	found := min(rows*(1-miss)*(c-1)/c, ghosts)
@@ -63,7 +63,7 @@ func (r *Rates) ringPull(l *Load, threads float64) float64 {
 	p := float64(l.Partitions)
 	hops := p * (c - 1)
 	moved := min(float64(l.Vertices)*(c-1)/8, 2*u*visits)
-	frames := hops*float64(l.SubSteps)*r.Beta/min(threads, p) + (c-1)*r.Beta
+	frames := hops*float64(l.SubSteps)*r.Frame/min(threads, p) + (c-1)*r.delay(l)
 	fold := r.columns(l, l.Grid.Columns, min(found*(c-1)/c, float64(l.Ghosts)), float64(l.Ghosts), float64(l.FoldBytes), threads)
-	return t/threads + frames + r.Alpha*moved + fold
+	return t/threads + frames + r.carry(l, hops*float64(l.SubSteps), moved) + fold
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -48,16 +49,16 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 	}
 }
 
-// TestPredictionsFollowBytes: where a byte to another partition costs much, what is predicted when the first messages have been sent rises with what
+// TestPredictionsFollowBytes: where a byte to another process costs much, what is predicted when the first messages have been sent rises with what
 // they took; those that are as large as a number have the prediction of numbers.
 func TestPredictionsFollowBytes(t *testing.T) {
 	g := on(t, "0-1 1-2 2-3 3-0 0-2").load(t, 2, 0)
 	predicted := func(bytes int) float64 {
 		var j journal
-		job, err := engine.NewJob(g, pregel.List(wordy{bytes: bytes}), engine.Options{Alpha: 1, Delivery: delivery.ChooseNaive, Trace: &j})
-		check(t, err)
-		defer job.Close()
-		_, err = job.Run(t.Context())
+		o := engine.Options{Alpha: 1, Delivery: delivery.ChooseNaive, Trace: &j}
+		all, d := apart(t, g, pregel.List(wordy{bytes: bytes}), o, alone(g))
+		local := transport.NewLocal(2)
+		_, err := all.run(t.Context(), d, local.Endpoint, local.Close)
 		check(t, err)
 		return j.records[2].Predicted["pull"]
 	}

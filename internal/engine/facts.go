@@ -13,9 +13,7 @@ import (
 func (j *Job[V, M]) Facts() *bsp.Facts {
 	f := j.facts()
 	f.Rates = j.runners[0].measure()
-	if j.options.Alpha > 0 {
-		f.Rates.Alpha, f.Rates.Beta = j.options.Alpha, j.options.Beta
-	}
+	f.Rates.Alpha, f.Rates.Beta, f.Rates.Gap = j.options.Alpha, j.options.Beta, j.options.Gap
 	return f
 }
 
@@ -29,7 +27,7 @@ func (j *Job[V, M]) facts() *bsp.Facts {
 	f := &bsp.Facts{
 		Partitions: r.part.Of, Edges: r.changing.arcs, Ordered: r.traits.Ordered,
 		Load: delivery.Load{
-			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads,
+			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
 		Summary: j.summarizes(),
