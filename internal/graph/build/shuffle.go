@@ -22,7 +22,7 @@ type shuffle struct {
 
 // roundRecords is about how many records a rank sends in a round: more only where there are enough of them to fill many
 // rounds, so that what is on its way stays small beside the tuples.
-func roundRecords(all, ranks int) int { return min(max(all/ranks/16, 1<<13), 1<<19) }
+func roundRecords(all, ranks int) int { return min(max(all/ranks/16, 1<<13), 1<<18) }
 
 func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -85,6 +85,11 @@ func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 		}
 		if err := f.consume(from); err != nil {
 			return err
+		}
+		for rank, data := range in {
+			if rank != b.rank {
+				collective.Release(b.group.Link(), data)
+			}
 		}
 		if last {
 			return nil
