@@ -129,6 +129,19 @@ func (c *crew) answer(ctx context.Context, rank int, to proto.Message) error {
 	return nil
 }
 
+// gather waits until all other workers follow, so that the first superstep takes no longer than it does.
+func (c *crew) gather(ctx context.Context) error {
+	if err := c.order(ctx, &control.Step{Body: &control.Step_Ready_{Ready: &control.Step_Ready{}}}); err != nil {
+		return err
+	}
+	for rank := 1; rank < c.link.Size(); rank++ {
+		if err := c.answer(ctx, rank, &control.Step_Ready{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // dismiss tells the other workers that the run has ended.
 func (c *crew) dismiss(ctx context.Context) error {
 	return c.order(ctx, &control.Step{Body: &control.Step_End_{End: &control.Step_End{}}})
@@ -282,6 +295,8 @@ func (j *job) follow(ctx context.Context, t task) error {
 			next++
 		case *control.Step_Locate:
 			answer = j.graph.locate(body.Locate)
+		case *control.Step_Ready_:
+			answer = body.Ready
 		case *control.Step_End_:
 			return nil
 		default:

@@ -59,6 +59,9 @@ func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*con
 	c := j.crew
 	c.ctx, c.task, c.tell = ctx, t, tell
 	c.driver.Follow(jobspec.OutcomeOf(d.Before))
+	if err := c.gather(ctx); err != nil {
+		return nil, err
+	}
 	_, err := c.driver.Run(ctx, c)
 	var end *control.RunEnd
 	if err == nil {

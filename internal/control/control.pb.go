@@ -3398,8 +3398,8 @@ func (x *RunEnd) GetAggregators() []*Aggregator {
 	return nil
 }
 
-// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, the end
-// by nothing.
+// Step is what the worker that drives a run wants of another. A superstep is answered by a SuperstepReport, locate by Located, ready
+// by itself, the end by nothing.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Body:
@@ -3407,6 +3407,7 @@ type Step struct {
 	//	*Step_Superstep
 	//	*Step_Locate
 	//	*Step_End_
+	//	*Step_Ready_
 	Body          isStep_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3476,6 +3477,15 @@ func (x *Step) GetEnd() *Step_End {
 	return nil
 }
 
+func (x *Step) GetReady() *Step_Ready {
+	if x != nil {
+		if x, ok := x.Body.(*Step_Ready_); ok {
+			return x.Ready
+		}
+	}
+	return nil
+}
+
 type isStep_Body interface {
 	isStep_Body()
 }
@@ -3492,11 +3502,17 @@ type Step_End_ struct {
 	End *Step_End `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 
+type Step_Ready_ struct {
+	Ready *Step_Ready `protobuf:"bytes,4,opt,name=ready,proto3,oneof"`
+}
+
 func (*Step_Superstep) isStep_Body() {}
 
 func (*Step_Locate) isStep_Body() {}
 
 func (*Step_End_) isStep_Body() {}
+
+func (*Step_Ready_) isStep_Body() {}
 
 type Superstep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -7981,6 +7997,42 @@ func (*Step_End) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{38, 0}
 }
 
+type Step_Ready struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Step_Ready) Reset() {
+	*x = Step_Ready{}
+	mi := &file_control_proto_msgTypes[99]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Step_Ready) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Step_Ready) ProtoMessage() {}
+
+func (x *Step_Ready) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[99]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
+func (*Step_Ready) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{38, 1}
+}
+
 var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
@@ -8246,12 +8298,14 @@ const file_control_proto_rawDesc = "" +
 	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
 	"\x06totals\x18\x03 \x01(\fR\x06totals\x12B\n" +
-	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\xc2\x01\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x85\x02\n" +
 	"\x04Step\x12?\n" +
 	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
-	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x1a\x05\n" +
-	"\x03EndB\x06\n" +
+	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x128\n" +
+	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
+	"\x03End\x1a\a\n" +
+	"\x05ReadyB\x06\n" +
 	"\x04body\"\x8e\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
@@ -8703,7 +8757,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -8808,11 +8862,12 @@ var file_control_proto_goTypes = []any{
 	(*StatusResponse)(nil),        // 100: superstep.control.v1.StatusResponse
 	nil,                           // 101: superstep.control.v1.Prepare.ParametersEntry
 	(*Step_End)(nil),              // 102: superstep.control.v1.Step.End
-	nil,                           // 103: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 104: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 105: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 106: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 107: google.protobuf.Timestamp
+	(*Step_Ready)(nil),            // 103: superstep.control.v1.Step.Ready
+	nil,                           // 104: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 105: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 106: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 107: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 108: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -8872,108 +8927,109 @@ var file_control_proto_depIdxs = []int32{
 	43,  // 54: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	32,  // 55: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
 	102, // 56: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	45,  // 57: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	48,  // 58: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	49,  // 59: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	50,  // 60: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	47,  // 61: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	52,  // 62: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	53,  // 63: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	54,  // 64: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	55,  // 65: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	71,  // 66: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	26,  // 67: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	34,  // 68: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	31,  // 69: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	34,  // 70: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	57,  // 71: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	70,  // 72: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	26,  // 73: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	26,  // 74: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	107, // 75: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	103, // 76: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	27,  // 77: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 78: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	104, // 79: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	105, // 80: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	71,  // 81: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	70,  // 82: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	73,  // 83: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	73,  // 84: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	57,  // 85: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	66,  // 86: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 87: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	107, // 88: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	107, // 89: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	107, // 90: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	25,  // 91: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	75,  // 92: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	46,  // 93: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	72,  // 94: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	66,  // 95: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	74,  // 96: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	107, // 97: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	74,  // 98: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	84,  // 99: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	65,  // 100: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 101: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	83,  // 102: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	107, // 103: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	45,  // 104: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	106, // 105: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	46,  // 106: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	27,  // 107: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 108: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 109: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 110: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 111: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	89,  // 112: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 113: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	96,  // 114: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	96,  // 115: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	89,  // 116: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	74,  // 117: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	107, // 118: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	67,  // 119: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 120: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 121: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	76,  // 122: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	77,  // 123: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	78,  // 124: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	80,  // 125: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	81,  // 126: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	85,  // 127: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	68,  // 128: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	86,  // 129: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	88,  // 130: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	90,  // 131: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	92,  // 132: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	93,  // 133: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	94,  // 134: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	97,  // 135: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	99,  // 136: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 137: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 138: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	74,  // 139: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	74,  // 140: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	79,  // 141: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	74,  // 142: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	82,  // 143: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	74,  // 144: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	69,  // 145: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	87,  // 146: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	89,  // 147: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	91,  // 148: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	89,  // 149: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	89,  // 150: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	95,  // 151: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	98,  // 152: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	100, // 153: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	137, // [137:154] is the sub-list for method output_type
-	120, // [120:137] is the sub-list for method input_type
-	120, // [120:120] is the sub-list for extension type_name
-	120, // [120:120] is the sub-list for extension extendee
-	0,   // [0:120] is the sub-list for field type_name
+	103, // 57: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	45,  // 58: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	48,  // 59: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	49,  // 60: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	50,  // 61: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	47,  // 62: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	52,  // 63: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	53,  // 64: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	54,  // 65: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	55,  // 66: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	71,  // 67: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	26,  // 68: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	34,  // 69: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	31,  // 70: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	34,  // 71: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	57,  // 72: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	70,  // 73: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	26,  // 74: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	26,  // 75: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	108, // 76: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	104, // 77: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	27,  // 78: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 79: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	105, // 80: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	106, // 81: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	71,  // 82: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	70,  // 83: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	73,  // 84: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	73,  // 85: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	57,  // 86: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	66,  // 87: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 88: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	108, // 89: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	108, // 90: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	108, // 91: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	25,  // 92: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	75,  // 93: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	46,  // 94: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	72,  // 95: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	66,  // 96: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	74,  // 97: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	108, // 98: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	74,  // 99: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	84,  // 100: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	65,  // 101: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 102: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	83,  // 103: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	108, // 104: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	45,  // 105: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	107, // 106: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	46,  // 107: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	27,  // 108: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 109: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 110: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	26,  // 111: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 112: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	89,  // 113: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 114: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	96,  // 115: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	96,  // 116: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	89,  // 117: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	74,  // 118: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	108, // 119: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	67,  // 120: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 121: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 122: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	76,  // 123: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	77,  // 124: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	78,  // 125: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	80,  // 126: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	81,  // 127: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	85,  // 128: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	68,  // 129: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	86,  // 130: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	88,  // 131: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	90,  // 132: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	92,  // 133: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	93,  // 134: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	94,  // 135: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	97,  // 136: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	99,  // 137: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 138: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 139: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	74,  // 140: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	74,  // 141: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	79,  // 142: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	74,  // 143: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	82,  // 144: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	74,  // 145: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	69,  // 146: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	87,  // 147: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	89,  // 148: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	91,  // 149: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	89,  // 150: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	89,  // 151: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	95,  // 152: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	98,  // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	100, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	138, // [138:155] is the sub-list for method output_type
+	121, // [121:138] is the sub-list for method input_type
+	121, // [121:121] is the sub-list for extension type_name
+	121, // [121:121] is the sub-list for extension extendee
+	0,   // [0:121] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9025,6 +9081,7 @@ func file_control_proto_init() {
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
+		(*Step_Ready_)(nil),
 	}
 	file_control_proto_msgTypes[47].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
@@ -9045,7 +9102,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   103,
+			NumMessages:   104,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
