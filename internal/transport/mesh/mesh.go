@@ -66,6 +66,7 @@ type Mesh struct {
 	closed   bool
 	sessions map[key]*Session
 	outs     map[string]*outbound
+	replaced []*outbound // by those of outs, and not ended yet
 	ins      map[string]*inbound
 	newest   map[string]uint64 // incarnation known of each worker
 	pending  []net.Conn
@@ -123,7 +124,7 @@ func (m *Mesh) Close() error {
 	first := !m.closed
 	m.closed = true
 	sessions, pending := slices.Collect(maps.Values(m.sessions)), slices.Clone(m.pending)
-	outs, ins := slices.Collect(maps.Values(m.outs)), slices.Collect(maps.Values(m.ins))
+	outs, ins := append(slices.Collect(maps.Values(m.outs)), m.replaced...), slices.Collect(maps.Values(m.ins))
 	m.mu.Unlock()
 	if first {
 		close(m.done)
@@ -256,6 +257,9 @@ func (m *Mesh) connect(ctx context.Context, peers []Peer) ([]*outbound, error) {
 		m.mu.Unlock()
 		if out != nil && out.peer.Incarnation == p.Incarnation && out.live() {
 			outs[i] = out
+			if out.doubtful() && !m.used(out) {
+				group.Go(func() { outs[i] = m.renew(ctx, out) })
+			}
 			continue
 		}
 		if out != nil {
@@ -302,6 +306,9 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 		c.Close()
 		return failed(transport.ErrClosed)
 	}
+	if old := m.outs[p.Name]; old != nil {
+		m.replaced = append(m.replaced, old)
+	}
 	m.outs[p.Name] = out
 	m.group.Go(out.write)
 	m.group.Go(out.readCredits)
@@ -329,6 +336,7 @@ func (m *Mesh) outBroke(out *outbound, err error) {
 	if m.outs[out.peer.Name] == out {
 		delete(m.outs, out.peer.Name)
 	}
+	m.replaced = slices.DeleteFunc(m.replaced, func(o *outbound) bool { return o == out })
 	m.mu.Unlock()
 	m.broke(err, func(s *Session) bool { return slices.Contains(s.outs, out) })
 }
@@ -368,27 +376,3 @@ func (m *Mesh) session(job uint64, epoch uint32) *Session {
 	defer m.mu.Unlock()
 	return m.sessions[key{job, epoch}]
 }
-
-// UnreachableError says that a worker could not connect to another.
-type UnreachableError struct {
-	From, To string
-	Err      error
-}
-
-func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("connecting worker %s to worker %s: %v", e.From, e.To, e.Err)
-}
-
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// BrokenError says that the connection between two workers broke.
-type BrokenError struct {
-	From, To string
-	Err      error
-}
-
-func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the connection from worker %s to worker %s broke: %v", e.From, e.To, e.Err)
-}
-
-func (e *BrokenError) Unwrap() error { return e.Err }

@@ -28,8 +28,10 @@ type outbound struct {
 	queue    []item // from next on
 	next     int
 	err      error
-	sent     uint64 // bytes of chunks
-	consumed uint64 // of these, as the other side says
+	sent     uint64    // bytes of chunks
+	consumed uint64    // of these, as the other side says
+	heard    time.Time // when it last said something
+	late     bool      // it was silent for long once
 	lanes    map[laneKey]*lane
 	awaken   []*lane // with something that may be written
 	spare    []*post
@@ -55,7 +57,7 @@ type item struct {
 func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 	chunk := int(min(uint64(m.options.Chunk), window/2+1))
 	return &outbound{
-		mesh: m, conn: c, peer: p, window: window, chunk: chunk,
+		mesh: m, conn: c, peer: p, window: window, chunk: chunk, heard: time.Now(),
 		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
 		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut), compressor: newCompressor(m.options.Compress, c, chunk),
@@ -369,6 +371,7 @@ func (o *outbound) readCredits() {
 			err = fmt.Errorf("%w: credit for %d bytes of %d", errCorrupt, c.bytes, o.sent)
 		}
 		o.consumed = c.bytes
+		o.hear()
 		o.mu.Unlock()
 		if err != nil {
 			o.fail(silent(err, o.mesh.options.Silence))
