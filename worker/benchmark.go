@@ -25,7 +25,9 @@ type benchmark struct {
 	epoch      uint32
 	placements []*control.Placement
 	threads    *parallel.Team
+	places     places
 	session    *mesh.Session
+	group      *collective.Group
 	rank       *graph500.Rank
 	kernel     string // of the job that there is
 }
@@ -57,7 +59,9 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 	b.rank.Progress = t.progress
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
-		r, err = b.construct(ctx)
+		if err = x.calibrate(ctx, b.group, &b.places, 0); err == nil {
+			r, err = b.construct(ctx)
+		}
 	case *control.BenchmarkStep_Search:
 		r, err = x.search(ctx, t, b, step.Search)
 	case *control.BenchmarkStep_Judge:
@@ -93,13 +97,13 @@ func (x *executor) take(ctx context.Context, t task, b *benchmark, generator gen
 	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.placements, nil); err != nil {
 		return err
 	}
-	group, err := collective.NewGroup(b.session.Link(), nil, nil)
-	if err != nil {
+	b.places = placesOf(b.placements)
+	if b.group, err = b.places.group(b.session.Link()); err != nil {
 		return err
 	}
-	b.rank = graph500.NewRank(group, 0, graph500.Config{
+	b.rank = graph500.NewRank(b.group, 0, graph500.Config{
 		Generator: generator, Roots: int(g.Spec.GetRoots()), SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
-		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: layoutOf(b.placements).Owner,
+		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: b.places.layout.Owner,
 		Team: b.threads, Progress: t.progress,
 	})
 	return nil

@@ -27,6 +27,7 @@ import (
 // has returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
 type executor struct {
 	options *Config
+	network network
 
 	mu          sync.Mutex
 	mesh        *mesh.Mesh

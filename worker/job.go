@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
@@ -100,7 +99,8 @@ func (x *executor) begin(
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, shared, summary
-	o.Alpha, o.Beta, o.Gap = collective.Unmeasured.Alpha, collective.Unmeasured.Beta, collective.Unmeasured.Gap
+	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers)
+	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if run.GetTrace() {
 		o.Trace = measuring{}
 	}

@@ -88,13 +88,17 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		return nil, fmt.Errorf("worker %s is not connected to others to load %s", x.options.Name, l.Graph)
 	}
 	defer session.Close()
-	group, err := collective.NewGroup(session.Link(), nil, nil)
+	at := placesOf(l.Placements)
+	group, err := at.group(session.Link())
 	if err != nil {
 		return nil, err
 	}
 	threads := x.threads()
 	defer threads.Close()
-	g, err := loadPartitions(ctx, group, l, threads, t.progress)
+	var g *localGraph
+	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
+		g, err = loadPartitions(ctx, group, l, threads, t.progress)
+	}
 	if err != nil {
 		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
 			return nil, broken // whatever others made of it

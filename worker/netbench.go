@@ -23,20 +23,20 @@ func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit
 	if session == nil {
 		return fmt.Errorf("worker %s is not connected to others to measure", x.options.Name)
 	}
-	link, layout := session.Link(), layoutOf(m.Placements)
+	link, at := session.Link(), placesOf(m.Placements)
+	layout := at.layout
 	if len(layout.Workers) != link.Size() {
 		return fmt.Errorf("worker %s is connected to %d workers, and is to measure between %d", x.options.Name, link.Size(), len(layout.Workers))
 	}
-	names, labels := make([]string, link.Size()), make([]string, link.Size())
-	for _, p := range m.Placements {
-		rank := layout.Owner[p.Partition]
-		names[rank], labels[rank] = p.Worker, p.Site
+	names := make([]string, link.Size())
+	for rank, w := range layout.Workers {
+		names[rank] = w.Name
 	}
 	o := jobspec.Netbench(m.Spec)
 	if host, _, err := net.SplitHostPort(layout.Workers[link.Size()-1].Addr); err == nil {
 		o.Raw = net.JoinHostPort(host, "0")
 	}
-	report, err := netbench.Measure(ctx, link, sitesOf(labels), o, func(name string, done, all int) {
+	report, err := netbench.Measure(ctx, link, sitesOf(at.labels), o, func(name string, done, all int) {
 		if link.Rank() == 0 { // the others are as far
 			t.progress(name, int64(done), int64(all))
 		}
@@ -51,7 +51,7 @@ func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit
 		return nil
 	}
 	if report.Workers = names; report.Model.Sites != nil {
-		report.Sites = labels
+		report.Sites = at.labels
 	}
 	var text bytes.Buffer
 	if err := report.JSON(&text); err != nil {

@@ -62,7 +62,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	if !j.program.Refers() {
 		return j.emitLines(ctx, ids, j.program.Label, o)
 	}
-	group, err := collective.NewGroup(j.session.Link(), nil, nil)
+	at := placesOf(j.placements)
+	group, err := at.group(j.session.Link())
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,8 @@ func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group,
 	if model == nil {
 		model = Uniform(link.Size(), Unmeasured)
 	}
-	if err := model.validate(); err != nil {
+	if err := model.of(link); err != nil {
 		return nil, err
-	}
-	if model.Ranks != link.Size() {
-		return nil, fmt.Errorf("model of %d ranks for a link of %d", model.Ranks, link.Size())
 	}
 	for c, a := range forced {
 		if err := Check(c, a); err != nil {
@@ -39,6 +36,29 @@ func NewGroup(link Link, model *Model, forced map[Collective]Algorithm) (*Group,
 		}
 	}
 	return &Group{link: link, model: model, forced: maps.Clone(forced), chosen: map[question]Algorithm{}}, nil
+}
+
+// of checks that it is a model of a link's ranks.
+func (m *Model) of(link Link) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	if m.Ranks != link.Size() {
+		return fmt.Errorf("model of %d ranks for a link of %d", m.Ranks, link.Size())
+	}
+	return nil
+}
+
+// Adopt has the group choose by another model from now on, which must be the same on all ranks. No call may be under way.
+func (g *Group) Adopt(model *Model) error {
+	if err := model.of(g.link); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.model = model
+	clear(g.chosen)
+	return nil
 }
 
 // Alone returns the group of a single rank: what its collectives return is its own data.

@@ -1,0 +1,163 @@
+package worker
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+)
+
+// network is what this worker knows of the network. Workers measure when they load a graph together for the first time, and again when
+// that was long ago: between them their collectives and the delivery of messages are chosen by it.
+type network struct {
+	mu     sync.Mutex
+	models map[string]*measured       // by the workers, in order
+	pairs  map[string]collective.Pair // from this worker to others
+}
+
+// measured is a model that all of its workers have.
+type measured struct {
+	model *collective.Model
+	at    time.Time
+}
+
+const (
+	// measuredFor is how long a measurement holds. Later loads measure again: links and what else is on them change.
+	measuredFor = 10 * time.Minute
+	// measureTimeout bounds the measurement. It takes a few milliseconds for each other worker on a local network.
+	measureTimeout = time.Minute
+	// mostModels bounds how many sets of workers are remembered.
+	mostModels = 16
+)
+
+// calibration is what the workers send each other: some hundred messages a pair, and less than a megabyte.
+var calibration = collective.Calibration{Sizes: []int{0, 8 << 10, 128 << 10}, Repeat: 4}
+
+// places are the workers of a group, by rank.
+type places struct {
+	layout mesh.Layout
+	labels []string // of their sites
+}
+
+func placesOf(placements []*control.Placement) places {
+	p := places{layout: layoutOf(placements)}
+	p.labels = make([]string, len(p.layout.Workers))
+	for _, at := range placements {
+		p.labels[p.layout.Owner[at.Partition]] = at.Site
+	}
+	return p
+}
+
+// key tells sets of workers apart: one that was started again is another.
+func (p *places) key() string {
+	var text strings.Builder
+	for _, w := range p.layout.Workers {
+		text.WriteString(keyOf(w))
+	}
+	return text.String()
+}
+
+func keyOf(w mesh.Peer) string { return fmt.Sprintf("%q %d,", w.Name, w.Incarnation) }
+
+// group makes a group of the workers of a link, that knows their sites.
+func (p *places) group(link collective.Link) (*collective.Group, error) {
+	m := collective.Uniform(link.Size(), collective.Unmeasured)
+	if len(p.labels) == link.Size() {
+		m.Sites = sitesOf(p.labels)
+	}
+	return collective.NewGroup(link, m, nil)
+}
+
+// calibrate has a group choose by what messages between its workers take. All workers of the group call it; they measure if one of them has not, or
+// long ago.
+func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
+	if g.Link().Size() == 1 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
+	defer cancel()
+	n, key := &x.network, p.key()
+	model := n.find(key)
+	missing := make([]byte, 8)
+	if model == nil {
+		binary.LittleEndian.PutUint64(missing, 1)
+	}
+	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, missing, collective.MaxUint64); err != nil {
+		return fmt.Errorf("measuring the network: %w", err)
+	}
+	if binary.LittleEndian.Uint64(missing) > 0 {
+		n.forget(key) // it is kept by all, or measured again
+		o := calibration
+		o.Tag, o.Sites = tag, g.Model().Sites
+		var err error
+		if model, err = collective.Calibrate(ctx, g.Link(), o); err != nil {
+			return fmt.Errorf("measuring the network: %w", err)
+		}
+		n.keep(key, p, g.Link().Rank(), model)
+		cost := n.cost(x.options.Name, p.layout.Workers)
+		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency", seconds(cost.Beta), "gap", seconds(cost.Gap), "bytes_per_second", int64(1/max(cost.Alpha, 1e-12)))
+	}
+	return g.Adopt(model)
+}
+
+// find returns the model of a set of workers, if it was measured lately.
+func (n *network) find(key string) *collective.Model {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m := n.models[key]; m != nil && time.Since(m.at) < measuredFor {
+		return m.model
+	}
+	return nil
+}
+
+func (n *network) forget(key string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.models, key)
+}
+
+// keep keeps what has been measured.
+func (n *network) keep(key string, p *places, self int, model *collective.Model) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.models == nil || len(n.models) >= mostModels {
+		n.models, n.pairs = map[string]*measured{}, map[string]collective.Pair{}
+	}
+	n.models[key] = &measured{model, time.Now()}
+	for rank, w := range p.layout.Workers {
+		if rank != self {
+			n.pairs[keyOf(w)] = model.Pair(self, rank)
+		}
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// cost is what a frame takes that this worker sends to one of the others as good as any: the mean a byte and until the next one can be sent,
+// and until the one that takes longest is there. Others that were not measured are taken for some on a fast local network.
+func (n *network) cost(self string, workers []mesh.Peer) (c collective.Pair) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	others := 0.
+	for _, w := range workers {
+		if w.Name == self {
+			continue
+		}
+		p, ok := n.pairs[keyOf(w)]
+		if !ok {
+			p = collective.Unmeasured
+		}
+		others++
+		c.Alpha, c.Gap, c.Beta = c.Alpha+p.Alpha, c.Gap+p.Gap, max(c.Beta, p.Beta)
+	}
+	if others > 0 {
+		c.Alpha, c.Gap = c.Alpha/others, c.Gap/others
+	}
+	return c
+}
