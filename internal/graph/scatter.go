@@ -39,6 +39,8 @@ type Scatter struct {
 	high []uint8  // the arcs' other bits, if arcBits is wideBits
 	w32  []float32
 	w64  []float64
+
+	plain bool // there is only low
 }
 
 // places finds the bucket of a partition's row: find[place(row)] is the bucket's number and its first row.
@@ -52,6 +54,14 @@ func place(row uint32) uint32 {
 	single := behind >> 63
 	return uint32(singleRows + behind&single + (behind&^single)>>6)
 }
+
+// rowOf returns the first row of a place.
+func rowOf(place uint32) uint32 {
+	return min(place, singleRows) + (max(place, singleRows)-singleRows)<<6
+}
+
+// idBits is how many bits a neighbour's id takes.
+func idBits(n int) uint { return uint(max(bits.Len(uint(max(n, 1)-1)), limits.idBits)) }
 
 // bucket is a run of rows and its run of places in the array.
 type bucket struct {
@@ -67,7 +77,7 @@ type bucket struct {
 func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
 		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
-		idBits: uint(max(bits.Len(uint(a.g.N-1)), limits.idBits)), arcBits: narrowBits,
+		idBits: idBits(a.g.N), arcBits: narrowBits,
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {
 		s.arcBits = wideBits
@@ -95,6 +105,7 @@ func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int)
 	case edges.Float64:
 		s.w64 = mem.Make[float64](a.lists, total)
 	}
+	s.plain = s.high == nil && s.w32 == nil && s.w64 == nil
 	return s, nil
 }
 
@@ -252,6 +263,10 @@ func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 		k := uint32(in[i] >> 32)
 		arc := uint64(rows[i]-uint32(in[i]))<<s.idBits | uint64(to[i])
 		n := st.n[k]
+		if n == staged { // and was some time ago: what has just been written cannot be read in larger pieces at once
+			s.flush(st, k)
+			n = 0
+		}
 		at := int(k)*staged + int(n)
 		st.low[at] = uint32(arc)
 		if st.high != nil {
@@ -261,9 +276,5 @@ func (s *Scatter) put(st *stage, block *edges.Block, lo, hi int, rows *[edges.Bl
 			st.w[at] = block.W[i]
 		}
 		st.n[k] = n + 1
-		if n+1 == staged {
-			s.flush(st, k)
-			st.n[k] = 0
-		}
 	}
 }

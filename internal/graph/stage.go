@@ -61,42 +61,88 @@ func (s *Scatter) stage(worker int) *stage {
 	return s.stages[worker]
 }
 
+// coded are some arcs of a bucket.
+type coded struct {
+	low    []uint32
+	high   []uint8   // or nil
+	w      []float64 // or nil, or one of the two below
+	single []float32
+	double []float64
+}
+
+func (a *coded) slice(lo, hi int) coded {
+	s := coded{low: a.low[lo:hi]}
+	if a.high != nil {
+		s.high = a.high[lo:hi]
+	}
+	switch {
+	case a.w != nil:
+		s.w = a.w[lo:hi]
+	case a.single != nil:
+		s.single = a.single[lo:hi]
+	case a.double != nil:
+		s.double = a.double[lo:hi]
+	}
+	return s
+}
+
 // flush writes what a thread has staged for a bucket into it.
 func (s *Scatter) flush(st *stage, k uint32) {
-	run, from, n := &st.runs[k], int(k)*staged, int(st.n[k])
-	if n == staged && run.end-run.at >= staged {
-		*(*[staged]uint32)(s.low[run.at:]) = *(*[staged]uint32)(st.low[from:])
-		s.writeRest(st, run.at, from, staged)
-		run.at += staged
+	from, n := int(k)*staged, int(st.n[k])
+	if n == staged && s.place(&st.runs[k], st.low[from:]) {
 		return
 	}
-	for end := from + n; from < end; {
+	all := coded{low: st.low, high: st.high, w: st.w}
+	all = all.slice(from, from+n)
+	s.write(st, k, &all)
+}
+
+// place writes a full line of arcs that have nothing but their low bits, where a thread has places for them. It is most of all that
+// write does: what moves in structs waits until all stores before have reached the cache.
+func (s *Scatter) place(run *placesLeft, low []uint32) bool {
+	at := run.at
+	if run.end-at < staged || !s.plain {
+		return false
+	}
+	*(*[staged]uint32)(s.low[at:]) = *(*[staged]uint32)(low)
+	run.at = at + staged
+	return true
+}
+
+// write writes arcs into their bucket.
+func (s *Scatter) write(st *stage, k uint32, some *coded) {
+	run, n := &st.runs[k], len(some.low)
+	for from := 0; from < n; {
 		if run.at == run.end && !s.reserve(&s.buckets[k], run) {
-			for ; from < end; from++ {
-				st.overflow(k, from)
+			for ; from < n; from++ {
+				one := some.slice(from, from+1)
+				st.overflow(k, &one)
 			}
 			return
 		}
-		m := min(end-from, run.end-run.at)
-		copy(s.low[run.at:run.at+m], st.low[from:])
-		s.writeRest(st, run.at, from, m)
-		run.at += m
-		from += m
+		part := some.slice(from, from+min(n-from, run.end-run.at))
+		copy(s.low[run.at:], part.low)
+		s.writeRest(run.at, &part)
+		run.at += len(part.low)
+		from += len(part.low)
 	}
 }
 
-// writeRest writes what staged arcs have beside their low bits.
-func (s *Scatter) writeRest(st *stage, at, from, n int) {
+// writeRest writes what arcs have beside their low bits.
+func (s *Scatter) writeRest(at int, some *coded) {
 	if s.high != nil {
-		copy(s.high[at:at+n], st.high[from:])
+		copy(s.high[at:], some.high)
 	}
 	switch {
+	case s.w32 != nil && some.single != nil:
+		copy(s.w32[at:], some.single)
 	case s.w32 != nil:
-		for i, w := range st.w[from : from+n] {
+		for i, w := range some.w {
 			s.w32[at+i] = float32(w)
 		}
 	case s.w64 != nil:
-		copy(s.w64[at:at+n], st.w[from:])
+		copy(s.w64[at:], some.double)
+		copy(s.w64[at:], some.w)
 	}
 }
 
@@ -112,14 +158,19 @@ func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
 	return run.at < run.end
 }
 
-// overflow keeps a staged arc for which there is no place yet.
-func (st *stage) overflow(k uint32, from int) {
-	o := overflow{bucket: k, low: st.low[from]}
-	if st.high != nil {
-		o.high = st.high[from]
+// overflow keeps an arc for which there is no place yet.
+func (st *stage) overflow(k uint32, one *coded) {
+	o := overflow{bucket: k, low: one.low[0]}
+	if one.high != nil {
+		o.high = one.high[0]
 	}
-	if st.w != nil {
-		o.w = st.w[from]
+	switch {
+	case one.w != nil:
+		o.w = one.w[0]
+	case one.single != nil:
+		o.w = float64(one.single[0])
+	case one.double != nil:
+		o.w = one.double[0]
 	}
 	st.over = append(st.over, o)
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -156,13 +155,17 @@ func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 // arcs brings the edges of the store to the owners of their ends' partitions, side by side: first come the ids of the
 // other ends.
 func (b *builder) arcs(ctx context.Context, lists []*graph.Scatter) error {
-	o := newOwners(b.owner)
+	d, err := b.newDealer(ctx, lists)
+	if err != nil {
+		return err
+	}
+	defer d.arena.Close()
 	for step := range b.ranks {
 		at := (b.rank + step) % b.ranks
 		arena := &mem.Arena{Meter: b.o.Meter}
 		there, err := b.idsOf(ctx, step, arena)
 		if err == nil {
-			err = b.sendArcs(ctx, lists, &o, b.store.sides[at], there)
+			err = d.send(ctx, b.store.sides[at], there, step == b.ranks-1)
 		}
 		arena.Close()
 		if err != nil {
@@ -207,137 +210,6 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 		return nil, fmt.Errorf("from rank %d: %w: an id that is not below %d", at, collective.ErrMessage, b.g.N)
 	}
 	return table, nil
-}
-
-// piece is a chunk of the store, and what tile it is in.
-type piece struct {
-	c          *chunk
-	row, other uint32
-	way        int
-}
-
-// sendArcs deals the arcs of a side of the store, of whose other ends the ids are given.
-func (b *builder) sendArcs(ctx context.Context, lists []*graph.Scatter, o *owners, d *side, there []uint32) error {
-	var all []piece
-	for i := range d.tiles() {
-		row, other, way := d.tile(i)
-		for c := d.chain(0, i).first; c != nil; c = c.next {
-			if c.n > 0 {
-				all = append(all, piece{c, row, other, way})
-			}
-		}
-	}
-	ends := make([]endpoints, b.team.Size())
-	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/d.chunk, 1)
-	return b.shuffle(ctx, &shuffle{
-		stride: 1, weights: b.o.Weights,
-		produce: func(out [][]sendBuffer) (bool, error) {
-			some := all[next:min(next+count, len(all))]
-			next += len(some)
-			b.team.For(len(some), 8, func(worker, lo, hi int) {
-				for _, p := range some[lo:hi] {
-					b.translate(p, d.tiling, there, o, &ends[worker], out[worker])
-				}
-			})
-			return next < len(all), nil
-		},
-		consume: func(from []sendBuffer) error { return b.takeArcs(lists, o, from) },
-	})
-}
-
-// endpoints are the ids of a chunk's rows and other ends.
-type endpoints struct{ row, other [mostChunk]uint32 }
-
-// translate puts a chunk's arcs into the send buffers of those who make the lists that they belong to: of kind 0 are those of
-// in-edges, of kind 1 those of out-edges. It looks up all ids first: a loop that does little has more of its memory reads
-// under way at once.
-func (b *builder) translate(p piece, t *tiling, there []uint32, o *owners, ends *endpoints, out []sendBuffer) {
-	weighted, directed := b.o.Weights != edges.Unweighted, b.in.Directed
-	here, there := b.ids[p.row:], there[p.other:]
-	if t.high == 0 {
-		bits, mask := t.otherBits&31, uint32(1)<<t.otherBits-1
-		for i, key := range p.c.low[:p.c.n] {
-			ends.row[i], ends.other[i] = here[key>>bits], there[key&mask]
-		}
-	} else {
-		for i := range p.c.n {
-			u, v := t.split(p.c.key(i, t.high))
-			ends.row[i], ends.other[i] = here[u], there[v]
-		}
-	}
-	from, into := ends.row[:p.c.n], ends.other[:p.c.n]
-	if p.way == toRow {
-		from, into = into, from
-	}
-	if !weighted && !directed {
-		sendBoth(from, into, o, out)
-		return
-	}
-	for i, u := range from {
-		v := into[i]
-		to := &out[o.of(v)]
-		to.words[0] = append(to.words[0], uint64(v)<<32|uint64(u))
-		if weighted {
-			to.weights[0].weigh(b.o.Weights, p.c.weight.at(i))
-		}
-		kind := 1
-		if !directed {
-			if u == v {
-				continue // a loop is stored once
-			}
-			kind = 0
-		}
-		to = &out[o.of(u)]
-		to.words[kind] = append(to.words[kind], uint64(u)<<32|uint64(v))
-		if weighted {
-			to.weights[kind].weigh(b.o.Weights, p.c.weight.at(i))
-		}
-	}
-}
-
-// sendBoth is what translate does with edges that are undirected and have no weights.
-func sendBoth(from, into []uint32, o *owners, out []sendBuffer) {
-	for rank := range out {
-		p := &out[rank]
-		p.words[0] = slices.Grow(p.words[0], 2*len(from))
-	}
-	for i, u := range from {
-		v := into[i]
-		to := &out[o.of(v)].words[0]
-		*to = append(*to, uint64(v)<<32|uint64(u))
-		if u != v {
-			to = &out[o.of(u)].words[0]
-			*to = append(*to, uint64(u)<<32|uint64(v))
-		}
-	}
-}
-
-// takeArcs adds arcs that came to the lists here.
-func (b *builder) takeArcs(lists []*graph.Scatter, o *owners, from []sendBuffer) error {
-	const grain = 1 << 13
-	var runs []run
-	for rank, p := range from {
-		for kind := range kinds {
-			for lo := 0; lo < len(p.words[kind]); lo += grain {
-				runs = append(runs, run{rank, kind, lo, min(lo+grain, len(p.words[kind]))})
-			}
-		}
-	}
-	var once sync.Once
-	var err error
-	b.team.For(len(runs), 1, func(worker, i, _ int) {
-		r := runs[i]
-		arcs, weights := from[r.rank].words[r.way][r.lo:r.hi], from[r.rank].weights[r.way].slice(r.lo, r.hi)
-		for _, arc := range arcs {
-			row, neighbor := uint32(arc>>32), uint32(arc)
-			if max(row, neighbor) >= uint32(b.g.N) || o.of(row) != b.rank || r.way >= len(lists) {
-				once.Do(func() { err = fmt.Errorf("from rank %d: %w: arc %d-%d", r.rank, collective.ErrMessage, neighbor, row) })
-				return
-			}
-		}
-		lists[r.way].Arcs(worker, arcs, weights.single, weights.double)
-	})
-	return err
 }
 
 // total makes the graph's counts those of the whole.

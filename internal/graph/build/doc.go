@@ -16,5 +16,8 @@
 // A rank that is alone, and whose list of tuples stays, needs no store: it reads the list once for each step instead (tuples.go,
 // keys.go). All else is the same.
 //
+// Edges and arcs travel in blocks of a cache line, each of edges of a tile of the store (tiling.go) or of arcs of a bucket of the lists
+// (dealer.go): who sends them has put them there already, and who receives them copies a block at a time.
+//
 // Whatever moves, moves in rounds of bounded size. An error anywhere ends all ranks with that error.
 package build

@@ -10,7 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // How an edge is stored: from the row to the other end, or reversed. Edges of undirected graphs all count as from the row.
@@ -83,7 +82,7 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 	more := hi < edges.Blocks(list)
 	if !more {
 		for worker, st := range r.stages {
-			st.flushAll(out[worker])
+			st.flushTiles(out[worker])
 		}
 	}
 	b.progress("dealing the edges", int64(min(hi*edges.BlockSize, list.Len())), int64(list.Len()))
@@ -92,7 +91,7 @@ func (r *router) produce(out [][]sendBuffer) (bool, error) {
 
 // put puts a block's tuples, their ends numbered, into the tiles of their rows and other ends.
 func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error {
-	b, t := r.b, r.tiles
+	b := r.b
 	if !b.dense {
 		for i, u := range block.U[:block.N] {
 			v := block.V[i]
@@ -114,13 +113,12 @@ func (r *router) put(block *edges.Block, st *tileStage, out []sendBuffer) error 
 				continue
 			}
 		}
-		n := st.put(int(tile), st.found[i])
-		if st.weights != nil {
-			st.weights[int(tile)*blockEdges+n] = b.weight(block.W[i])
+		if st.full(tile) {
+			st.flushTile(tile, out)
 		}
-		if n == blockEdges-1 {
-			rank := t.rankOfRow[int(tile)/st.each]
-			st.flush(int(tile), int(rank), &out[rank])
+		at := st.put(tile, st.found[i])
+		if st.weights != nil {
+			st.weights[at] = b.weight(block.W[i])
 		}
 	}
 	r.loops.Add(int64(loops))
@@ -183,7 +181,7 @@ type run struct {
 
 // eachRun calls f for all records that came in a round, on the team, each of which is so many edges or vertices: run by run, or, where their order matters, all of a
 // rank and way in one.
-func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(lane int, r run) error) error {
+func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(worker int, r run) error) error {
 	grain := 1 << 14 / records
 	var runs []run
 	for rank, p := range from {
@@ -201,11 +199,7 @@ func (b *builder) eachRun(from []sendBuffer, stride, records int, f func(lane in
 	var once sync.Once
 	var err error
 	b.team.For(len(runs), 1, func(worker, i, _ int) {
-		lane := worker
-		if b.o.Ordered() {
-			lane = runs[i].rank
-		}
-		if e := f(lane, runs[i]); e != nil {
+		if e := f(worker, runs[i]); e != nil {
 			once.Do(func() { err = e })
 		}
 	})
@@ -220,15 +214,19 @@ func (b *builder) route(ctx context.Context) error {
 	if b.in.Naming != edges.Numbers && b.dense {
 		b.present = mem.Make[uint64](b.kept, bitmap.Words(b.sizes[b.rank]))
 	}
-	stride := r.tiles.words()
+	stride := blockWords(r.tiles.high)
 	err := b.shuffle(ctx, &shuffle{
 		stride: stride, weights: b.o.Weights, weighs: blockEdges, produce: r.produce,
 		consume: func(from []sendBuffer) error {
 			return b.eachRun(from, stride, blockEdges, func(lane int, run run) error {
+				if b.o.Ordered() {
+					lane = run.rank
+				}
 				p := &from[run.rank]
 				for i := run.lo; i < run.hi; i++ {
-					if err := b.takeBlock(lane, p.words[run.way][i*stride:(i+1)*stride], p.weights[run.way].slice(i*blockEdges, (i+1)*blockEdges)); err != nil {
-						return fmt.Errorf("from rank %d: %w", run.rank, err)
+					tile, n, ok := p.head(run.way, i, stride)
+					if !ok || run.way > 0 || !b.takeBlock(lane, tile, p, i, n) {
+						return fmt.Errorf("from rank %d: %w: edges of tile %d", run.rank, collective.ErrMessage, tile)
 					}
 				}
 				return nil
@@ -239,31 +237,36 @@ func (b *builder) route(ctx context.Context) error {
 	return err
 }
 
-// takeBlock stores a block of edges that came.
-func (b *builder) takeBlock(lane int, words []uint64, weights column) error {
+// takeBlock stores the n edges of block i that came. It reports whether they are edges of places that there are.
+func (b *builder) takeBlock(lane int, tile uint64, from *sendBuffer, i, n int) bool {
 	s := b.store
-	n, number := int(words[0]&(2*blockEdges-1)), words[0]/(2*blockEdges)
 	others := s.others()
-	way, window := int(number%uint64(s.ways)), number/uint64(s.ways)
-	if n == 0 || n > blockEdges || others == 0 || window/uint64(others) >= uint64(s.sides[0].rows) {
-		return fmt.Errorf("%w: %d edges of tile %d", collective.ErrMessage, n, number)
+	way, window := int(tile%uint64(s.ways)), tile/uint64(s.ways)
+	if others == 0 || window/uint64(others) >= uint64(s.sides[0].rows) {
+		return false
 	}
 	row, other := int(window)/others, int(window)%others
 	d := s.sides[s.rankOfOther[other]]
 	other -= s.firstOther[d.at]
-	keys := wire.Bytes(words[1:])
-	in := block{low: wire.Slice[uint32](keys[:4*blockEdges])[:n], high: keys[4*blockEdges:][:n*s.high], weight: weights.slice(0, n)}
 	// Where the last windows end, and beyond: no edge is there.
 	rows, ends := min(s.places[s.rank]-row<<s.rowBits, 1<<s.rowBits), min(s.places[d.at]-other<<s.otherBits, 1<<s.otherBits)
 	loops := d.at == b.rank && b.o.DropLoops && b.present != nil
-	if loops || rows < 1<<s.rowBits || ends < 1<<s.otherBits || !s.fit(in) {
+	stride := blockWords(s.high)
+	low := from.low(0, i, stride, n)
+	number := (row*d.others+other)*s.ways + way
+	whole := !loops && rows == 1<<s.rowBits && ends == 1<<s.otherBits && s.fit(low)
+	if whole && d.putLine(lane, number, low) {
+		return true
+	}
+	in := block{low: low, high: from.other(0, i, stride, n), weight: from.weights[0].slice(i*blockEdges, i*blockEdges+n)}
+	if !whole {
 		c := chunk{low: in.low, high: in.high, weight: in.weight}
 		kept := 0
 		for i := range n {
 			key := c.key(i, s.high)
 			u, v := s.split(key)
 			if key>>s.keyBits() != 0 || int(u) >= rows || int(v) >= ends {
-				return fmt.Errorf("%w: edge %d-%d of tile %d", collective.ErrMessage, u, v, number)
+				return false
 			}
 			if at := row<<s.rowBits + int(u); loops && at == other<<s.otherBits+int(v) {
 				b.mark(uint32(at))
@@ -272,17 +275,17 @@ func (b *builder) takeBlock(lane int, words []uint64, weights column) error {
 			c.move(kept, i, s.high)
 			kept++
 		}
-		in = block{in.low[:kept], in.high[:kept*s.high], in.weight.slice(0, kept)}
+		in.low, in.high, in.weight = in.low[:kept], in.high[:kept*s.high], in.weight.slice(0, kept)
 	}
-	d.put(lane, (row*d.others+other)*s.ways+way, in)
-	return nil
+	d.put(lane, number, &in)
+	return true
 }
 
 // fit reports whether all keys are known to have no more bits than they should.
-func (t *tiling) fit(in block) bool {
+func (t *tiling) fit(low []uint32) bool {
 	all := uint32(0)
-	for _, low := range in.low {
-		all |= low
+	for _, x := range low {
+		all |= x
 	}
 	return t.keyBits() == uint(leastKey+8*t.high) || t.high == 0 && uint64(all)>>t.keyBits() == 0
 }

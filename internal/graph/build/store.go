@@ -80,15 +80,19 @@ func (d *side) tile(i int) (row, other uint32, way int) {
 // chain returns the chain of a lane in a tile.
 func (d *side) chain(lane, tile int) *chain { return &d.chains[tile*d.lanes+lane] }
 
-// block is edges of a tile that came together.
-type block struct {
-	low    []uint32
-	high   []uint8
-	weight column
+// putLine adds a full block of edges that are nothing but 32 bits, if the chunk has room.
+func (d *side) putLine(lane, tile int, low []uint32) bool {
+	c := d.chain(lane, tile).last
+	if d.high > 0 || d.weights != edges.Unweighted || len(low) < blockEdges || c == nil || d.chunk-c.n < blockEdges {
+		return false
+	}
+	*(*[blockEdges]uint32)(c.low[c.n:]) = *(*[blockEdges]uint32)(low)
+	c.n += blockEdges
+	return true
 }
 
 // put adds a block to a tile.
-func (d *side) put(lane, tile int, b block) {
+func (d *side) put(lane, tile int, b *block) {
 	chain := d.chain(lane, tile)
 	for from := 0; from < len(b.low); {
 		c := chain.last

@@ -5,8 +5,6 @@ import "math/bits"
 const (
 	// leastKey is the number of bits of a key that every edge has; a wide key has up to mostBytes bytes more.
 	leastKey, mostBytes = 32, 2
-	// blockEdges is how many edges travel together: a cache line of keys.
-	blockEdges = 16
 )
 
 // limits are sizes that tests change, so that small graphs are built as large ones are.
@@ -98,6 +96,3 @@ func (t *tiling) keyBits() uint { return t.rowBits + t.otherBits }
 func (t *tiling) split(key uint64) (row, other uint32) {
 	return uint32(key >> t.otherBits), uint32(key & (1<<t.otherBits - 1))
 }
-
-// words is how many words a block of edges takes in a message: what block it is, and the keys.
-func (t *tiling) words() int { return 1 + blockEdges*(4+t.high)/8 }

@@ -1,13 +1,11 @@
 package build
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -64,12 +62,13 @@ func TestTiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		stage.flushAll(out)
+		stage.flushTiles(out)
 		for rank := range ranks {
 			b.rank, b.store = rank, newStore(tiles, rank, places, n/ranks, 1, kind, nil)
-			for i, words := range slices.Collect(slices.Chunk(out[rank].words[0], tiles.words())) {
-				if err := b.takeBlock(0, words, out[rank].weights[0].slice(i*blockEdges, (i+1)*blockEdges)); err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
+			stride := blockWords(tiles.high)
+			for i := range len(out[rank].words[0]) / stride {
+				if tile, n, ok := out[rank].head(0, i, stride); !ok || !b.takeBlock(0, tile, &out[rank], i, n) {
+					t.Fatalf("seed %d: block %d of tile %d", seed, i, tile)
 				}
 			}
 			got := storedEdges(b.store, starts)
@@ -113,12 +112,10 @@ func FuzzTakeBlock(f *testing.F) {
 		tiles := newTiling(places, starts, 1<<20, 1)
 		b := &builder{store: newStore(tiles, 0, places, 10, 1, edges.Unweighted, nil)}
 		defer b.store.close()
-		words := slices.Repeat([]uint64{keys, more}, 10)[:tiles.words()]
-		words[0] = head
-		if err := b.takeBlock(0, words, column{}); err != nil {
-			if !errors.Is(err, collective.ErrMessage) {
-				t.Error(err)
-			}
+		p := sendBuffer{}
+		p.words[0] = slices.Repeat([]uint64{keys, more}, 10)[:blockWords(tiles.high)]
+		p.words[0][0] = head
+		if tile, n, ok := p.head(0, 0, blockWords(tiles.high)); !ok || !b.takeBlock(0, tile, &p, 0, n) {
 			return
 		}
 		for _, d := range b.store.sides {

@@ -1,0 +1,114 @@
+package build
+
+import (
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// blockEdges is how many edges or arcs travel together: a cache line of keys.
+const blockEdges = graph.BlockArcs
+
+// blockStage is a worker's keys on their way to numbered boxes, which are tiles or buckets, of all ranks: up to a block for each. What
+// is sent are blocks, a weight for each key apart:
+//
+//	| box, among those of its rank << 5 | keys (8) | first 32 bits of each key ... | other bits of each ... |
+type blockStage struct {
+	high    int     // bytes of a key beside its first 32 bits
+	count   []uint8 // by box
+	keys    []uint64
+	more    []uint64
+	low     []uint32 // of keys
+	other   []uint8  // of more
+	weights []float64
+	kind    edges.Weights
+}
+
+func newBlockStage(boxes, high int, kind edges.Weights, arena *mem.Arena) *blockStage {
+	s := &blockStage{high: high, count: mem.Make[uint8](arena, boxes), keys: mem.Make[uint64](arena, boxes*blockEdges/2), kind: kind}
+	s.low = wire.Slice[uint32](wire.Bytes(s.keys))
+	if high > 0 {
+		s.more = mem.Make[uint64](arena, boxes*blockEdges*high/8)
+		s.other = wire.Bytes(s.more)
+	}
+	if kind != edges.Unweighted {
+		s.weights = mem.Make[float64](arena, boxes*blockEdges)
+	}
+	return s
+}
+
+// blockWords is how many words a block takes in a message, with keys of so many bytes beside their first 32 bits.
+func blockWords(high int) int { return 1 + blockEdges*(4+high)/8 }
+
+// full reports whether a box has a block, which must be sent before the next put. That comes some time after the last put, as keys that
+// have just been written cannot be read in larger pieces at once.
+func (s *blockStage) full(box uint32) bool { return s.count[box] == blockEdges }
+
+// put adds a key to a box, which must not be full, and returns its place among all.
+func (s *blockStage) put(box uint32, key uint64) (at int) {
+	n := s.count[box]
+	at = int(box)*blockEdges + int(n)
+	s.low[at] = uint32(key)
+	for k := range s.high { // often none
+		s.other[at*s.high+k] = uint8(key >> (32 + 8*k))
+	}
+	s.count[box] = n + 1
+	return at
+}
+
+// flush sends what a box has, whose number is that of the first one of its rank and some more.
+func (s *blockStage) flush(box, first uint32, to *sendBuffer, kind int) {
+	n := s.count[box]
+	s.count[box] = 0
+	words := append(to.words[kind], uint64(box-first)*(2*blockEdges)|uint64(n))
+	words = append(words, s.keys[int(box)*(blockEdges/2):][:blockEdges/2]...)
+	if s.more != nil {
+		size := blockEdges * s.high / 8
+		words = append(words, s.more[int(box)*size:][:size]...)
+	}
+	to.words[kind] = words
+	if s.weights != nil {
+		for _, w := range s.weights[int(box)*blockEdges:][:blockEdges] {
+			to.weights[kind].weigh(s.kind, w)
+		}
+	}
+}
+
+// flushAll sends what the boxes [lo, hi) of a rank have.
+func (s *blockStage) flushAll(lo, hi int, to *sendBuffer, kind int) {
+	for box := lo; box < hi; box++ {
+		if s.count[box] > 0 {
+			s.flush(uint32(box), uint32(lo), to, kind)
+		}
+	}
+}
+
+// block is keys of a box that came together.
+type block struct {
+	low    []uint32
+	high   []uint8 // the other bits of each, if there are any
+	weight column
+}
+
+// head returns what record i of a send buffer begins with as a block of so many words: the box, and how many keys there are. ok is
+// false if it is none.
+func (p *sendBuffer) head(kind, i, stride int) (box uint64, n int, ok bool) {
+	word := p.words[kind][i*stride]
+	n = int(word & (2*blockEdges - 1))
+	return word / (2 * blockEdges), n, n-1 < blockEdges && n > 0
+}
+
+// low returns the first 32 bits of the n keys of block i.
+func (p *sendBuffer) low(kind, i, stride, n int) []uint32 {
+	return wire.Slice[uint32](wire.Bytes(p.words[kind][i*stride+1 : i*stride+1+blockEdges/2]))[:n]
+}
+
+// other returns the other bits of the n keys of block i, if there are any.
+func (p *sendBuffer) other(kind, i, stride, n int) []uint8 {
+	high := (stride-1)*8/blockEdges - 4
+	if high == 0 {
+		return nil
+	}
+	return wire.Bytes(p.words[kind][i*stride+1+blockEdges/2 : (i+1)*stride])[:n*high]
+}

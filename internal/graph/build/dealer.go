@@ -1,0 +1,177 @@
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// dealer sends the edges of the store as arcs to those who make the lists that they belong to, in blocks of arcs of a bucket there:
+// who receives them has only to copy them. All ranks know what buckets all have.
+type dealer struct {
+	b       *builder
+	lists   []*graph.Scatter // of in-edges and, of a directed graph, out-edges: the kinds of what is sent
+	to      []*graph.Deal    // by kind
+	high    int              // bytes of a code beside its first 32 bits
+	workers []dealerWorker
+	arena   mem.Arena
+}
+
+// dealerWorker is what a worker needs.
+type dealerWorker struct {
+	stages     [kinds]*blockStage
+	row, other [mostChunk]uint32 // ids of a chunk's rows and other ends
+	buckets    [mostChunk]uint32
+	codes      [mostChunk]uint64
+}
+
+// newDealer exchanges the plans of the lists.
+func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*dealer, error) {
+	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
+	d.arena.Meter = b.o.Meter
+	for _, s := range lists {
+		plans, err := b.group.Allgather(ctx, b.call(), s.AppendPlan(nil))
+		if err != nil {
+			return nil, err
+		}
+		to, err := graph.NewDeal(b.g.N, len(b.owner), plans)
+		if err != nil {
+			return nil, err
+		}
+		d.to, d.high = append(d.to, to), max(d.high, to.High())
+	}
+	return d, nil
+}
+
+// piece is a chunk of the store, and what tile it is in.
+type piece struct {
+	c          *chunk
+	row, other uint32
+	way        int
+}
+
+// send deals the arcs of a side of the store, of whose other ends the ids are given. After the last one, no block is kept back.
+func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool) error {
+	b := d.b
+	var all []piece
+	for i := range from.tiles() {
+		row, other, way := from.tile(i)
+		for c := from.chain(0, i).first; c != nil; c = c.next {
+			if c.n > 0 {
+				all = append(all, piece{c, row, other, way})
+			}
+		}
+	}
+	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/from.chunk, 1)
+	return b.shuffle(ctx, &shuffle{
+		stride: blockWords(d.high), weights: b.o.Weights, weighs: blockEdges,
+		produce: func(out [][]sendBuffer) (bool, error) {
+			some := all[next:min(next+count, len(all))]
+			next += len(some)
+			b.team.For(len(some), 8, func(worker, lo, hi int) {
+				for _, p := range some[lo:hi] {
+					d.translate(&d.workers[worker], p, from.tiling, there, out[worker])
+				}
+			})
+			more := next < len(all)
+			if !more && last {
+				d.flush(out)
+			}
+			return more, nil
+		},
+		consume: d.consume,
+	})
+}
+
+// translate puts a chunk's arcs into the blocks of their buckets. It goes one step at a time for all of them: a loop that does little
+// has more of its memory reads under way at once.
+func (d *dealer) translate(w *dealerWorker, p piece, t *tiling, there []uint32, out []sendBuffer) {
+	here, there := d.b.ids[p.row:], there[p.other:]
+	if t.high == 0 {
+		bits, mask := t.otherBits&31, uint32(1)<<t.otherBits-1
+		for i, key := range p.c.low[:p.c.n] {
+			w.row[i], w.other[i] = here[key>>bits], there[key&mask]
+		}
+	} else {
+		for i := range p.c.n {
+			u, v := t.split(p.c.key(i, t.high))
+			w.row[i], w.other[i] = here[u], there[v]
+		}
+	}
+	from, into := w.row[:p.c.n], w.other[:p.c.n]
+	if p.way == toRow {
+		from, into = into, from
+	}
+	d.deal(w, 0, into, from, false, p.c.weight, out)
+	if d.b.in.Directed {
+		d.deal(w, 1, from, into, false, p.c.weight, out)
+	} else {
+		d.deal(w, 0, from, into, true, p.c.weight, out) // a loop is stored once
+	}
+}
+
+// deal puts arcs of a kind, of rows to their neighbours, into blocks.
+func (d *dealer) deal(w *dealerWorker, kind int, rows, neighbors []uint32, noLoops bool, weights column, out []sendBuffer) {
+	to, st := d.to[kind], w.stages[kind]
+	if st == nil {
+		st = newBlockStage(to.Buckets(), d.high, d.b.o.Weights, &d.arena)
+		w.stages[kind] = st
+	}
+	buckets, codes := w.buckets[:len(rows)], w.codes[:len(rows)]
+	to.Locate(rows, neighbors, buckets, codes)
+	for i, bucket := range buckets {
+		if noLoops && rows[i] == neighbors[i] {
+			continue
+		}
+		if st.full(bucket) {
+			rank := to.Rank(bucket)
+			first, _ := to.Of(rank)
+			st.flush(bucket, uint32(first), &out[rank], kind)
+		}
+		at := st.put(bucket, codes[i])
+		if st.weights != nil {
+			st.weights[at] = weights.at(i)
+		}
+	}
+}
+
+// flush sends what all buckets have.
+func (d *dealer) flush(out [][]sendBuffer) {
+	for worker := range d.workers {
+		for kind, st := range d.workers[worker].stages {
+			if st == nil {
+				continue
+			}
+			for rank := range d.b.ranks {
+				lo, hi := d.to[kind].Of(rank)
+				st.flushAll(lo, hi, &out[worker][rank], kind)
+			}
+		}
+	}
+}
+
+// consume adds arcs that came to the lists here.
+func (d *dealer) consume(from []sendBuffer) error {
+	stride := blockWords(d.high)
+	return d.b.eachRun(from, stride, blockEdges, func(worker int, r run) error {
+		p := &from[r.rank]
+		for i := r.lo; i < r.hi; i++ {
+			bucket, n, ok := p.head(r.way, i, stride)
+			if !ok || r.way >= len(d.lists) {
+				return fmt.Errorf("from rank %d: %w: arcs of bucket %d", r.rank, collective.ErrMessage, bucket)
+			}
+			var w column
+			if d.b.o.Weights != edges.Unweighted {
+				w = p.weights[r.way].slice(i*blockEdges, i*blockEdges+n)
+			}
+			if err := d.lists[r.way].Block(worker, bucket, p.low(r.way, i, stride, n), p.other(r.way, i, stride, n), w.single, w.double); err != nil {
+				return fmt.Errorf("from rank %d: %w", r.rank, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,172 @@
+package graph
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// BlockArcs is the most arcs of a block that goes to a bucket.
+const BlockArcs = staged
+
+// Deal tells where the arcs of all partitions belong, wherever these are made: in which bucket, and with what code.
+type Deal struct {
+	idBits uint
+	parts  divider
+	find   [][]uint32 // buckets of each partition's rows, by place
+	first  []uint32   // by bucket: its first row
+	rankOf []int32    // by bucket
+	begin  []int      // by rank: its first bucket, and after the last the number of all
+	wide   bool       // some codes have more than narrowBits
+}
+
+// AppendPlan encodes which buckets a Scatter has:
+//
+//	| bits of an arc (1) | { partition (4) | buckets (4) | first row (4) ... } ... |
+func (s *Scatter) AppendPlan(dst []byte) []byte {
+	dst = append(dst, byte(s.arcBits))
+	k := 0
+	for p := range s.a.g.here() {
+		end := k
+		for end < len(s.buckets) && s.buckets[end].part == p.Index {
+			end++
+		}
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Index))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(end-k))
+		for ; k < end; k++ {
+			dst = binary.LittleEndian.AppendUint32(dst, s.buckets[k].row)
+		}
+	}
+	return dst
+}
+
+// NewDeal decodes the plans of all ranks, which together have so many partitions, of a graph of n vertices.
+func NewDeal(n, parts int, plans [][]byte) (*Deal, error) {
+	d := &Deal{idBits: idBits(n), find: make([][]uint32, parts), begin: make([]int, 1, len(plans)+1)}
+	if parts > 1 {
+		d.parts = newDivider(parts)
+	}
+	for rank, plan := range plans {
+		if err := d.add(n, plan); err != nil {
+			return nil, fmt.Errorf("from rank %d: %w", rank, err)
+		}
+	}
+	for p, find := range d.find {
+		if find == nil {
+			return nil, fmt.Errorf("%w: no plan of partition %d", errMessage, p)
+		}
+	}
+	return d, nil
+}
+
+// add adds a rank's plan.
+func (d *Deal) add(n int, plan []byte) error {
+	if len(plan)%4 != 1 || plan[0] != narrowBits && plan[0] != wideBits {
+		return fmt.Errorf("%w: no plan", errMessage)
+	}
+	d.wide = d.wide || plan[0] == wideBits
+	for plan = plan[1:]; len(plan) > 0; {
+		if len(plan) < 8 {
+			return fmt.Errorf("%w: a plan is cut", errMessage)
+		}
+		p, buckets := binary.LittleEndian.Uint32(plan), int(binary.LittleEndian.Uint32(plan[4:]))
+		plan = plan[8:]
+		if int(p) >= len(d.find) || d.find[p] != nil || buckets > len(plan)/4 || len(d.first)+buckets > math.MaxInt32 {
+			return fmt.Errorf("%w: %d buckets of partition %d", errMessage, buckets, p)
+		}
+		first := make([]uint32, buckets)
+		for i := range first {
+			first[i] = binary.LittleEndian.Uint32(plan[4*i:])
+		}
+		plan = plan[4*buckets:]
+		rows := owned(n, int(p), len(d.find))
+		if buckets > 0 && (first[0] != 0 || int(first[buckets-1]) >= rows || !slices.IsSorted(first)) {
+			return fmt.Errorf("%w: the buckets of partition %d", errMessage, p)
+		}
+		d.find[p] = make([]uint32, place(uint32(rows))+1)
+		k := 0
+		for i := range d.find[p] {
+			for row := rowOf(uint32(i)); k+1 < buckets && first[k+1] <= row; k++ {
+			}
+			d.find[p][i] = uint32(len(d.first) + k)
+		}
+		d.first = append(d.first, first...)
+	}
+	for len(d.rankOf) < len(d.first) {
+		d.rankOf = append(d.rankOf, int32(len(d.begin)-1))
+	}
+	d.begin = append(d.begin, len(d.first))
+	return nil
+}
+
+// Buckets is how many there are, of all ranks, in their order.
+func (d *Deal) Buckets() int { return len(d.first) }
+
+// Of returns the buckets of a rank: [lo, hi).
+func (d *Deal) Of(rank int) (lo, hi int) { return d.begin[rank], d.begin[rank+1] }
+
+// Rank returns the rank that has a bucket.
+func (d *Deal) Rank(bucket uint32) int { return int(d.rankOf[bucket]) }
+
+// High is how many bytes a code has beside its first 32 bits.
+func (d *Deal) High() int {
+	if d.wide {
+		return 1
+	}
+	return 0
+}
+
+// Locate finds the buckets of arcs, and their codes there. All slices are of one length.
+func (d *Deal) Locate(rows, neighbors, buckets []uint32, codes []uint64) {
+	neighbors, buckets, codes = neighbors[:len(rows)], buckets[:len(rows)], codes[:len(rows)]
+	shift := d.idBits & 63
+	if len(d.find) == 1 {
+		find := d.find[0]
+		for i, v := range rows {
+			k := find[place(v)]
+			buckets[i] = k
+			codes[i] = uint64(v-d.first[k])<<shift | uint64(neighbors[i])
+		}
+		return
+	}
+	for i, v := range rows {
+		row, p := d.parts.divide(v)
+		k := d.find[p][place(row)]
+		buckets[i] = k
+		codes[i] = uint64(row-d.first[k])<<shift | uint64(neighbors[i])
+	}
+}
+
+// Block adds arcs to the bucket given, of this Scatter's own: their codes' first 32 bits and, if Deal.High says so, another byte of
+// each, and their weights, if the graph has any. Each worker of the team may call it at the same time.
+func (s *Scatter) Block(worker int, bucket uint64, low []uint32, high []uint8, single []float32, double []float64) error {
+	if bucket >= uint64(len(s.buckets)) {
+		return fmt.Errorf("%w: arcs of bucket %d of %d", errMessage, bucket, len(s.buckets))
+	}
+	rows, n, shift := uint64(s.buckets[bucket].rows), uint64(s.a.g.N), s.idBits&63
+	ids := uint64(1)<<shift - 1
+	wrong := false
+	for i, x := range low {
+		code := uint64(x)
+		if high != nil {
+			code |= uint64(high[i]) << narrowBits
+		}
+		if code&ids >= n || code>>shift >= rows {
+			wrong = true
+		}
+	}
+	if wrong {
+		return fmt.Errorf("%w: an arc of bucket %d", errMessage, bucket)
+	}
+	st := s.stage(worker)
+	if len(low) == staged && s.place(&st.runs[bucket], low) {
+		return nil
+	}
+	some := coded{low: low, single: single, double: double}
+	if s.high != nil {
+		some.high = high
+	}
+	s.write(st, uint32(bucket), &some)
+	return nil
+}

@@ -1,0 +1,171 @@
+package graph
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// dealt makes lists of some random arcs, by Arcs or by blocks.
+func dealt(t *testing.T, seed uint64, parts, n int, kind edges.Weights, blocks bool) ([]*Partition, int) {
+	t.Helper()
+	g := &Graph{N: n, Connected: n, Directed: true}
+	a, err := NewBuilder(g, Options{Partitions: parts, Weights: kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.End)
+	var own []int
+	for p := range parts {
+		own = append(own, p)
+	}
+	a.Own(own, false)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var arcs []uint64
+	degrees := make([]uint32, n)
+	for range 4 * n {
+		row, neighbor := rng.IntN(1+rng.IntN(n)), rng.IntN(n)
+		degrees[row]++
+		arcs = append(arcs, uint64(row)<<32|uint64(neighbor))
+	}
+	for v, d := range degrees {
+		a.Vertex(pregel.VertexID(v), Facts{In: d})
+	}
+	s, err := a.Scatter(true, func(p *Partition, row uint32) int { return int(p.InDegrees[row]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	weight := func(arc uint64) float64 { return float64(arc%1000) / 8 }
+	high := 0
+	if blocks {
+		high = dealBlocks(t, s, n, parts, arcs, weight)
+	} else {
+		single, double := weights(kind, arcs, weight)
+		s.Arcs(0, arcs, single, double)
+	}
+	if err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return g.Parts, high
+}
+
+func weights(kind edges.Weights, arcs []uint64, weight func(arc uint64) float64) (single []float32, double []float64) {
+	for _, arc := range arcs {
+		switch kind {
+		case edges.Float32:
+			single = append(single, float32(weight(arc)))
+		case edges.Float64:
+			double = append(double, weight(arc))
+		}
+	}
+	return single, double
+}
+
+// dealBlocks brings arcs to their buckets in blocks of any size.
+func dealBlocks(t *testing.T, s *Scatter, n, parts int, arcs []uint64, weight func(arc uint64) float64) int {
+	t.Helper()
+	d, err := NewDeal(n, parts, [][]byte{s.AppendPlan(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, neighbors := make([]uint32, len(arcs)), make([]uint32, len(arcs))
+	for i, arc := range arcs {
+		rows[i], neighbors[i] = uint32(arc>>32), uint32(arc)
+	}
+	buckets, codes := make([]uint32, len(arcs)), make([]uint64, len(arcs))
+	d.Locate(rows, neighbors, buckets, codes)
+	of := make([][]int, d.Buckets())
+	for i, k := range buckets {
+		of[k] = append(of[k], i)
+	}
+	for k, all := range of {
+		for len(all) > 0 {
+			some := all[:min(1+(len(all)*7)%BlockArcs, len(all))]
+			all = all[len(some):]
+			var low []uint32
+			var high []uint8
+			var these []uint64
+			for _, i := range some {
+				these = append(these, arcs[i])
+				if low = append(low, uint32(codes[i])); d.High() > 0 {
+					high = append(high, uint8(codes[i]>>32))
+				}
+			}
+			single, double := weights(s.a.o.Weights, these, weight)
+			if err := s.Block(len(all)%len(s.stages), uint64(k), low, high, single, double); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return d.High()
+}
+
+// TestDeal: the lists of arcs that come in blocks are those of the same arcs one by one, with codes of 32 bits and of 40.
+func TestDeal(t *testing.T) {
+	wide := map[int]bool{}
+	for seed := range uint64(12) {
+		parts, kind, n := 1+int(seed%3), edges.Weights(seed/2%3), []int{3, 500, 15_000}[seed%3]
+		if seed%2 == 0 {
+			reset := SetLimits(64, 100, 3, 20, 300, 20)
+			defer reset()
+		}
+		want, _ := dealt(t, seed, parts, n, kind, false)
+		got, high := dealt(t, seed, parts, n, kind, true)
+		wide[high] = true
+		for p := range want {
+			if !reflect.DeepEqual(got[p].In, want[p].In) {
+				t.Errorf("seed %d: partition %d has %+v, want %+v", seed, p, got[p].In, want[p].In)
+			}
+		}
+	}
+	if len(wide) != 2 {
+		t.Errorf("only codes of %v bytes more", wide)
+	}
+}
+
+// FuzzNewDeal: a plan is refused, or finds a bucket that there is for every row.
+func FuzzNewDeal(f *testing.F) {
+	f.Add([]byte{32, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0}, uint16(20))
+	f.Add([]byte{40, 0, 0, 0, 0, 0, 0, 0, 0}, uint16(0))
+	f.Fuzz(func(t *testing.T, plan []byte, n uint16) {
+		d, err := NewDeal(int(n), 1, [][]byte{plan})
+		if err != nil {
+			if !errors.Is(err, errMessage) {
+				t.Error(err)
+			}
+			return
+		}
+		for row := range uint32(n) {
+			if k := d.find[0][place(row)]; d.Buckets() > 0 && (int(k) >= d.Buckets() || d.first[k] > row && row >= singleRows && row&63 == 0) {
+				t.Errorf("row %d is in bucket %d", row, k)
+			}
+		}
+	})
+}
+
+// TestBlockRefused: arcs of no bucket, row or vertex.
+func TestBlockRefused(t *testing.T) {
+	g := &Graph{N: 3, Connected: 3}
+	a, err := NewBuilder(g, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.End()
+	a.Own([]int{0}, false)
+	s, err := a.Scatter(true, func(*Partition, uint32) int { return 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		bucket uint64
+		code   uint32
+	}{{1, 0}, {1 << 40, 0}, {0, 3}, {0, 3 << 2}} {
+		if err := s.Block(0, test.bucket, []uint32{test.code}, nil, nil, nil); !errors.Is(err, errMessage) {
+			t.Errorf("%+v: error %v", test, err)
+		}
+	}
+}
