@@ -35,6 +35,9 @@ const canScatter = true
 
 // scatter reads into two places, the second when the first is full.
 func scatter(fd uintptr, first, second []byte) (int, error) {
+	if len(first)+len(second) <= shortBytes {
+		return readShort(fd, first, second)
+	}
 	for {
 		n, err := unix.Readv(int(fd), [][]byte{first, second})
 		if err != unix.EINTR {

@@ -11,4 +11,8 @@ func kernelRate(net.Conn) func() (uint64, float64) { return nil }
 
 const canScatter = false
 
+const shortBytes = 0
+
+func writeShort(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
 func scatter(uintptr, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -31,10 +32,28 @@ type writer struct {
 	pieces   [][]byte // in order
 	bytes    int      // in pieces and batch
 	buffers  net.Buffers
+
+	// Of a short write under way.
+	raw    syscall.RawConn // nil: there are none
+	rest   []byte
+	err    error
+	attend func(fd uintptr) bool
 }
 
 func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writer {
-	return &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
+	w := &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
+	if s, ok := c.(syscall.Conn); ok && shortBytes > 0 {
+		w.raw, _ = s.SyscallConn() // without it, as what is long is written
+	}
+	w.attend = func(fd uintptr) bool {
+		for w.err = nil; len(w.rest) > 0 && w.err == nil; {
+			var n int
+			n, w.err = writeShort(fd, w.rest)
+			w.rest = w.rest[n:]
+		}
+		return w.err != syscall.EAGAIN
+	}
+	return w
 }
 
 // full reports whether what is collected must be written before another chunk is added.
@@ -74,7 +93,7 @@ func (w *writer) flush() error {
 	w.buffers = w.pieces
 	for {
 		w.conn.SetWriteDeadline(time.Now().Add(w.patience))
-		n, err := w.buffers.WriteTo(w.conn)
+		n, err := w.write()
 		w.written.Add(uint64(n))
 		if err == nil {
 			break
@@ -85,6 +104,21 @@ func (w *writer) flush() error {
 	}
 	w.batch, w.apart, w.pieces, w.bytes = w.batch[:0], 0, w.pieces[:0], 0
 	return nil
+}
+
+// write writes what is in buffers, or a part of it.
+func (w *writer) write() (n int64, err error) {
+	if w.raw == nil || len(w.buffers) != 1 || len(w.buffers[0]) > shortBytes {
+		return w.buffers.WriteTo(w.conn)
+	}
+	w.rest = w.buffers[0]
+	err = w.raw.Write(w.attend)
+	if err == nil && w.err != nil {
+		err = &net.OpError{Op: "write", Net: w.conn.LocalAddr().Network(), Source: w.conn.LocalAddr(), Addr: w.conn.RemoteAddr(), Err: w.err}
+	}
+	n = int64(len(w.buffers[0]) - len(w.rest))
+	w.buffers[0], w.rest = w.rest, nil
+	return n, err
 }
 
 // sumBlock is how many bytes of a payload are summed up at once: few enough to be in a cache still when they have come.
