@@ -90,6 +90,7 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 		for _, x := range []struct{ most, of *float64 }{
 			{&most.Row, &r.Row},
 			{&most.Probe, &r.Probe},
+			{&most.EdgeFew, &r.EdgeFew},
 			{&most.Edge, &r.Edge},
 			{&most.EdgePresent, &r.EdgePresent},
 			{&most.EdgeAll, &r.EdgeAll},

@@ -3,6 +3,7 @@ package delivery
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/graph"
@@ -66,6 +67,14 @@ func TestSlowestProcessDecides(t *testing.T) {
 	loads[1].Threads = 1 // of three: the first's part of the work is done at 2/3 of the speed of all
 	if got, want := Slowest([]Rates{a, a}, loads), (Rates{Push: 1.5, Edge: 4.5, Beta: 5}); got != want {
 		t.Errorf("found %+v, expected %+v", got, want)
+	}
+	var every Rates // none is forgotten
+	for i := range reflect.TypeFor[Rates]().NumField() {
+		reflect.ValueOf(&every).Elem().Field(i).SetFloat(1)
+	}
+	loads[1].Threads = 2
+	if got := Slowest([]Rates{every, every}, loads); got != every {
+		t.Errorf("found %+v, expected 1 for all", got)
 	}
 	if got := Slowest([]Rates{a}, loads[1:]); got != a {
 		t.Errorf("found %+v, expected %+v", got, a)
