@@ -146,13 +146,15 @@ func (s *Scatter) writeRest(at int, some *coded) {
 	}
 }
 
-// reserve takes places in a bucket, if it has any left. Threads that have taken some and do not use them leave little for overflow.
+// reserve takes places in a bucket, if it has any left: fewer where few are left, so that little overflows when threads have taken some
+// that they do not use.
 func (s *Scatter) reserve(k *bucket, run *placesLeft) bool {
-	n := min(max(k.size/(32*len(s.stages))&^(staged-1), staged), mostReserved)
 	end := k.at + k.size
-	if int(k.next.Load()) >= end {
+	left := end - int(k.next.Load())
+	if left <= 0 {
 		return false
 	}
+	n := min(max(left/(4*len(s.stages))&^(staged-1), staged), mostReserved)
 	at := int(k.next.Add(int64(n))) - n
 	*run = placesLeft{min(at, end), min(at+n, end)}
 	return run.at < run.end
