@@ -1,5 +1,5 @@
 // Command lab repeats the experiments of the papers on this engine, predicts searches on machines that are not at hand, runs
-// programs with switches that only comparisons need, and the NAS Parallel Benchmarks. It is not part of the product: nothing
+// programs with switches that only comparisons need, the NAS Parallel Benchmarks, and the barrier between supersteps alone. It is not part of the product: nothing
 // imports it.
 //
 //	go run ./lab experiment switch
@@ -47,7 +47,7 @@ func run(args []string) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), cgModelCmd(), nasWorkerCmd(), nasRankCmd())
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), cgModelCmd(), nasWorkerCmd(), nasRankCmd(), barrierCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

@@ -22,7 +22,7 @@ import (
 
 // programs are what a cluster has beside the built-in ones.
 func programs() []pregel.Registered {
-	return []pregel.Registered{superstep.Register("nas-cg", CG{})}
+	return []pregel.Registered{superstep.Register("nas-cg", CG{}), superstep.Register("idle", Idle{})}
 }
 
 // Cluster is a master in this process and workers that are processes of their own, for one benchmark.

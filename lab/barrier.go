@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/lab/nas"
+)
+
+// mostIdle bounds how many supersteps are asked for: the master keeps the seconds of so many for a client.
+const mostIdle = 2000
+
+func barrierCmd() *cobra.Command {
+	var workers []int
+	var supersteps int
+	var json string
+	cmd := &cobra.Command{
+		Use:   "barrier --workers 2,4",
+		Short: "Time supersteps with nothing to do between worker processes",
+		Long: `Time supersteps in which nothing is to be done and nothing is sent, on clusters of worker processes on this machine, of one thread each,
+one after the other: what is left is the barrier between supersteps. The clusters are started and ended.`,
+		Example: `  go run ./lab barrier
+  go run ./lab barrier --workers 1,2,4,8 --supersteps 1000 --json barrier.json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if supersteps < 10 || supersteps > mostIdle {
+				return usagef("--supersteps: found %d, expected 10 to %d", supersteps, mostIdle)
+			}
+			if err := nas.CheckRanks(workers, mostProcesses); err != nil {
+				return usagef("--workers: %w", err)
+			}
+			var all []*nas.Barrier
+			for _, n := range workers {
+				b, err := nas.RunIdle(cmd.Context(), nas.Cluster{Workers: n, Threads: 1, Command: process(nasWorkerCommand)}, supersteps)
+				if err != nil {
+					return fmt.Errorf("barrier: %w", err)
+				}
+				if err := b.Text(report(json)); err != nil {
+					return err
+				}
+				all = append(all, b)
+			}
+			return writeJSON(json, all)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntSliceVar(&workers, "workers", []int{2, 4}, "between these numbers of worker processes, a `LIST`")
+	f.IntVar(&supersteps, "supersteps", mostIdle, "time `N` supersteps, of which the first tenth does not count")
+	f.StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
+	return cmd
+}

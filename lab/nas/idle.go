@@ -1,0 +1,77 @@
+package nas
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Idle is a vertex program with nothing to do for so many supersteps: one vertex is awake, and nobody sends. What a superstep of it takes
+// is the barrier, which all benchmarks on a Cluster pay.
+type Idle struct {
+	Supersteps int `param:"supersteps" default:"1000" help:"how many"`
+}
+
+// Combiner is of messages that nobody sends.
+func (Idle) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
+
+// Compute keeps the first vertex awake.
+func (Idle) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
+	if v.ID() != 0 {
+		v.VoteToHalt()
+	}
+}
+
+// Coordinate ends the run.
+func (p Idle) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep >= p.Supersteps {
+		c.Halt()
+	}
+}
+
+// Barrier is what supersteps with nothing to do took, in seconds.
+type Barrier struct {
+	Workers    int     `json:"workers"`
+	Supersteps int     `json:"supersteps"`
+	Median     float64 `json:"median_seconds"`
+	P90        float64 `json:"p90_seconds"`
+	Mean       float64 `json:"mean_seconds"` // of the whole run
+}
+
+// RunIdle runs Idle on a cluster. The first tenth of the supersteps does not count.
+func RunIdle(ctx context.Context, c Cluster, supersteps int) (*Barrier, error) {
+	b := &Barrier{Workers: c.Workers, Supersteps: supersteps}
+	return b, c.Run(ctx, func(ctx context.Context, conn *superstep.Connection) error {
+		g, err := conn.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{})
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		r, err := superstep.Run(ctx, g, Idle{supersteps}, superstep.Options{})
+		if err != nil {
+			return err
+		}
+		if r.Supersteps != supersteps || len(r.Seconds) != supersteps {
+			return fmt.Errorf("%d supersteps ran, and the seconds of %d are known, expected %d", r.Supersteps, len(r.Seconds), supersteps)
+		}
+		counted := slices.Clone(r.Seconds[supersteps/10:])
+		for _, s := range counted {
+			b.Mean += s / float64(len(counted))
+		}
+		slices.Sort(counted)
+		b.Median, b.P90 = counted[len(counted)/2], counted[len(counted)*9/10]
+		return nil
+	})
+}
+
+// Text writes a line for people.
+func (b *Barrier) Text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "workers: %d. A superstep with nothing to do takes %.0f µs (median), %.0f (9 of 10), %.0f (mean) of %d\n",
+		b.Workers, 1e6*b.Median, 1e6*b.P90, 1e6*b.Mean, b.Supersteps)
+	return err
+}
