@@ -98,4 +98,9 @@ func (presence[M]) Store(int, uint64, *[64]M) int                              {
 func (presence[M]) Reset()                                                     {}
 func (presence[M]) Swap()                                                      {}
 func (presence[M]) Pack(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) { to.Raw = to.Raw[:0] }
-func (presence[M]) Unpack(*kernel.Packed, []uint64, uint32)                    {}
+
+func (presence[M]) PackNext(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) {
+	to.Raw = to.Raw[:0]
+}
+
+func (presence[M]) Unpack(*kernel.Packed, []uint64, uint32) {}

@@ -11,8 +11,23 @@ import (
 //	Head   1 1 1 1 1 0 1 1 ...     a bit for each of the first 64*len(Head.Bits) vertices
 //	Tail   9001 9664 12071 ...     the members beyond
 type List struct {
-	Head Ranked
-	Tail []uint32
+	Head     Ranked
+	Tail     []uint32
+	from, to uint32 // of a part: the ranks; all if to is 0
+}
+
+// Part returns the members of ranks from to below to, to be counted and shared; ranks are from the part's first member on.
+func (l *List) Part(from, to int) List {
+	return List{Head: l.Head, Tail: l.Tail, from: uint32(from), to: uint32(to)}
+}
+
+// At returns the member of a rank.
+func (l *List) At(rank int) uint32 {
+	if n := l.Head.Count(); rank >= n {
+		return l.Tail[rank-n]
+	}
+	w := l.Head.word(uint32(rank))
+	return uint32(w<<6 + bits.TrailingZeros64(Expand(1<<(uint32(rank)-l.Head.Rank[w]), l.Head.Bits[w])))
 }
 
 // tailMembers is the number of members a word below which a list's tail begins. A word with its rank takes 12 bytes, a member 4. To
@@ -53,7 +68,12 @@ func NewList(set []uint64) *List {
 }
 
 // Count returns the number of members.
-func (l *List) Count() int { return l.Head.Count() + len(l.Tail) }
+func (l *List) Count() int {
+	if l.to > 0 {
+		return int(l.to - l.from)
+	}
+	return l.Head.Count() + len(l.Tail)
+}
 
 // Get reports whether i is a member.
 func (l *List) Get(i uint32) bool {
@@ -83,6 +103,10 @@ func (l *List) Each(f func(i uint32)) {
 // Shared calls f for what the frontier and the list share, rising: a word of both, the list's word, and the rank of the first one
 // of that. Of the tail the words hold one member each.
 func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32)) {
+	if l.to > 0 {
+		l.sharedPart(in, f)
+		return
+	}
 	head := l.Head.Bits
 	for t := range Words(len(head)) {
 		for top := in.Summary(t); top != 0; top &= top - 1 {
@@ -95,7 +119,11 @@ func (l *List) Shared(in *Frontier, f func(w int, word, mask uint64, rank uint32
 			}
 		}
 	}
-	rank, at := uint32(l.Head.Count()), 0
+	l.sharedTail(0, in, uint32(l.Head.Count()), f)
+}
+
+// sharedTail is Shared for the tail's members from place at on; rank is that of the tail's first.
+func (l *List) sharedTail(at int, in *Frontier, rank uint32, f func(w int, word, mask uint64, rank uint32)) {
 	for at < len(l.Tail) {
 		t := int(l.Tail[at] >> 12)
 		switch top := in.Summary(t); {

@@ -62,6 +62,9 @@ func TestListAgainstItsMembers(t *testing.T) {
 			if err := compareShared(f, set, l); err != "" {
 				t.Fatalf("set %d, density %g: %s", k, density, err)
 			}
+			if err := compareParts(f, l, rng); err != "" {
+				t.Fatalf("set %d, density %g: %s", k, density, err)
+			}
 			places, want := make([]uint64, Words(len(members))+1), []uint32(nil)
 			for p, i := range members {
 				if rng.Float64() < density {

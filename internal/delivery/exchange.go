@@ -23,6 +23,7 @@ type Exchange[M any] struct {
 	gate     chan struct{}
 	force    Encoding
 	serial   bool
+	distant  []bool         // partitions that columns are sent before their superstep begins; nil if none
 	raw      bool           // messages hold no pointers
 	size     int            // of a message, in bytes
 	encoded  func(m *M) int // approximate size of a message with pointers, in bytes
@@ -31,7 +32,8 @@ type Exchange[M any] struct {
 	peers    [2][]peer[M]   // of expand and fold, and of those for reversed arcs; these and the next two are made at first use, by place
 	finished [2][]peer[M]
 	sends    []peer[M]
-	words    []uint64 // a fold column's presence
+	columns  [2][]column[M] // of expand, and for reversed arcs
+	words    []uint64       // a fold column's presence
 	to       []uint32
 	messages []M
 	packed   kernel.Packed // a received column
@@ -49,6 +51,8 @@ type Exchange[M any] struct {
 	Peers   []trace.Peer
 	Sent    int
 	Bytes   int
+	// PartBytes is how long a part of a column is at least; all partitions agree on it. Tests lower it.
+	PartBytes int
 	// Waited is how long the partition waited for frames and for the gate, in all supersteps so far.
 	Waited time.Duration
 }
@@ -68,7 +72,7 @@ type peer[M any] struct {
 // NewExchange makes the exchange of partition p, serial or overlapped (see trade). With more than one partition it must be
 // connected before it is used.
 func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
-	x := &Exchange[M]{part: p, force: force, serial: serial, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
+	x := &Exchange[M]{part: p, force: force, serial: serial, PartBytes: partBytes, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
 	if !x.raw {
 		x.encoded = pack.Sizer[M]()
 	}
@@ -89,12 +93,25 @@ func (x *Exchange[M]) place(q int) int {
 }
 
 // Connect sets the transport, and the gate: a semaphore that the partition holds while it computes and releases while it waits.
-func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) { x.end, x.gate = end, gate }
+func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) {
+	x.end, x.gate, x.distant = end, gate, nil
+	for q := 0; q < x.part.Of && !x.serial; q++ {
+		if q != x.part.Index && end.Distant(q) {
+			if x.distant == nil {
+				x.distant = make([]bool, x.part.Of)
+			}
+			x.distant[q] = true
+		}
+	}
+}
 
 // Begin begins a superstep.
 func (x *Exchange[M]) Begin(superstep int) {
 	x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0
 	x.superstep, x.round, x.early = superstep, 0, nil
+	if superstep == 0 {
+		x.forgetAhead()
+	}
 }
 
 // End ends the superstep's exchanges and returns the account of them, nil with one partition.
@@ -112,6 +129,12 @@ func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Accoun
 
 func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
+	x.count(f)
+	return x.end.Send(f)
+}
+
+// count adds a frame to what this superstep sent.
+func (x *Exchange[M]) count(f *transport.Frame) {
 	if f.Kind.Carries() {
 		x.Sent += f.Count
 	}
@@ -125,81 +148,35 @@ func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
 	if x.Tracing {
 		encoding := "bytes"
 		if f.Kind != transport.Changes { // which have the round there
-			encoding = Encoding(f.Encoding).String()
+			encoding = Encoding(f.Encoding & encodingBits).String()
 		}
 		x.Peers = append(x.Peers, trace.Peer{
 			Partition: f.To, Exchange: f.Kind.String(), Encoding: encoding, Messages: f.Count, Bytes: f.Size(),
 		})
 	}
-	return x.end.Send(f)
-}
-
-// Expand sends the frontier's messages to the partitions of the line that have ghosts of their senders, and writes the received columns
-// to the ghost slots of s, the senders' side: presence into the frontier, values into the kernel's column. It reports whether every
-// received column was full. reversed selects the second exchange of a program of direction Both.
-func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool) (bool, error) {
-	if len(s.Line) == 0 {
-		return true, nil
-	}
-	kind, peers := transport.Expand, x.buffers(&x.peers[0])
-	if reversed {
-		kind, peers = transport.ExpandReversed, x.buffers(&x.peers[1])
-	}
-	full := true
-	err := x.trade(ctx, s.Line, kind, superstep, func(q int) error {
-		to := &peers[x.place(q)]
-		to.list = s.Peers.Of(q) // not a variable: the kernel gets its address, so that it would be garbage
-		e, count, presence := to.presence.Encode(f, &to.list, x.force)
-		to.packed.N = count
-		if count > 0 {
-			k.Pack(f, &to.list, &to.packed)
-		} else {
-			to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
-		}
-		to.frame = transport.Frame{
-			To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence, Raw: to.packed.Raw, Ref: to.packed.Ref,
-		}
-		return x.send(&to.frame, superstep)
-	}, func(in *transport.Frame) error {
-		if err := x.checkValues(in, k.Traits()); err != nil {
-			return err
-		}
-		group := s.Groups[in.From]
-		lo, hi := group.Words()
-		clear(f.Words[lo:hi])
-		if err := Decode(Encoding(in.Encoding), in.Count, int(group.Count), in.Presence, f.Words[lo:hi]); err != nil {
-			return fmt.Errorf("from partition %d: %w", in.From, err)
-		}
-		for w := lo; w < hi; w++ {
-			f.Mark(w)
-		}
-		if in.Count > 0 {
-			x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
-			k.Unpack(&x.packed, f.Words[lo:hi], group.Start)
-		}
-		full = full && in.Count == int(group.Count)
-		return nil
-	})
-	return full, err
 }
 
 // buffers returns the buffers of one kind, by place, made at first use: a run needs few of the kinds.
 func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
 	if *peers == nil {
-		places := x.part.Of
-		if g := x.part.Grid; !g.Flat() {
-			places = g.Rows + g.Columns
-		}
-		*peers = make([]peer[M], places)
+		*peers = make([]peer[M], x.places())
 	}
 	return *peers
+}
+
+// places returns how many places there are.
+func (x *Exchange[M]) places() int {
+	if g := x.part.Grid; !g.Flat() {
+		return g.Rows + g.Columns
+	}
+	return x.part.Of
 }
 
 // Fold moves the partial results for ghosts from the inbox to their owners, and folds the received ones into the owned vertices'. s is
 // the receivers' side.
 func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, reversed bool) error {
 	kind, _ := x.folding(reversed)
-	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, reversed) }, func(in *transport.Frame) error {
+	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, reversed) }, func(in *transport.Frame) error {
 		return x.foldIn(s, k, inbox, in)
 	})
 }

@@ -21,6 +21,12 @@ type forger struct{ frame transport.Frame }
 
 func (*forger) Send(*transport.Frame) error { return nil }
 
+func (*forger) Distant(int) bool { return false }
+
+func (*forger) SendAhead(*transport.Frame) (bool, error) { return false, nil }
+
+func (*forger) Claim(*transport.Frame) {}
+
 func (*forger) Flush(context.Context) error { return nil }
 
 func (*forger) Release(*transport.Frame) {}
@@ -121,6 +127,38 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 		x.Connect(&forger{transport.Frame{From: from, Superstep: 5}}, gate)
 		if _, err := x.receive(t.Context(), transport.Fold, line, 5); err == nil || !strings.Contains(err.Error(), "reached partition 0") {
 			t.Errorf("from partition %d: %v", from, err)
+		}
+	}
+}
+
+// TestPartsOfAColumnComeOnce: of two parts, the first twice, and one that there is not.
+func TestPartsOfAColumnComeOnce(t *testing.T) {
+	in := &edges.Input{Name: "circle", Vertices: 600}
+	var tuples [][2]uint64
+	for i := range uint64(600) {
+		tuples = append(tuples, [2]uint64{i, (i + 1) % 600})
+	}
+	in.Edges = edges.Pack(600, tuples, nil)
+	g, err := build.Local(t.Context(), in, graph.Options{Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	p := g.Parts[0]
+	senders := p.Layout(pregel.Out).Blocks[0].Pull.Senders
+	for part, want := range map[uint8]string{0: "part 0 of 4", 4: "part 4 of 4"} {
+		k, err := combiners.Sum[uint32]().Kernel(kernel.Binding{Sources: p.Layout(pregel.Out).Slots, Capacity: p.Slots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := NewExchange[uint32](p, Auto, false)
+		x.PartBytes = 1
+		gate := make(chan struct{}, 1)
+		gate <- struct{}{}
+		x.Connect(&forger{transport.Frame{From: 1, Superstep: 1, Encoding: uint8(Sparse) | part<<4}}, gate)
+		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)), 1, false)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("part %d: %v, want an error of %s", part, err, want)
 		}
 	}
 }

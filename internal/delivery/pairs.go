@@ -40,7 +40,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, slots *kern
 		}
 	}
 	sink(x.to, x.messages)
-	return x.trade(ctx, s.Line, kind, superstep, func(q int) error { return x.sendPairs(&peers[x.place(q)], q, kind, superstep) }, func(in *transport.Frame) error {
+	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error { return x.sendPairs(&peers[x.place(q)], q, kind, superstep) }, func(in *transport.Frame) error {
 		list := s.Peers.Of(in.From)
 		to, messages, err := x.pairs(in, list.Count())
 		if err != nil {
@@ -110,7 +110,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 		}
 	}
 	own := &x.sends[x.place(p.Index)]
-	err := x.trade(ctx, p.Column, transport.Sends, superstep, func(q int) error { return x.sendTo(q, transport.Sends, combine, superstep) }, func(in *transport.Frame) error {
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), superstep, func(q int) error { return x.sendTo(q, transport.Sends, combine, superstep) }, func(in *transport.Frame) error {
 		if g.Columns == 1 {
 			to, messages, err := x.pairs(in, p.Owned)
 			if err != nil {
@@ -138,7 +138,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 		return err
 	}
 	sink(own.positions, own.messages)
-	return x.trade(ctx, p.Row, transport.SendsOn, superstep, func(q int) error { return x.sendTo(q, transport.SendsOn, combine, superstep) }, func(in *transport.Frame) error {
+	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), superstep, func(q int) error { return x.sendTo(q, transport.SendsOn, combine, superstep) }, func(in *transport.Frame) error {
 		to, messages, err := x.pairs(in, p.Owned)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 			x.order(to.joins, to.messages)
 		}
 	}
-	err := x.trade(ctx, p.Column, transport.Sends, superstep, func(q int) error {
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), superstep, func(q int) error {
 		to := &x.sends[q]
 		to.frame = transport.Frame{
 			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins), Presence: wire.Bytes(to.joins),

@@ -18,7 +18,7 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 	if reversed {
 		kind, peers = transport.FinishedReversed, x.buffers(&x.finished[1])
 	}
-	return x.trade(ctx, s.Line, kind, superstep, func(q int) error {
+	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
 		to, list := &peers[x.place(q)], s.Peers.Of(q)
 		e, count, presence := to.presence.Encode(fresh, &list, x.force)
 		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}

@@ -8,15 +8,15 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// trade exchanges frames with a line of partitions: send sends a frame to each of them, and take processes the one received from each,
-// which is released then.
+// trade exchanges frames with a line of partitions: send sends what is for one of them, and take processes each of the frames received,
+// which is released then. frames is how many come: one from each partition, or more unless the exchange is serial.
 //
 // Overlapped, as it is by default, all are sent before any is waited for, and taken in the order in which they come: while
 // one is made or taken in, others are under way (Ueno11, 4.2; Nakao20, 3.5.3). Serial, it goes in rounds, like a loop over
 // MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
 // waits for a frame, and takes it in before the next round. Some partitions may be ahead, so the frame may be of a later
 // round. There is no deadlock: a partition in the earliest round has been sent as many frames as it waits for.
-func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
+func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind, frames, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
 	for _, q := range line {
 		if err := send(q); err != nil {
 			return err
@@ -34,7 +34,7 @@ func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind
 	if x.serial {
 		return nil
 	}
-	for range line {
+	for range frames {
 		if err := x.taken(ctx, kind, line, superstep, take); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -137,7 +138,8 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		defer r.inbox.Has.Clear()
 	}
 	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
-	return r.run(many, r.ownChunks(), r.tasks.pull)
+	r.beginEarly(c, many)
+	return errors.Join(r.run(many, r.ownChunks(), r.tasks.pull), r.early.err)
 }
 
 func (r *runner[V, M]) pullTask(worker int) {
@@ -148,6 +150,9 @@ func (r *runner[V, M]) pullTask(worker int) {
 			r.computeLists(t, lo, hi, true)
 		} else {
 			r.pullWords(t, lo, hi)
+		}
+		if worker == 0 && r.early.on {
+			r.sendEarly(hi)
 		}
 		return true
 	})

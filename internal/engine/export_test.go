@@ -34,6 +34,13 @@ func (j *Job[V, M]) ShareWork(edges, round int) {
 	}
 }
 
+// CutColumns has columns go in parts of so few bytes.
+func (j *Job[V, M]) CutColumns(bytes int) {
+	for _, r := range j.runners {
+		r.exchange.PartBytes = bytes
+	}
+}
+
 // CutChunks cuts the rows of senders into chunks of one word each, as if they had a chunk's cost of edges: what is shared among
 // threads in rounds is then shared in many.
 func (j *Job[V, M]) CutChunks(ctx context.Context) error {

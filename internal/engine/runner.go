@@ -38,6 +38,7 @@ type runner[V, M any] struct {
 	inbox    kernel.Inbox[M] // made when first needed
 	lists    listInbox[M]
 	grids    grids
+	early    early
 
 	layout     graph.Layout // of the program's direction
 	pulls      []pull[M]    // by block
@@ -213,6 +214,9 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
 	r.freeLeft()
 	r.settle()
+	if err := r.sendAhead(c); err != nil {
+		return err
+	}
 	r.report.Times.Total = time.Since(start).Seconds()
 	return nil
 }

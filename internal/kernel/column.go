@@ -38,6 +38,15 @@ func (c *MessageColumn[S]) Bytes() int { return int(unsafe.Sizeof(*new(S))) }
 
 // Pack makes to the values of those present in a list.
 func (c *MessageColumn[S]) Pack(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
+	c.pack(c.Read, present, list, to)
+}
+
+// PackNext is Pack of the column being written.
+func (c *MessageColumn[S]) PackNext(present *bitmap.Frontier, list *bitmap.List, to *Packed) {
+	c.pack(c.Write, present, list, to)
+}
+
+func (c *MessageColumn[S]) pack(column []S, present *bitmap.Frontier, list *bitmap.List, to *Packed) {
 	var out []S
 	if c.Raw {
 		out = wire.Slice[S](to.Raw[:0])
@@ -48,7 +57,7 @@ func (c *MessageColumn[S]) Pack(present *bitmap.Frontier, list *bitmap.List, to 
 		out = make([]S, 0, to.N+to.N/4)
 	}
 	list.Shared(present, func(w int, word, _ uint64, _ uint32) {
-		values, more := (*[64]S)(c.Read[w<<6:]), out
+		values, more := (*[64]S)(column[w<<6:]), out
 		for ; word != 0; word &= word - 1 {
 			more = append(more, values[bits.TrailingZeros64(word)&63])
 		}

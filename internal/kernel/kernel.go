@@ -79,6 +79,8 @@ type Kernel[M any] interface {
 
 	// Pack makes c the column's values of those present in a list, in order.
 	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
+	// PackNext is Pack of the column being written.
+	PackNext(present *bitmap.Frontier, list *bitmap.List, c *Packed)
 	// Unpack writes c's values to the slots from first on at the ones of present, in order. One call per range of slots.
 	Unpack(c *Packed, present []uint64, first uint32)
 }

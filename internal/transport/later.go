@@ -39,6 +39,15 @@ func (l *later) Send(f *Frame) error {
 	return l.end.Send(f)
 }
 
+func (l *later) Distant(partition int) bool { return l.end.Distant(partition) }
+
+func (l *later) SendAhead(f *Frame) (bool, error) {
+	f.Superstep += l.past
+	return l.end.SendAhead(f)
+}
+
+func (l *later) Claim(f *Frame) { l.end.Claim(f) }
+
 func (l *later) End(ctx context.Context, superstep int) (*Account, error) {
 	a, err := l.end.End(ctx, superstep+l.past)
 	if err == nil {

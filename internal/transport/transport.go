@@ -61,6 +61,13 @@ func (f *Frame) Size() int { return 24 + len(f.Presence) + len(f.Raw) + f.RefByt
 type Endpoint interface {
 	// Send hands a frame to the partition it names. It does not wait for the receiver.
 	Send(f *Frame) error
+	// Distant reports whether frames take a while to a partition, so that it is worth while to send them ahead.
+	Distant(partition int) bool
+	// SendAhead is Send, to a distant partition, for a frame without Ref of the superstep after the one that runs: it is received in that
+	// one. It reports whether the frame was taken. What is not claimed in its superstep is dropped there.
+	SendAhead(f *Frame) (bool, error)
+	// Claim makes a frame that was sent ahead one of the superstep that runs: its account has it, and its partition will receive it.
+	Claim(f *Frame)
 	// Poll returns a frame of an exchange that has come already, or nil.
 	Poll(kind Kind) (*Frame, error)
 	// Receive returns the next frame of an exchange, in whatever order partitions sent them.
@@ -153,6 +160,13 @@ func (b *box) Send(f *Frame) error {
 	}
 	return nil
 }
+
+// Distant is false: within a process nothing is on its way for long.
+func (b *box) Distant(int) bool { return false }
+
+func (b *box) SendAhead(*Frame) (bool, error) { return false, nil }
+
+func (b *box) Claim(*Frame) {}
 
 func (b *box) Poll(kind Kind) (*Frame, error) {
 	b.mu.Lock()

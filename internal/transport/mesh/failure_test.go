@@ -257,7 +257,7 @@ func TestSendWithoutEndWaits(t *testing.T) {
 					t.Error(err)
 				}
 				p.mu.Lock()
-				if p.pending > p.limit {
+				if p.pending[0]+p.pending[1] > p.limit {
 					t.Error("more frames are queued than may be")
 				}
 				p.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 type outbound struct {
 	mesh   *Mesh
 	conn   net.Conn
+	memory bool // isMemory(conn)
 	peer   Peer
 	window uint64
 	chunk  int // the most payload of a chunk: at most half the window, so that there is one under way while another is taken
@@ -57,7 +58,7 @@ type item struct {
 func newOutbound(m *Mesh, c net.Conn, p Peer, window uint64) *outbound {
 	chunk := int(min(uint64(m.options.Chunk), window/2+1))
 	return &outbound{
-		mesh: m, conn: c, peer: p, window: window, chunk: chunk, heard: time.Now(),
+		mesh: m, conn: c, memory: isMemory(c), peer: p, window: window, chunk: chunk, heard: time.Now(),
 		done: make(chan struct{}), ready: make(chan struct{}, 1), credit: make(chan struct{}, 1),
 		lanes: map[laneKey]*lane{}, posted: make(chan struct{}, 1),
 		writer: newWriter(c, m.options.Silence, &m.counters.bytesOut), compressor: newCompressor(m.options.Compress, c, chunk),
@@ -140,16 +141,16 @@ func (o *outbound) drop(s *Session) {
 	o.dropLanes(s)
 	o.mu.Unlock()
 	for _, it := range dropped {
-		it.port.written(0, 0)
+		it.port.written(it.frame.Superstep, 0, 0)
 	}
 }
 
 // staged is a frame or a chunk of a message that the writer has collected.
 type staged struct {
-	port        *Port
-	to, encoded int
-	lane        *lane
-	post        *post
+	port                   *Port
+	superstep, to, encoded int
+	lane                   *lane
+	post                   *post
 }
 
 // write is the writing goroutine.
@@ -162,7 +163,7 @@ func (o *outbound) write() {
 		case o.take():
 			encoded := 0
 			encoded, err = o.writeFrame(&o.item)
-			o.staged = append(o.staged, staged{port: o.item.port, to: o.item.frame.To, encoded: encoded})
+			o.staged = append(o.staged, staged{port: o.item.port, superstep: o.item.frame.Superstep, to: o.item.frame.To, encoded: encoded})
 		case len(o.staged) > 0:
 			err = o.flush()
 		default:
@@ -212,7 +213,7 @@ func (o *outbound) flush() error {
 func (o *outbound) settle() {
 	for i, s := range o.staged {
 		if s.port != nil {
-			s.port.written(s.to, s.encoded)
+			s.port.written(s.superstep, s.to, s.encoded)
 		} else {
 			o.settlePost(s.lane, s.post)
 		}

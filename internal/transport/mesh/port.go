@@ -25,7 +25,7 @@ type Port struct {
 	taken   []*arrival // and not released yet
 	free    []*arrival // with buffers
 	bare    []*arrival // without
-	pending int        // frames not written yet
+	pending [2]int     // frames not written yet, by the last bit of their superstep: this one, or sent ahead
 	limit   int        // of these
 	ledger  transport.Ledger
 }
@@ -55,9 +55,9 @@ func (p *Port) Send(f *transport.Frame) error {
 	}
 	p.mu.Lock()
 	p.ledger.Sent[f.To].Add(f.Count, len(f.Presence)+len(f.Raw))
-	crowded := p.pending >= p.limit
+	crowded := p.pending[0]+p.pending[1] >= p.limit
 	if to == nil && !crowded {
-		p.pending++
+		p.pending[f.Superstep&1]++
 	}
 	p.mu.Unlock()
 	if to != nil {
@@ -69,16 +69,21 @@ func (p *Port) Send(f *transport.Frame) error {
 			return err
 		}
 		p.mu.Lock()
-		p.pending++
+		p.pending[f.Superstep&1]++
 		p.mu.Unlock()
 	}
-	if err := s.outs[s.layout.Owner[f.To]].enqueue(p, f); err != nil {
+	return p.enqueue(f)
+}
+
+// enqueue hands a frame, which is pending, to the writer of its connection.
+func (p *Port) enqueue(f *transport.Frame) error {
+	err := p.session.outs[p.session.layout.Owner[f.To]].enqueue(p, f)
+	if err != nil {
 		p.mu.Lock()
-		p.pending--
+		p.pending[f.Superstep&1]--
 		p.mu.Unlock()
-		return err
 	}
-	return nil
+	return err
 }
 
 // deliver puts a frame of the same worker into the box.
@@ -103,9 +108,9 @@ func (p *Port) newBare() *arrival {
 }
 
 // written takes note that a frame's buffers are read no more, and how many bytes its encoded values took.
-func (p *Port) written(to, encoded int) {
+func (p *Port) written(superstep, to, encoded int) {
 	p.mu.Lock()
-	p.pending--
+	p.pending[superstep&1]--
 	p.ledger.Sent[to].Bytes += uint64(encoded)
 	p.mu.Unlock()
 	signal(p.wrote)
@@ -126,16 +131,20 @@ func (p *Port) Poll(kind transport.Kind) (*transport.Frame, error) {
 // take takes a frame that has come, or nil. The caller holds the lock.
 func (p *Port) take(kind transport.Kind) *arrival {
 	box := p.boxes[kind]
-	if len(box) == 0 {
+	first := slices.IndexFunc(box, p.due)
+	if first < 0 {
 		return nil
 	}
-	a := box[0]
-	p.boxes[kind] = slices.Delete(box, 0, 1)
+	a := box[first]
+	p.boxes[kind] = slices.Delete(box, first, first+1)
 	p.waiting = false
 	p.credit(a)
 	p.taken = append(p.taken, a)
 	return a
 }
+
+// due reports whether a frame is to be received in this superstep: another partition may have sent one for the next.
+func (p *Port) due(a *arrival) bool { return a.local != nil || uint32(a.frame.Superstep) != p.floor+1 }
 
 // Receive returns the next frame of an exchange. It is the caller's until Release or End.
 func (p *Port) Receive(ctx context.Context, kind transport.Kind) (*transport.Frame, error) {
@@ -204,9 +213,14 @@ func (p *Port) credit(a *arrival) {
 
 // drain waits until at most so many frames are yet to be written.
 func (p *Port) drain(ctx context.Context, most int) error {
+	return p.drained(ctx, func() bool { return p.pending[0]+p.pending[1] <= most })
+}
+
+// drained waits until enough frames are written. enough is called under the lock.
+func (p *Port) drained(ctx context.Context, enough func() bool) error {
 	for {
 		p.mu.Lock()
-		if p.pending <= most {
+		if enough() {
 			p.waiting = false
 			p.mu.Unlock()
 			return p.session.Err() // what could not be sent is not pending either
@@ -314,7 +328,7 @@ func (p *Port) Release(f *transport.Frame) {
 // returns what was sent and received, to be compared by the master. Frames of this and earlier supersteps are refused from
 // then on. What it returns stays as it is until the next End.
 func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, error) {
-	if err := p.drain(ctx, 0); err != nil {
+	if err := p.drained(ctx, func() bool { return p.pending[superstep&1] == 0 }); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
@@ -327,6 +341,7 @@ func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, erro
 	for kind, box := range p.boxes {
 		p.boxes[kind] = slices.DeleteFunc(box, p.late)
 	}
+	p.wait() // frames sent ahead must not hold up those that other partitions of this worker wait for
 	return p.ledger.Close(superstep), nil
 }
 

@@ -1,0 +1,211 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// A long column of expand goes in parts, runs of its list that begin at multiples of 64, each a frame with an encoding of its own:
+// a receiver takes one in while others are under way, and parts can leave before the column is whole (SendAhead). Both ends know how
+// many there are by the list's length; a frame has its part's number in the upper bits of its encoding.
+const (
+	partBytes    = 128 << 10 // at least, values and presence
+	mostParts    = 8
+	encodingBits = 1<<4 - 1
+)
+
+// parts returns in how many parts a column over a list of n goes.
+func (x *Exchange[M]) parts(n int, traits kernel.Traits) int {
+	if x.serial || !traits.Raw {
+		return 1
+	}
+	return max(min((n*traits.Bytes+n/8)/x.PartBytes, n/64, mostParts), 1)
+}
+
+// cut returns where part i of a list of n begins.
+func cut(n, i, parts int) int {
+	if i == parts {
+		return n
+	}
+	return n / parts * i &^ 63
+}
+
+// column has the buffers of the columns to one other partition.
+type column[M any] struct {
+	// Send buffers of parts, by the last bit of the superstep: those of the next are filled while this one's may be read still.
+	out  [2][]peer[M]
+	next int // the superstep that parts were sent ahead for
+	sent int // how many: the first ones
+	// Parts that this superstep received.
+	superstep int
+	received  uint8
+}
+
+// expanding returns the kind of an expand's frames, and the columns.
+func (x *Exchange[M]) expanding(reversed bool) (transport.Kind, []column[M]) {
+	kind, columns := transport.Expand, &x.columns[0]
+	if reversed {
+		kind, columns = transport.ExpandReversed, &x.columns[1]
+	}
+	if *columns == nil {
+		*columns = make([]column[M], x.places())
+	}
+	return kind, *columns
+}
+
+// forgetAhead forgets what was sent ahead in another run.
+func (x *Exchange[M]) forgetAhead() {
+	for _, columns := range x.columns {
+		for i := range columns {
+			columns[i].next, columns[i].superstep = 0, 0
+		}
+	}
+}
+
+// begin returns the send buffers of a superstep's parts.
+func (x *Exchange[M]) begin(c *column[M], superstep, parts int) []peer[M] {
+	if c.next != superstep {
+		c.next, c.sent = superstep, 0
+	}
+	out := &c.out[0]
+	if x.distant != nil {
+		out = &c.out[superstep&1]
+	}
+	for len(*out) < parts {
+		*out = append(*out, peer[M]{})
+	}
+	return *out
+}
+
+// Expand sends the frontier's messages to the partitions of the line that have ghosts of their senders, and writes the received columns
+// to the ghost slots of s, the senders' side: presence into the frontier, values into the kernel's column. It reports whether every
+// received column was full. reversed selects the second exchange of a program of direction Both.
+func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool) (bool, error) {
+	if len(s.Line) == 0 {
+		return true, nil
+	}
+	kind, columns := x.expanding(reversed)
+	traits, full, frames := k.Traits(), true, 0
+	for _, q := range s.Line {
+		frames += x.parts(int(s.Groups[q].Count), traits)
+	}
+	err := x.trade(ctx, s.Line, kind, frames, superstep, func(q int) error {
+		list, to := s.Peers.Of(q), &columns[x.place(q)]
+		n := list.Count()
+		parts := x.parts(n, traits)
+		out := x.begin(to, superstep, parts)
+		for i := range out[:parts] {
+			part := &out[i]
+			if i < to.sent {
+				x.count(&part.frame)
+				x.end.Claim(&part.frame)
+				continue
+			}
+			part.list = list.Part(cut(n, i, parts), cut(n, i+1, parts))
+			x.packPart(part, k, false, f, q, kind, i)
+			if err := x.send(&part.frame, superstep); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(in *transport.Frame) error {
+		group, from := s.Groups[in.From], &columns[x.place(in.From)]
+		part, parts := int(in.Encoding>>4), x.parts(int(group.Count), traits)
+		if from.superstep != superstep {
+			from.superstep, from.received = superstep, 0
+		}
+		if part >= parts || from.received>>part&1 != 0 {
+			return fmt.Errorf("from partition %d: part %d of %d of a column, not once", in.From, part, parts)
+		}
+		from.received |= 1 << part
+		if err := x.checkValues(in, traits); err != nil {
+			return err
+		}
+		first := cut(int(group.Count), part, parts)
+		run := graph.Group{Start: group.Start + uint32(first), Count: uint32(cut(int(group.Count), part+1, parts) - first)}
+		lo, hi := run.Words()
+		clear(f.Words[lo:hi])
+		if err := Decode(Encoding(in.Encoding&encodingBits), in.Count, int(run.Count), in.Presence, f.Words[lo:hi]); err != nil {
+			return fmt.Errorf("from partition %d: %w", in.From, err)
+		}
+		for w := lo; w < hi; w++ {
+			f.Mark(w)
+		}
+		if in.Count > 0 {
+			x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
+			k.Unpack(&x.packed, f.Words[lo:hi], run.Start)
+		}
+		full = full && in.Count == int(run.Count)
+		return nil
+	})
+	return full, err
+}
+
+// packPart makes the frame of part i of a column to partition q, of the column being read or of the next.
+func (x *Exchange[M]) packPart(to *peer[M], k kernel.Kernel[M], next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int) {
+	e, count, presence := to.presence.Encode(f, &to.list, x.force)
+	to.packed.N = count
+	switch {
+	case count > 0 && next:
+		k.PackNext(f, &to.list, &to.packed)
+	case count > 0:
+		k.Pack(f, &to.list, &to.packed)
+	default:
+		to.packed.Raw, to.packed.Ref = to.packed.Raw[:0], nil
+	}
+	to.frame = transport.Frame{
+		To: q, Kind: kind, Encoding: uint8(e) | uint8(i)<<4, Count: count, Presence: presence, Raw: to.packed.Raw, Ref: to.packed.Ref,
+	}
+}
+
+// AllWords is a number of words below which all owned vertices are.
+const AllWords = math.MaxInt
+
+// SendAhead sends distant partitions the parts of the next superstep's columns of which all senders lie below word done of
+// the owned vertices: those have run. The Expand of that superstep sends what is left; if there is none, receivers drop what came. It
+// returns the word below which more must have run before it is worth while to call it again.
+func (x *Exchange[M]) SendAhead(s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool, done int) (int, error) {
+	traits, more := k.Traits(), AllWords
+	if x.distant == nil || !traits.Raw {
+		return more, nil
+	}
+	kind, columns := x.expanding(reversed)
+	for _, q := range s.Line {
+		if !x.distant[q] {
+			continue
+		}
+		list, to := s.Peers.Of(q), &columns[x.place(q)]
+		n := list.Count()
+		parts := x.parts(n, traits)
+		out := x.begin(to, superstep, parts)
+		for to.sent < parts {
+			i := to.sent
+			from, end := cut(n, i, parts), cut(n, i+1, parts)
+			if end > from && done < AllWords {
+				if last := int(list.At(end-1) >> 6); last >= done {
+					more = min(more, last+1)
+					break
+				}
+			}
+			part := &out[i]
+			part.list = list.Part(from, end)
+			x.packPart(part, k, true, f, q, kind, i)
+			part.frame.From, part.frame.Superstep = x.part.Index, superstep
+			taken, err := x.end.SendAhead(&part.frame)
+			if err != nil {
+				return 0, err
+			}
+			if !taken {
+				break
+			}
+			to.sent++
+		}
+	}
+	return more, nil
+}

@@ -1,0 +1,206 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// aheadFrames are frames that were sent ahead, by whom they are for, with what became of them.
+type aheadFrames struct {
+	mu                                 sync.Mutex
+	random                             *rand.Rand
+	frames                             map[aheadKey][]*transport.Frame
+	sent, claimed, received, unclaimed int
+}
+
+type aheadKey struct {
+	to, superstep int
+	kind          transport.Kind
+}
+
+// take takes a frame, any of those that have come.
+func (a *aheadFrames) take(k aheadKey) *transport.Frame {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.frames[k]
+	if len(all) == 0 {
+		return nil
+	}
+	i := a.random.IntN(len(all))
+	f := all[i]
+	a.frames[k] = slices.Delete(all, i, i+1)
+	a.received++
+	return f
+}
+
+func (a *aheadFrames) chance(n int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.random.IntN(n) == 0
+}
+
+// aheadEndpoint passes most frames that are sent ahead on, in any order: before those of their superstep, between them or after them.
+type aheadEndpoint struct {
+	transport.Endpoint
+	self, superstep int
+	all             *aheadFrames
+}
+
+func (*aheadEndpoint) Distant(int) bool { return true }
+
+func (e *aheadEndpoint) SendAhead(f *transport.Frame) (bool, error) {
+	if e.all.chance(9) {
+		return false, nil
+	}
+	c := *f
+	c.Presence, c.Raw = slices.Clone(f.Presence), slices.Clone(f.Raw)
+	e.all.mu.Lock()
+	defer e.all.mu.Unlock()
+	k := aheadKey{f.To, f.Superstep, f.Kind}
+	e.all.frames[k] = append(e.all.frames[k], &c)
+	e.all.sent++
+	return true, nil
+}
+
+func (e *aheadEndpoint) Claim(*transport.Frame) {
+	e.all.mu.Lock()
+	defer e.all.mu.Unlock()
+	e.all.claimed++
+}
+
+func (e *aheadEndpoint) Poll(kind transport.Kind) (*transport.Frame, error) {
+	if e.all.chance(2) {
+		if f, err := e.Endpoint.Poll(kind); f != nil || err != nil {
+			return f, err
+		}
+	}
+	if f := e.all.take(aheadKey{e.self, e.superstep, kind}); f != nil {
+		return f, nil
+	}
+	return e.Endpoint.Poll(kind)
+}
+
+func (e *aheadEndpoint) End(ctx context.Context, superstep int) (*transport.Account, error) {
+	e.all.mu.Lock()
+	for _, kind := range []transport.Kind{transport.Expand, transport.ExpandReversed} {
+		k := aheadKey{e.self, superstep, kind}
+		e.all.unclaimed += len(e.all.frames[k])
+		delete(e.all.frames, k)
+	}
+	e.all.mu.Unlock()
+	e.superstep = superstep + 1
+	return e.Endpoint.End(ctx, superstep)
+}
+
+// runAhead runs a program in a process for each partition, with columns of many parts that are sent ahead, and returns the values.
+func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, seed uint64) ([]V, *aheadFrames) {
+	t.Helper()
+	frames := &aheadFrames{random: rand.New(rand.NewPCG(seed, 41)), frames: map[aheadKey][]*transport.Frame{}}
+	all, d := apart(t, g, p, o, alone(g))
+	for _, j := range all {
+		j.(*engine.Job[V, M]).CutColumns(16)
+		check(t, j.(*engine.Job[V, M]).CutChunks(t.Context())) // what is sent while the rest is pulled is more than nothing
+	}
+	for range 2 { // the second run knows nothing of what was sent ahead in the first
+		local := transport.NewLocal(len(g.Parts))
+		clear(frames.frames)
+		_, err := all.run(t.Context(), d, func(i int) transport.Endpoint {
+			return &aheadEndpoint{Endpoint: local.Endpoint(i), self: i, all: frames}
+		}, local.Close)
+		check(t, err)
+	}
+	if frames.claimed != frames.received {
+		t.Errorf("%d frames sent ahead were claimed, %d received", frames.claimed, frames.received)
+	}
+	values := make([]V, g.N)
+	for i, j := range all {
+		for id := i; id < g.N; id += len(g.Parts) {
+			values[id] = j.(*engine.Job[V, M]).Value(pregel.VertexID(id))
+		}
+	}
+	return values, frames
+}
+
+// TestColumnsSentAhead compares runs whose columns leave before their superstep begins, part by part, with their sequential twins.
+func TestColumnsSentAhead(t *testing.T) {
+	sum := aheadFrames{}
+	for seed, way := range []setting{
+		{grid: graph.Grid{Rows: 2, Columns: 1}},
+		{grid: graph.Grid{Rows: 5, Columns: 1}, o: engine.Options{Delivery: delivery.ChoosePull}},
+		{grid: graph.Grid{Rows: 3, Columns: 1}, o: engine.Options{Delivery: delivery.ChooseMirrored}},
+		{grid: graph.Grid{Rows: 3, Columns: 1}, o: engine.Options{Delivery: delivery.ChoosePull, Deterministic: true}},
+		{grid: graph.Grid{Rows: 2, Columns: 3}},
+		{grid: graph.Grid{Rows: 3, Columns: 2}, o: engine.Options{Delivery: delivery.ChooseRingPull}},
+		{grid: graph.Grid{Rows: 2, Columns: 1}, o: engine.Options{Delivery: delivery.ChooseNaive}},
+		{grid: graph.Grid{Rows: 4, Columns: 1}, o: engine.Options{Delivery: delivery.ChooseBeamer}},
+	} {
+		for _, directed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/%v/%t", way.grid, way.o.Delivery, directed), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(uint64(seed), 40))
+				s := shape{name: "random", n: 1500, directed: directed, weights: []float64{}}
+				for range 6 * s.n {
+					u, v := rng.IntN(s.n), rng.IntN(s.n)
+					if way.grid.Flat() {
+						v = rng.IntN(v + 1)
+					}
+					s.tuples = append(s.tuples, [2]uint64{uint64(u), uint64(v)})
+					s.weights = append(s.weights, float64(rng.IntN(64))/64)
+				}
+				out, weights := s.adjacency()
+				way.parts = way.grid.Partitions()
+				g := s.loadAs(t, way, edges.Float64)
+				check(t, g.MakeReversed(t.Context(), nil))
+				source := slices.IndexFunc(out, func(to []int) bool { return len(to) > 0 })
+				id, _ := g.Find(uint64(source))
+				level, distance := levels(out, source), distances(out, weights, source)
+
+				found, a := runAhead(t, g, algorithms.BFSLevels{Source: id}, way.o, uint64(seed))
+				if way.o.Delivery == delivery.ChooseRingPull {
+					way.o.Delivery = delivery.ChooseAuto // for combiners that need all messages
+				}
+				lengths, b := runAhead(t, g, algorithms.SSSP[float64]{Source: id}, way.o, uint64(seed))
+				for v := range g.N {
+					if in := g.Order[v]; found[v] != level[in] || lengths[v] != distance[in] {
+						t.Fatalf("vertex %d has level %d and distance %g, want %d and %g", in, found[v], lengths[v], level[in], distance[in])
+					}
+				}
+				rank, c := runAhead(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, way.o, uint64(seed))
+				want := ranking(out, 5)
+				for v := range g.N {
+					if math.Abs(rank[v]-want[g.Order[v]]) > 1e-12 {
+						t.Fatalf("the rank of %d is %g, want %g", g.Order[v], rank[v], want[g.Order[v]])
+					}
+				}
+				component, d := runAhead(t, g, algorithms.WCC{}, way.o, uint64(seed))
+				alone, _ := run(t, s.load(t, 1, edges.Unweighted), algorithms.WCC{}, setting{})
+				for v := range g.N {
+					if component[v] != alone[g.Order[v]] {
+						t.Fatalf("%d is of component %d, of %d with one partition", g.Order[v], component[v], alone[g.Order[v]])
+					}
+				}
+				for _, x := range []*aheadFrames{a, b, c, d} {
+					sum.claimed, sum.unclaimed = sum.claimed+x.claimed, sum.unclaimed+x.unclaimed
+					if way.o.Delivery == delivery.ChooseNaive && x.sent > 0 {
+						t.Errorf("%d columns were sent ahead of pushes along own edges", x.sent)
+					}
+				}
+			})
+		}
+	}
+	if sum.claimed < 1000 || sum.unclaimed == 0 {
+		t.Errorf("%d frames were claimed, %d dropped", sum.claimed, sum.unclaimed)
+	}
+}

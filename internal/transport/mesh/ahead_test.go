@@ -1,0 +1,123 @@
+package mesh
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// slowed is a connection that is not the machine's memory alone.
+type slowed struct{ net.Conn }
+
+func slowedDial(_ int, o *Options) { wrapDial(o, func(c net.Conn) net.Conn { return slowed{c} }) }
+
+// word makes a frame of one byte for partition 1.
+func word(superstep int, kind transport.Kind, b byte) *transport.Frame {
+	return &transport.Frame{To: 1, Superstep: superstep, Kind: kind, Count: 1, Raw: []byte{b}}
+}
+
+// TestFramesSentAheadComeInTheirSuperstep: whatever comes first, a superstep receives its own frames alone. What is claimed is in both
+// accounts, and what is not is dropped.
+func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
+	meshes, a, b := pair(t, slowedDial)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	fail := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ahead := func(f *transport.Frame) {
+		t.Helper()
+		taken, err := a.SendAhead(f)
+		if !taken || err != nil {
+			t.Fatalf("taken %t: %v", taken, err)
+		}
+	}
+	receive := func(want byte) {
+		t.Helper()
+		f, err := b.Receive(ctx, transport.Expand)
+		fail(err)
+		if f.Raw[0] != want {
+			t.Fatalf("received %d, want %d", f.Raw[0], want)
+		}
+	}
+	end := func(superstep int) {
+		t.Helper()
+		accounts := make([]*transport.Account, 2)
+		for i, p := range []*Port{a, b} {
+			x, err := p.End(ctx, superstep)
+			fail(err)
+			accounts[i] = x
+		}
+		fail(new(transport.Balance).Check(accounts))
+	}
+	// Sent before this superstep's own frame: it is passed over.
+	next := word(1, transport.Expand, 2)
+	ahead(next)
+	fail(a.Flush(ctx))
+	fail(a.Send(word(0, transport.Expand, 1)))
+	receive(1)
+	if f, err := b.Poll(transport.Expand); f != nil || err != nil {
+		t.Fatalf("a frame of the next superstep: %v, %v", f, err)
+	}
+	end(0)
+	a.Claim(next)
+	receive(2)
+	// Nobody wants these two, of which one comes when its superstep is over.
+	ahead(word(2, transport.Expand, 3))
+	ahead(word(2, transport.ExpandReversed, 4))
+	end(1)
+	fail(a.Flush(ctx))
+	end(2)
+	fail(a.Send(word(3, transport.Expand, 5)))
+	receive(5)
+	end(3)
+	for _, m := range meshes {
+		if s := m.Stats(); s.Broken > 0 || s.StaleJob+s.StaleIncarnation+s.Misrouted > 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestDistantPartitions: a network leads neither to a partition of the same worker nor over loopback.
+func TestDistantPartitions(t *testing.T) {
+	_, plain, _ := pair(t, nil)
+	_, slow, _ := pair(t, slowedDial)
+	if plain.Distant(1) || slow.Distant(0) || !slow.Distant(1) {
+		t.Errorf("over loopback %t, itself %t, over a network %t", plain.Distant(1), slow.Distant(0), slow.Distant(1))
+	}
+	for _, f := range []*transport.Frame{{To: 0}, {To: 2}, {To: -1}, {To: 1, Ref: []string{"x"}, Count: 1}} {
+		if taken, err := slow.SendAhead(f); taken || err == nil {
+			t.Errorf("to %d: taken %t", f.To, taken)
+		}
+	}
+}
+
+// TestFramesSentAheadDoNotHoldUpOthers: more than the window is sent ahead to a partition whose superstep is over; another partition of
+// the same worker still gets its frame.
+func TestFramesSentAheadDoNotHoldUpOthers(t *testing.T) {
+	meshes, peers := cluster(t, 2, func(i int, o *Options) {
+		o.Window = 64 << 10
+		slowedDial(i, o)
+	})
+	sessions := openAll(t, meshes, 1, 1, dealt(peers, 4), nil) // partitions 0 and 2, 1 and 3
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := sessions[1].Port(1).End(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sessions[0].Port(0).SendAhead(&transport.Frame{To: 1, Superstep: 1, Raw: make([]byte, 1<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sessions[0].Port(2).Send(&transport.Frame{From: 2, To: 3, Raw: []byte{7}}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := sessions[1].Port(3).Receive(ctx, transport.Expand); err != nil || f.Raw[0] != 7 {
+		t.Fatal(f, err)
+	}
+}
