@@ -73,12 +73,19 @@ func (p *Policy) beamer(l *Load) Scheme {
 	}
 }
 
-// learnt is the factor of a scheme's work, 1 before the first superstep.
+// learnt is the factor of a scheme's work. One that was not tried is taken to be off as those that were, in the mean of their logarithms:
+// the model is mostly wrong about the machine, which is busy, or has fewer cores than the workers have threads.
 func (p *Policy) learnt(s Scheme) float64 {
 	if f := p.factor[s]; f != 0 {
 		return f
 	}
-	return 1
+	sum, tried := 0.0, 0.0
+	for _, f := range p.factor {
+		if f != 0 {
+			sum, tried = sum+math.Log(f), tried+1
+		}
+	}
+	return math.Exp(sum / max(tried, 1))
 }
 
 // noise is the time in seconds below which a delivery says nothing of its scheme.
@@ -87,7 +94,7 @@ const noise = 50e-6
 // Learn corrects the predictions by the seconds that the chosen delivery took: the fixed cost and the scheme's factor, each by its part in the
 // prediction, half way to what would have been right and within bounds, since one superstep on a busy machine must not decide. A superstep that
 // has twice as much to do as any of its scheme before is the first to touch some memory, which takes several times as long: that it is
-// slow says nothing of the next ones.
+// slow says half as much of the next ones. And where the fixed cost is much of the time, it is that which varies.
 func (p *Policy) Learn(took float64) {
 	s := p.Chosen
 	if s == None || took <= 0 || math.IsInf(p.work[s], 1) {
@@ -101,13 +108,17 @@ func (p *Policy) Learn(took float64) {
 		return
 	}
 	predicted := p.fixed + work
-	if predicted <= 0 || larger && work >= noise && took > predicted {
+	if predicted <= 0 {
 		return
 	}
 	off := min(max(math.Log(took/predicted)/2, -mostLearnt), mostLearnt)
-	p.fixed *= math.Exp(off * p.fixed / predicted)
+	if larger && off > 0 {
+		off /= 2
+	}
+	part := work / predicted
+	p.fixed *= math.Exp(off * (1 - part))
 	if took >= noise {
-		p.factor[s] = min(max(p.learnt(s)*math.Exp(off*work/predicted), leastFactor), 1/leastFactor)
+		p.factor[s] = min(max(p.learnt(s)*math.Exp(off*part*part), leastFactor), 1/leastFactor)
 	}
 }
 

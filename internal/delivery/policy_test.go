@@ -29,12 +29,12 @@ func TestPolicyLearnsWhatASuperstepCosts(t *testing.T) {
 	const fixed, slower = 400e-6, 3.
 	r := rand.New(rand.NewPCG(1, 2))
 	p := Policy{Force: ChooseNaive, Rates: someRates}
-	for i := range 60 {
+	for i := range 120 {
 		l := made(1 << (4 + r.IntN(16)))
 		s := p.Choose(l)
 		costs := someRates.Predict(l)
 		took := (fixed + slower*costs[s]) * math.Exp(.1*r.NormFloat64())
-		if off := math.Abs(math.Log(p.Predicted[s] / took)); i >= 20 && off > math.Log(1.5) {
+		if off := math.Abs(math.Log(p.Predicted[s] / took)); i >= 50 && off > math.Log(1.5) {
 			t.Errorf("superstep %d of %d edges: %.3g ms predicted, took %.3g", i, l.SenderEdges, p.Predicted[s]*1e3, took*1e3)
 		}
 		p.Learn(took)
@@ -54,6 +54,21 @@ func TestFixedCostIsOfEveryScheme(t *testing.T) {
 		if more := q.Predicted[s] - p.Predicted[s]; p.Predicted[s] < math.Inf(1) && (more < .5e-3 || more > 1e-3) {
 			t.Errorf("%v: predicted %g, and %g when supersteps of next to no work take 1 ms", Scheme(s), p.Predicted[s], q.Predicted[s])
 		}
+	}
+}
+
+// TestSlowMachineChangesNoChoice: where all takes thrice as long as the model has it, no scheme is chosen because it was not tried.
+func TestSlowMachineChangesNoChoice(t *testing.T) {
+	l := made(1 << 23)
+	first := (&Policy{Rates: someRates}).Choose(l)
+	p := Policy{Rates: someRates}
+	for i := range 20 {
+		s := p.Choose(l)
+		if s != first {
+			t.Fatalf("superstep %d: %v, after %v", i, s, first)
+		}
+		costs := someRates.Predict(l)
+		p.Learn(3 * costs[s])
 	}
 }
 
