@@ -12,6 +12,7 @@ type Load struct {
 	Partitions, Threads int
 	Processes           int        // that have the partitions
 	Grid                graph.Grid // of the partitions; N x 1 for every flat one
+	Pushed              int        // the most edges along which a push has gone before
 	SubSteps            int        // of a ring pull, by owner
 	Listed              int        // vertices on all expand lists: the values of a full expand
 	Ghosts              int        // destination ghosts of all partitions: the values of a full fold
@@ -52,6 +53,7 @@ type Rates struct {
 	EdgePresent float64 // where nearly all did, and each is looked at
 	EdgeAll     float64 // and where all did, so that none is
 	Push        float64 // to push a message along an edge
+	PushFirst   float64 // and how much longer where no push before had as many, since memory is new
 	Transpose   float64 // to transpose an arc
 	Value       float64 // to pack and unpack a value of a column
 	Word        float64 // to skip a word of vertices
@@ -95,6 +97,7 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 			{&most.EdgePresent, &r.EdgePresent},
 			{&most.EdgeAll, &r.EdgeAll},
 			{&most.Push, &r.Push},
+			{&most.PushFirst, &r.PushFirst},
 			{&most.Transpose, &r.Transpose},
 			{&most.Value, &r.Value},
 			{&most.Word, &r.Word},
@@ -164,7 +167,7 @@ func (r *Rates) Predict(l *Load) Costs {
 
 // push is the time of walking the senders' edges. A small frontier is walked by one thread.
 func (r *Rates) push(l *Load, threads float64) float64 {
-	t := float64(l.Senders)*r.Row + float64(l.SenderEdges)*r.Push
+	t := float64(l.Senders)*r.Row + float64(l.SenderEdges)*r.Push + float64(max(l.SenderEdges-l.Pushed, 0))*r.PushFirst
 	if small := t; small < 2*r.ForkJoin {
 		return small
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// samples is the number of chunks of a partition's lists that a coefficient is measured on at a time: about 100,000 edges, from the hubs
-// to the tail. rounds is how often, each time on other chunks: lists come from memory, as in a run, which takes up to twice as long
-// as from a cache.
-const samples, rounds = 6, 3
+// samples is the number of chunks of a partition's lists that the model's coefficients are measured on: about 100,000 edges, from the hubs
+// to the tail, so that the cache behaves as in the run. rounds is how often.
+const samples, rounds = 6, 4
 
 // measure times the kernel's loops on the partition's own lists. What they compute is not used. It costs some
 // milliseconds, when a job is made.
@@ -44,8 +43,8 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	}
 	p := kernel.Pull{Lists: &a.Lists, Present: none}
 	in := &r.threads[0].in
-	pull := func(round int) (rows, edges int) {
-		r.sample(round, a.Chunks, len(a.Bits), func(w int) {
+	pull := func() (rows, edges int) {
+		r.sample(a.Chunks, len(a.Bits), func(w int) {
 			if r.gather != nil {
 				edges += r.gatherOnly(&p, w)
 				return
@@ -56,27 +55,27 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		})
 		return rows, edges
 	}
-	_, rates.Probe = clock(pull)
+	_, rates.Probe, _ = clock(pull)
 	if !r.traits.AnyOne {
 		p.Present = fill(0x0001000100010001) // delivery.Few
-		_, rates.EdgeFew = clock(pull)
+		_, rates.EdgeFew, _ = clock(pull)
 		p.Present = fill(0x5555555555555555)
-		_, rates.Edge = clock(pull)
+		_, rates.Edge, _ = clock(pull)
 		p.Present = fill(^uint64(0))
-		_, rates.EdgePresent = clock(pull)
+		_, rates.EdgePresent, _ = clock(pull)
 	}
 	p.Present, p.All = fill(^uint64(0)), true
-	_, rates.EdgeAll = clock(pull)
+	_, rates.EdgeAll, _ = clock(pull)
 	if r.gather != nil {
 		rates.Push = max(rates.Push, 10*rates.EdgeAll) // a push copies messages three times, and not in the order of their receivers
 		return rates
 	}
 	if r.traits.AnyOne {
 		// With every sender present each list ends at its first edge.
-		rates.Row, _ = clock(pull)
+		rates.Row, _, _ = clock(pull)
 		rates.EdgeAll = rates.Row
 	}
-	rates.Push = r.measurePush()
+	rates.Push, rates.PushFirst = r.measurePush()
 	return rates
 }
 
@@ -91,27 +90,33 @@ func (r *runner[V, M]) gatherOnly(p *kernel.Pull, w int) (edges int) {
 	return edges
 }
 
-// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was. The chunks are the
-// same every time: bins grow at the first, which the times that count are not to have.
-func (r *runner[V, M]) measurePush() float64 {
+// newMemory is what an edge takes in bins that grow, at least, in seconds: a dozen bytes or more of pages that the kernel has to clear, and that
+// are copied as the bins double. The few edges of a sample mostly get pages that were used before.
+const newMemory = 8e-9
+
+// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was. first is how much longer
+// an edge takes beyond those of the pushes before, for bins grow then.
+func (r *runner[V, M]) measurePush() (rate, first float64) {
 	b := r.layout.Blocks[0].Push
 	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
 	bitmap.Fill(all, r.layout.Count)
 	p := kernel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
-	push := func(int) (rows, edges int) {
-		r.sample(0, a.Chunks, len(a.Bits), func(w int) {
+	push := func() (rows, edges int) {
+		r.sample(a.Chunks, len(a.Bits), func(w int) {
 			edges += r.kernel.Push(&p, w, &r.inbox)
 		})
 		r.kernel.Reset() // else a monotone kernel drops the second call's messages
 		r.inbox.Has.Clear()
 		return 0, edges
 	}
+	least := 0.
 	if r.team.Size() > 1 && r.pushBy(b, 0, 0) == byBins {
+		least = newMemory
 		bins := r.binsOf(r.threads[0])
-		push = func(int) (rows, edges int) {
-			r.sample(0, a.Chunks, len(a.Bits), func(w int) {
+		push = func() (rows, edges int) {
+			r.sample(a.Chunks, len(a.Bits), func(w int) {
 				edges += r.kernel.Emit(&p, w, bins)
 			})
 			for k, to := range bins.To {
@@ -123,16 +128,17 @@ func (r *runner[V, M]) measurePush() float64 {
 			return 0, edges
 		}
 	}
-	_, rate := clock(push)
+	_, rate, first = clock(push)
 	r.inbox.Has.Clear()
-	return rate
+	return rate, max(first-rate, least)
 }
 
-// sample calls f for the words of a few chunks, spread evenly: of every round other ones, if there are so many.
-func (r *runner[V, M]) sample(round int, chunks []uint32, words int, f func(w int)) {
+// sample calls f for the words of a few chunks, spread evenly. Other chunks every time would come from memory, by a thread alone and in
+// pieces: pulls were predicted to take twice as long then as they take.
+func (r *runner[V, M]) sample(chunks []uint32, words int, f func(w int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
-		c := (k*rounds + round%rounds) * n / (samples * rounds)
+		c := k * n / samples
 		if n <= samples {
 			c = k
 		}
@@ -142,18 +148,21 @@ func (r *runner[V, M]) sample(round int, chunks []uint32, words int, f func(w in
 	}
 }
 
-// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after one that does not count: a preempted
-// measurement must not decide how every superstep is delivered.
-func clock(f func(round int) (rows, edges int)) (row, edge float64) {
+// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after the first: a preempted measurement must
+// not decide how every superstep is delivered. What the first took for an edge, of which memory and caches are new, is first.
+func clock(f func() (rows, edges int)) (row, edge, first float64) {
 	for round := range rounds {
 		start := time.Now()
-		rows, edges := f(round)
+		rows, edges := f()
 		t := time.Since(start).Seconds()
-		if a, b := t/float64(max(rows, 1)), t/float64(max(edges, 1)); round <= 1 {
+		switch a, b := t/float64(max(rows, 1)), t/float64(max(edges, 1)); round {
+		case 0:
+			first = b
+		case 1:
 			row, edge = a, b
-		} else {
+		default:
 			row, edge = min(row, a), min(edge, b)
 		}
 	}
-	return row, edge
+	return row, edge, first
 }
