@@ -90,7 +90,7 @@ func FuzzFrames(f *testing.F) {
 		if err2 == nil {
 			err2 = x.FoldIn(t.Context(), receivers, k, inbox, 0, false)
 		}
-		err3 := x.Uncombined(t.Context(), receivers, layout.Slots, nil, sink, 0, false)
+		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0, false)
 		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
 		err5 := x.SendInOrder(t.Context(), outbox, sink, 0)
 		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil || err5 == nil) {

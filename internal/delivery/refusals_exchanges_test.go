@@ -190,11 +190,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 						bins.To[at], bins.Msg[at] = append(bins.To[at], group.Start+i), append(bins.Msg[at], k.make(uint64(i)))
 					}
 				}
-				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots, []*kernel.Bins[M]{bins}, func([]uint32, []M) {}, 3, false)
+				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, []*kernel.Bins[M]{bins}, func([]uint32, []M) {}, 3, false)
 			},
 			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink[M]) error {
-					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots, nil, sink, 3, false)
+					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost, nil, sink, 3, false)
 				})
 			},
 		},

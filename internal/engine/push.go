@@ -80,7 +80,7 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *colu
 		return r.fold(ctx, c, b, reversed)
 	}
 	defer r.timed(&r.report.Times.Fold).end()
-	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots, r.allBins(), r.sinking, c.Superstep, reversed)
+	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, c.Superstep, reversed)
 	r.resetBins()
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)
