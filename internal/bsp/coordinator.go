@@ -34,7 +34,6 @@ type coordinator struct {
 	// the last decision.
 	loads   []delivery.Load
 	load    *delivery.Load
-	pushed  int  // the most edges that a superstep has pushed along, in this run or those before
 	list    bool // of all messages: its time in a pull is measured
 	sized   bool // messages vary in size: loads have the mean of those sent
 	outcome Outcome
@@ -72,9 +71,6 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.policy.Learn(c.delivery(reports, seconds))
 	if c.policy.Chosen == delivery.Mirrored {
 		c.transposed()
-	}
-	if c.policy.Chosen == delivery.Naive || c.policy.Chosen == delivery.Push {
-		c.pushed = max(c.pushed, c.command.SenderEdges)
 	}
 	if c.sum.Computed == 0 {
 		// No message reached an unfinished vertex, or there is no source: an empty superstep does not count.
@@ -205,7 +201,7 @@ func (c *coordinator) choose() delivery.Scheme {
 	}
 	c.load.Senders, c.load.SenderEdges = c.sum.Senders, c.sum.SenderEdges
 	c.load.Unfinished, c.load.UnfinishedEdges = c.sum.Unfinished, unfinished
-	c.load.Active, c.load.Pushed = c.sum.Active, c.pushed
+	c.load.Active = c.sum.Active
 	return c.policy.Choose(c.load)
 }
 

@@ -12,7 +12,6 @@ type Load struct {
 	Partitions, Threads int
 	Processes           int        // that have the partitions
 	Grid                graph.Grid // of the partitions; N x 1 for every flat one
-	Pushed              int        // the most edges along which a push has gone before
 	SubSteps            int        // of a ring pull, by owner
 	Listed              int        // vertices on all expand lists: the values of a full expand
 	Ghosts              int        // destination ghosts of all partitions: the values of a full fold
@@ -53,7 +52,6 @@ type Rates struct {
 	EdgePresent float64 // where nearly all did, and each is looked at
 	EdgeAll     float64 // and where all did, so that none is
 	Push        float64 // to push a message along an edge
-	PushFirst   float64 // and how much longer where no push before had as many, since memory is new
 	Transpose   float64 // to transpose an arc
 	Value       float64 // to pack and unpack a value of a column
 	Word        float64 // to skip a word of vertices
@@ -68,7 +66,7 @@ type Rates struct {
 	Gap   float64 // to send a frame to another process, until the next one can be
 }
 
-// Few is the fraction of senders at which Rates.EdgeFew is measured: with it, weights are fetched from memory as if more had sent.
+// Few is the fraction of senders at which Rates.EdgeFew is measured, where a list ends at the first of them beyond opening it: with it, weights are fetched from memory as if more had sent.
 const Few = 1. / 16
 
 // Slowest returns the rates of all processes together: each is that of the process that takes longest with its part of the load, which
@@ -97,7 +95,6 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 			{&most.EdgePresent, &r.EdgePresent},
 			{&most.EdgeAll, &r.EdgeAll},
 			{&most.Push, &r.Push},
-			{&most.PushFirst, &r.PushFirst},
 			{&most.Transpose, &r.Transpose},
 			{&most.Value, &r.Value},
 			{&most.Word, &r.Word},
@@ -116,16 +113,27 @@ func Slowest(rates []Rates, loads []*Load) Rates {
 
 // edge is what an edge takes in a pull, where this fraction of all edges is senders': between two that were measured.
 func (r *Rates) edge(q float64) float64 {
-	line := func(from, to, a, b float64) float64 { return a + (b-a)*(q-from)/(to-from) }
 	switch {
 	case q < Few:
-		return line(0, Few, r.Probe, r.EdgeFew)
+		return line(q, 0, Few, r.Probe, r.EdgeFew)
 	case q < .5:
-		return line(Few, .5, r.EdgeFew, r.Edge)
+		return line(q, Few, .5, r.EdgeFew, r.Edge)
 	default:
-		return line(.5, 1, r.Edge, r.EdgePresent)
+		return line(q, .5, 1, r.Edge, r.EdgePresent)
 	}
 }
+
+// probe is what it takes to look at an in-neighbour, beyond opening the list, where the first sender ends it: few senders make branches
+// mispredicted.
+func (r *Rates) probe(q float64) float64 {
+	if q < Few {
+		return line(q, 0, Few, r.Probe, r.EdgeFew)
+	}
+	return line(q, Few, 1, r.EdgeFew, r.Probe)
+}
+
+// line is the value at q of the line between two points.
+func line(q, from, to, a, b float64) float64 { return a + (b-a)*(q-from)/(to-from) }
 
 // Costs are predicted seconds by scheme; infinite for a scheme that the grid or program excludes.
 type Costs [schemes]float64
@@ -167,7 +175,7 @@ func (r *Rates) Predict(l *Load) Costs {
 
 // push is the time of walking the senders' edges. A small frontier is walked by one thread.
 func (r *Rates) push(l *Load, threads float64) float64 {
-	t := float64(l.Senders)*r.Row + float64(l.SenderEdges)*r.Push + float64(max(l.SenderEdges-l.Pushed, 0))*r.PushFirst
+	t := float64(l.Senders)*r.Row + float64(l.SenderEdges)*r.Push
 	if small := t; small < 2*r.ForkJoin {
 		return small
 	}
@@ -184,7 +192,7 @@ func (r *Rates) pull(l *Load) float64 {
 		}
 		return t + edges*r.edge(l.senderFraction())
 	}
-	return t + l.probes()*r.Probe + min(rows, float64(l.Vertices)/64)*r.Miss
+	return t + l.probes()*r.probe(l.senderFraction()) + min(rows, float64(l.Vertices)/64)*r.Miss
 }
 
 // open estimates the number of unfinished vertices that have in-edges.

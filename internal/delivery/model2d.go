@@ -27,7 +27,7 @@ func (r *Rates) blockPull(l *Load, threads float64) float64 {
 	t := rows*r.Row + float64(l.Vertices)*c/64*r.Word
 	switch q := l.senderFraction(); {
 	case l.AnyOne && q > 0:
-		t += rows * (1 - miss) / q * r.Probe
+		t += rows * (1 - miss) / q * r.probe(q)
 	case l.AnyOne:
 		t += edges * r.Probe
 	case l.SenderEdges == l.Arcs:
@@ -59,7 +59,7 @@ func (r *Rates) ringPull(l *Load, threads float64) float64 {
 		visits = (1 - math.Pow(open, c)) / (1 - open) // blocks that search it
 	}
 	found := u * (1 - math.Pow(open, c))
-	t := visits*u*rows/(u*c)*r.Row + l.probes()*r.Probe + float64(l.Vertices)*c/64*r.Word + visits*u*r.Value/2
+	t := visits*u*rows/(u*c)*r.Row + l.probes()*r.probe(l.senderFraction()) + float64(l.Vertices)*c/64*r.Word + visits*u*r.Value/2
 	p := float64(l.Partitions)
 	hops := p * (c - 1)
 	moved := min(float64(l.Vertices)*(c-1)/8, 2*u*visits)

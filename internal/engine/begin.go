@@ -51,7 +51,7 @@ func (r *runner[V, M]) reset() {
 		if t.requests != nil {
 			t.requests.Reset()
 		}
-		t.running, t.pending = false, 0
+		t.running = false
 		if t.bins != nil {
 			t.bins.Reset() // left over from a run that was stopped
 		}

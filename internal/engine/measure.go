@@ -9,16 +9,17 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// samples is the number of chunks of a partition's lists that the model's coefficients are measured on: about 100,000 edges, from the hubs
-// to the tail, so that the cache behaves as in the run. rounds is how often.
-const samples, rounds = 6, 4
+// samples is the number of chunks of a partition's lists that a coefficient is measured on at a time: about 100,000 edges, from the hubs
+// to the tail. rounds is how often. Each turn has other chunks, also those of a push: lists come from memory then, as in a run, which takes up to twice
+// as long as from a cache, and what favours one way of delivery alone makes the policy choose wrongly.
+const samples, rounds = 6, 3
 
 // measure times the kernel's loops on the partition's own lists. What they compute is not used. It costs some
 // milliseconds, when a job is made.
 func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6,
-		Row: 3e-9, Miss: 1e-7, Transpose: 3e-8, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
+		Row: 3e-9, Miss: 2e-8, Transpose: 3e-8, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
 	if r.gather != nil {
 		guess.Push = 2e-8 // messages of a list program are copied with their receivers, and sorted by these
@@ -33,6 +34,7 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		}
 	}()
 	rates = guess
+	const few = 0x0001000100010001 // delivery.Few
 	none := make([]uint64, len(r.read.Words))
 	some := make([]uint64, len(r.read.Words))
 	fill := func(word uint64) []uint64 {
@@ -43,8 +45,10 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	}
 	p := kernel.Pull{Lists: &a.Lists, Present: none}
 	in := &r.threads[0].in
+	turn := 0
 	pull := func() (rows, edges int) {
-		r.sample(a.Chunks, len(a.Bits), func(w int) {
+		turn++
+		r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
 			if r.gather != nil {
 				edges += r.gatherOnly(&p, w)
 				return
@@ -55,27 +59,40 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		})
 		return rows, edges
 	}
-	_, rates.Probe, _ = clock(pull)
+	// between is what an edge takes where a part of the vertices sent: the mean of those spread evenly, of which no branch can be predicted, and
+	// of the first ones, the hubs, with which lists begin. Senders are mostly something of both.
+	between := func(spread uint64, part float64) float64 {
+		p.Present = fill(spread)
+		_, even := clock(pull)
+		p.Present = fill(0)
+		for i := range int(part * float64(len(some))) {
+			some[i] = ^uint64(0)
+		}
+		_, hubs := clock(pull)
+		return (even + hubs) / 2
+	}
+	_, rates.Probe = clock(pull)
 	if !r.traits.AnyOne {
-		p.Present = fill(0x0001000100010001) // delivery.Few
-		_, rates.EdgeFew, _ = clock(pull)
-		p.Present = fill(0x5555555555555555)
-		_, rates.Edge, _ = clock(pull)
+		rates.EdgeFew = between(few, 1./16)
+		rates.Edge = between(0x5555555555555555, 1./2)
 		p.Present = fill(^uint64(0))
-		_, rates.EdgePresent, _ = clock(pull)
+		_, rates.EdgePresent = clock(pull)
 	}
 	p.Present, p.All = fill(^uint64(0)), true
-	_, rates.EdgeAll, _ = clock(pull)
+	_, rates.EdgeAll = clock(pull)
 	if r.gather != nil {
 		rates.Push = max(rates.Push, 10*rates.EdgeAll) // a push copies messages three times, and not in the order of their receivers
 		return rates
 	}
 	if r.traits.AnyOne {
 		// With every sender present each list ends at its first edge.
-		rates.Row, _, _ = clock(pull)
+		rates.Row, _ = clock(pull)
 		rates.EdgeAll = rates.Row
+		p.Present, p.All = fill(few), false
+		row, edge := clock(pull)
+		rates.EdgeFew = max(rates.Probe, edge*(1-rates.Row/row))
 	}
-	rates.Push, rates.PushFirst = r.measurePush()
+	rates.Push = r.measurePush(turn)
 	return rates
 }
 
@@ -90,13 +107,8 @@ func (r *runner[V, M]) gatherOnly(p *kernel.Pull, w int) (edges int) {
 	return edges
 }
 
-// newMemory is what an edge takes in bins that grow, at least, in seconds: a dozen bytes or more of pages that the kernel has to clear, and that
-// are copied as the bins double. The few edges of a sample mostly get pages that were used before.
-const newMemory = 8e-9
-
-// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was. first is how much longer
-// an edge takes beyond those of the pushes before, for bins grow then.
-func (r *runner[V, M]) measurePush() (rate, first float64) {
+// measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.
+func (r *runner[V, M]) measurePush(turn int) float64 {
 	b := r.layout.Blocks[0].Push
 	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
@@ -104,19 +116,19 @@ func (r *runner[V, M]) measurePush() (rate, first float64) {
 	p := kernel.Push{Lists: &a.Lists, Present: all, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
 	push := func() (rows, edges int) {
-		r.sample(a.Chunks, len(a.Bits), func(w int) {
+		turn++
+		r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
 			edges += r.kernel.Push(&p, w, &r.inbox)
 		})
 		r.kernel.Reset() // else a monotone kernel drops the second call's messages
 		r.inbox.Has.Clear()
 		return 0, edges
 	}
-	least := 0.
 	if r.team.Size() > 1 && r.pushBy(b, 0, 0) == byBins {
-		least = newMemory
 		bins := r.binsOf(r.threads[0])
 		push = func() (rows, edges int) {
-			r.sample(a.Chunks, len(a.Bits), func(w int) {
+			turn++
+			r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
 				edges += r.kernel.Emit(&p, w, bins)
 			})
 			for k, to := range bins.To {
@@ -128,17 +140,16 @@ func (r *runner[V, M]) measurePush() (rate, first float64) {
 			return 0, edges
 		}
 	}
-	_, rate, first = clock(push)
+	_, rate := clock(push)
 	r.inbox.Has.Clear()
-	return rate, max(first-rate, least)
+	return rate
 }
 
-// sample calls f for the words of a few chunks, spread evenly. Other chunks every time would come from memory, by a thread alone and in
-// pieces: pulls were predicted to take twice as long then as they take.
-func (r *runner[V, M]) sample(chunks []uint32, words int, f func(w int)) {
+// sample calls f for the words of a few chunks, spread evenly: at every turn others, if there are so many.
+func (r *runner[V, M]) sample(turn int, chunks []uint32, words int, f func(w int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
-		c := k * n / samples
+		c := k*n/samples + turn*7%max(n/samples, 1)
 		if n <= samples {
 			c = k
 		}
@@ -148,21 +159,18 @@ func (r *runner[V, M]) sample(chunks []uint32, words int, f func(w int)) {
 	}
 }
 
-// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after the first: a preempted measurement must
-// not decide how every superstep is delivered. What the first took for an edge, of which memory and caches are new, is first.
-func clock(f func() (rows, edges int)) (row, edge, first float64) {
+// clock returns the seconds that f takes for a row and for an edge, the least of some rounds after one that does not count: a preempted
+// measurement must not decide how every superstep is delivered.
+func clock(f func() (rows, edges int)) (row, edge float64) {
 	for round := range rounds {
 		start := time.Now()
 		rows, edges := f()
 		t := time.Since(start).Seconds()
-		switch a, b := t/float64(max(rows, 1)), t/float64(max(edges, 1)); round {
-		case 0:
-			first = b
-		case 1:
+		if a, b := t/float64(max(rows, 1)), t/float64(max(edges, 1)); round <= 1 {
 			row, edge = a, b
-		default:
+		} else {
 			row, edge = min(row, a), min(edge, b)
 		}
 	}
-	return row, edge, first
+	return row, edge
 }

@@ -17,7 +17,8 @@ import (
 const (
 	// serialEdges is the number of edges below which one goroutine alone is faster than the team.
 	serialEdges = 4 << 10
-	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache.
+	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache. Messages that a
+	// monotone program drops are none.
 	roundEdges = 128 << 10
 	// maxRanges is the largest team that pushes by ranges, where every worker looks at every sender.
 	maxRanges = 4
@@ -219,13 +220,11 @@ func (r *runner[V, M]) emitTask(worker int) {
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
 			if r.sending.read.Words[w] != 0 {
-				t.pending += r.sending.kernel.Emit(&r.pushing, w, bins)
+				t.count.walked += r.sending.kernel.Emit(&r.pushing, w, bins)
 			}
 		}
-		return t.pending < r.round
+		return bins.Len() < r.round
 	})
-	t.count.walked += t.pending
-	t.pending = 0
 }
 
 func (r *runner[V, M]) foldTask(int) {

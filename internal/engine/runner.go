@@ -90,7 +90,6 @@ type thread[V, M any] struct {
 	in, out  [64]M
 	back     [64]M       // as out, for in-neighbours
 	push     kernel.Push // the worker's range of a push
-	pending  int         // pairs in bins
 	messages []M         // of a list program: those to the vertices of a word, from offsets
 	offsets  [65]int
 	list     func(i int) []M
@@ -129,9 +128,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 		r.combine = j.methods.combiner.Combine
 	}
 	r.serialEdges = serialEdges
-	if r.round = roundEdges; j.methods.monotone {
-		r.round = 16 * roundEdges // most of which are dropped
-	}
+	r.round = roundEdges
 	for _, c := range j.methods.properties {
 		r.properties = append(r.properties, make([]any, max(0, c.Number+1-len(r.properties)))...)
 	}

@@ -159,6 +159,14 @@ func NewBins[M any](slots int, shift uint) *Bins[M] {
 	return &Bins[M]{Shift: shift, To: make([][]uint32, n), Msg: make([][]M, n)}
 }
 
+// Len returns the number of pairs.
+func (b *Bins[M]) Len() (n int) {
+	for _, to := range b.To {
+		n += len(to)
+	}
+	return n
+}
+
 // Reset empties the bins and keeps their memory.
 func (b *Bins[M]) Reset() {
 	for i := range b.To {
