@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/pregel"
@@ -73,6 +74,7 @@ func (x *executor) registered(incarnation uint64) error {
 	m, err := mesh.New(mesh.Options{
 		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), Listener: newMeshListener(x.options.Listener),
 		Dial: x.options.Dial, Compress: mesh.Compression(x.options.Compress), Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
+		Window: int(x.options.Window), MostWindow: int(x.options.Window), Spare: mem.Available() / windowsShare,
 	})
 	if err != nil {
 		return err

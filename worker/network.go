@@ -34,6 +34,8 @@ const (
 	measureTimeout = time.Minute
 	// mostModels bounds how many sets of workers are remembered.
 	mostModels = 16
+	// windowsShare is the part of the memory that is available at the start, a sixteenth, by which the windows of all connections may be widened.
+	windowsShare = 16
 )
 
 // calibration is what the workers send each other: some hundred messages a pair, and less than a megabyte.
@@ -103,7 +105,28 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 		cost := n.cost(x.options.Name, p.layout.Workers)
 		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency", seconds(cost.Beta), "gap", seconds(cost.Gap), "bytes_per_second", int64(1/max(cost.Alpha, 1e-12)))
 	}
+	x.expect(p, g.Link().Rank(), model)
 	return g.Adopt(model)
+}
+
+// expect lets the mesh know how long the ways from other workers are, to which it sizes their windows.
+func (x *executor) expect(p *places, self int, model *collective.Model) {
+	x.mu.Lock()
+	m := x.mesh
+	x.mu.Unlock()
+	if m == nil {
+		return
+	}
+	for rank, w := range p.layout.Workers {
+		if rank == self {
+			continue
+		}
+		pair, rate := model.Pair(rank, self), 0.
+		if pair.Alpha > 0 {
+			rate = 1 / pair.Alpha
+		}
+		m.Expect(w.Name, seconds(2*pair.Beta), rate)
+	}
 }
 
 // find returns the model of a set of workers, if it was measured lately.

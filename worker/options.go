@@ -41,6 +41,9 @@ type Options struct {
 	// Compress says whether messages to other workers are compressed: auto, where that is faster than the link, on or off; default
 	// auto.
 	Compress string
+	// Window is how many bytes may be under way from each other worker, LeastWindow to MostWindow; by default 16 MiB, and more where
+	// bandwidth times delay, as measured, is more.
+	Window int64
 	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default 1 minute.
 	Hold time.Duration
 	// Grace is how long to wait for the master's leave to go, default 27 s.
@@ -50,6 +53,12 @@ type Options struct {
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
 }
+
+// LeastWindow and MostWindow bound Options.Window.
+const (
+	LeastWindow = 64 << 10
+	MostWindow  = 1 << 30
+)
 
 // Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
 // it, and it may change in any version.
@@ -140,6 +149,9 @@ func (o *Config) complete() (err error) {
 	}
 	if !slices.Contains([]string{"", "auto", "on", "off"}, o.Compress) {
 		return fmt.Errorf("worker: Options.Compress: found %.40q, expected auto, on or off", o.Compress)
+	}
+	if o.Window != 0 && (o.Window < LeastWindow || o.Window > MostWindow) {
+		return fmt.Errorf("worker: Options.Window: found %d, expected %d to %d, or 0", o.Window, LeastWindow, MostWindow)
 	}
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)

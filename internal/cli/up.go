@@ -22,6 +22,7 @@ type upCommand struct {
 	workers, threads int
 	listen, data     string
 	hold             time.Duration
+	window           windowFlag
 
 	children *children
 	said     string // by the master, of where it answers
@@ -68,7 +69,8 @@ It answers this machine only: superstep master and superstep worker make a clust
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they fail")
-	nothing(cmd, "workers", "threads", "listen")
+	u.window.define(cmd)
+	nothing(cmd, "workers", "threads", "listen", "window")
 	return cmd
 }
 
@@ -84,6 +86,9 @@ func (u *upCommand) check() error {
 	}
 	if err := control.CheckListen(u.listen, control.Token{}); err != nil {
 		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
+	}
+	if _, err := u.window.bytes(); err != nil {
+		return err
 	}
 	return checkHold(u.hold)
 }
@@ -162,7 +167,7 @@ func (u *upCommand) start(ctx context.Context) error {
 
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
-	return u.children.start(name, nil, "worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String())
+	return u.children.start(name, nil, "worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text)
 }
 
 // keep keeps the workers running until an interrupt, or until something cannot be helped.

@@ -33,6 +33,7 @@ type workerCommand struct {
 	join       string
 	threads    int
 	compress   *oneOf
+	window     windowFlag
 	stop, hold time.Duration
 	metrics    metricsFlags
 	gossip     gossipFlags
@@ -65,13 +66,14 @@ processes /healthz and /readyz.`,
 	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` by which others reach this worker (default: that of --data-listen, and of --listen)")
 	threadsFlag(cmd, &w.threads)
 	w.compress = wordFlag(cmd, "compress", "compress what goes to other workers: where that is faster than the link, as measured, or always, or never", "auto", "on", "off")
+	w.window.define(cmd)
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
 	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master is not there, and look for it; then end with status 1")
 	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1 when a command does not stop within `TIME` of being told to, as a Compute without end: to be started anew")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
 	w.withInput.define(cmd)
-	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "gossip-join")
+	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "gossip-join", "window")
 	return cmd
 }
 
@@ -86,6 +88,10 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		return usagef("--threads: found %d, expected 1 to %d", w.threads, maxThreads)
 	}
 	if err := w.check(); err != nil {
+		return err
+	}
+	window, err := w.window.bytes()
+	if err != nil {
 		return err
 	}
 	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
@@ -124,7 +130,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	}
 	o := worker.Config{
 		Options: worker.Options{
-			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value, Log: log,
+			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value,
+			Window: window, Log: log,
 		},
 		Token: token, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
 	}

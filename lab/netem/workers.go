@@ -53,6 +53,9 @@ func Join(ctx context.Context, workers int, o mesh.Options, slow Slow) (_ *Worke
 	return w, nil
 }
 
+// Mesh returns the mesh of a worker.
+func (w *Workers) Mesh(i int) *mesh.Mesh { return w.meshes[i] }
+
 // Close ends the sessions.
 func (w *Workers) Close() {
 	for _, s := range w.Sessions {

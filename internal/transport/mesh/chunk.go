@@ -48,7 +48,7 @@ const (
 )
 
 // Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
-const Version = 4
+const Version = 5
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

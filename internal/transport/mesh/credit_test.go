@@ -13,7 +13,7 @@ import (
 
 // TestCorruptCreditsAreRefused flips each bit of a credit of either kind.
 func TestCorruptCreditsAreRefused(t *testing.T) {
-	for _, c := range []credit{{bytes: 77}, {true, laneKey{key{1, 2}, 3}, 1 << 40}} {
+	for _, c := range []credit{{bytes: 77}, {lane: true, laneKey: laneKey{key{1, 2}, 3}, bytes: 1 << 40}, {window: true, bytes: 1 << 30}} {
 		valid := appendCredit(nil, c)
 		if got, err := readCredit(bytes.NewReader(valid)); err != nil || got != c {
 			t.Fatalf("%+v: found %+v, %v", c, got, err)
@@ -42,6 +42,8 @@ func TestImpossibleCreditBreaksTheConnection(t *testing.T) {
 		"more than was sent": appendCredit(nil, credit{bytes: math.MaxUint64}),
 		"less than before":   appendCredit(nil, credit{bytes: 1}),
 		"a flipped bit":      corrupt,
+		"a smaller window":   appendCredit(nil, credit{window: true, bytes: 1000}),
+		"an endless window":  appendCredit(nil, credit{window: true, bytes: math.MaxUint64}),
 		"another magic":      []byte("SSXX 0123456789a"),
 	} {
 		t.Run(what, func(t *testing.T) {

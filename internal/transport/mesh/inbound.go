@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -23,11 +24,16 @@ type inbound struct {
 	consumed  uint64 // bytes of chunks there is room for again
 	announced uint64
 	due       map[laneKey]uint64 // of messages' windows
+	window    uint64             // of frames, and of each tag's messages
+	widened   bool               // and not announced
+
+	delay atomic.Int64 // of its way, there and back, in nanoseconds; 0: not known
 
 	// The reader's own.
 	session *Session // of the last frame
 	frame   incoming
 	message *message // whose chunk is being read; nil if it is refused
+	flow    flow
 }
 
 // incoming is a frame that has come in part.
@@ -42,6 +48,7 @@ type incoming struct {
 func newInbound(m *Mesh, c net.Conn, peer greeting) *inbound {
 	return &inbound{
 		mesh: m, conn: c, peer: peer, done: make(chan struct{}), kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
+		window: uint64(m.options.Window),
 	}
 }
 
@@ -81,6 +88,7 @@ func (in *inbound) run() {
 	}
 	in.drop()
 	group.Wait()
+	in.narrow()
 }
 
 // drop forgets a frame that came in part.
@@ -120,6 +128,7 @@ func (in *inbound) place(h *header) ([]byte, error) {
 func (in *inbound) placed(h *header) {
 	size := uint64(headerSize) + uint64(h.length)
 	in.mesh.counters.bytesIn.Add(uint64(headerSize + h.size()))
+	in.flowed(headerSize + int(h.length))
 	switch h.kind {
 	case kindPing:
 		return
@@ -237,7 +246,7 @@ func (in *inbound) placedMessage(h *header) {
 func (in *inbound) grant(k laneKey, bytes uint64) {
 	in.mu.Lock()
 	in.due[k] += bytes
-	due := in.due[k] >= uint64(in.mesh.options.Window)/4 || len(in.due) > mostDue
+	due := in.due[k] >= in.window/4 || len(in.due) > mostDue
 	in.mu.Unlock()
 	if due {
 		signal(in.kick)
@@ -248,7 +257,7 @@ func (in *inbound) grant(k laneKey, bytes uint64) {
 func (in *inbound) consume(bytes uint64) {
 	in.mu.Lock()
 	in.consumed += bytes
-	due := in.consumed-in.announced >= uint64(in.mesh.options.Window)/4
+	due := in.consumed-in.announced >= in.window/4
 	in.mu.Unlock()
 	if due {
 		signal(in.kick)
@@ -286,12 +295,16 @@ func (in *inbound) writeCredits() {
 func (in *inbound) credits(b []byte, all bool) []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.widened {
+		in.widened = false
+		b = appendCredit(b, credit{window: true, bytes: in.window})
+	}
 	in.announced = in.consumed
 	b = appendCredit(b, credit{bytes: in.consumed})
 	all = all || len(in.due) > mostDue
 	for k, bytes := range in.due {
-		if all || bytes >= uint64(in.mesh.options.Window)/4 {
-			b = appendCredit(b, credit{true, k, bytes})
+		if all || bytes >= in.window/4 {
+			b = appendCredit(b, credit{lane: true, laneKey: k, bytes: bytes})
 			delete(in.due, k)
 		}
 	}

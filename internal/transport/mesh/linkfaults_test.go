@@ -202,7 +202,7 @@ func TestTagsLeaveNothingBehind(t *testing.T) {
 
 func FuzzCredit(f *testing.F) {
 	f.Add(appendCredit(nil, credit{bytes: 77}))
-	f.Add(appendCredit(nil, credit{true, laneKey{key{1, 2}, 3}, 4}))
+	f.Add(appendCredit(nil, credit{lane: true, laneKey: laneKey{key{1, 2}, 3}, bytes: 4}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := readCredit(bytes.NewReader(b))
 		if err != nil {

@@ -23,7 +23,7 @@
 //
 // What came for a partition that is busy counts against the window of its connection until the partition takes it; a
 // full window stops the writer at the other side. So a worker holds at most a window and a chunk for each other worker,
-// besides the frames its partitions are at. A partition that waits, in Receive, End or Send, takes all that comes for it
+// besides the frames its partitions are at. Windows are wider where a way is long (window.go), all together by a bound. A partition that waits, in Receive, End or Send, takes all that comes for it
 // at once: the frame it waits for may be behind others that it can take only later, of another exchange or partition, and
 // must not be held up by them. Hence no deadlock: a partition either computes, which ends, or waits, and then nothing for
 // it holds a window; and Send does not wait for a receiver.
@@ -58,6 +58,7 @@ type Mesh struct {
 	listener net.Listener
 	local    net.Listener // for workers of this host, or nil
 	counters counters
+	spare    spare
 	done     chan struct{}
 	group    sync.WaitGroup
 	dialling chan struct{} // holds a token while connections are made: two at once for one worker would fence each other
@@ -69,6 +70,7 @@ type Mesh struct {
 	replaced []*outbound // by those of outs, and not ended yet
 	ins      map[string]*inbound
 	newest   map[string]uint64 // incarnation known of each worker
+	ways     map[string]way    // from each
 	pending  []net.Conn
 }
 
@@ -98,8 +100,10 @@ func New(o Options) (*Mesh, error) {
 	m := &Mesh{
 		options: o, listener: l, done: make(chan struct{}), dialling: make(chan struct{}, 1),
 		sessions: map[key]*Session{}, outs: map[string]*outbound{}, ins: map[string]*inbound{}, newest: map[string]uint64{},
+		ways: map[string]way{},
 	}
 	m.counters.start = time.Now()
+	m.spare.giveBack(o.Spare)
 	m.group.Go(func() { m.accept(l) })
 	if !o.TCP {
 		m.local = listenLocal(l.Addr())
@@ -203,7 +207,9 @@ func (m *Mesh) serve(c net.Conn) {
 	m.mu.Lock()
 	old, closed := m.ins[other.name], m.closed
 	m.ins[other.name] = in
+	known := m.ways[other.name]
 	m.mu.Unlock()
+	in.expect(known)
 	if old != nil {
 		old.fail(fmt.Errorf("%w: the worker connected anew", ErrFenced))
 	}

@@ -25,8 +25,11 @@ type Options struct {
 	// Dial connects to another worker; by default by TCP. If it is given, it is used for all.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Window is how many bytes may be on the way to this worker on one connection, on the wire or waiting for a partition
-	// that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10 ms = 12.5 MB. 16 MB by default.
-	Window int
+	// that is busy. It should be at least bandwidth x delay: 10 Gbit/s x 10 ms = 12.5 MB. 16 MB by default. Where Expect says that the
+	// way is longer it becomes larger, up to MostWindow, 256 MB by default, and no more of all connections together than Spare, 1 GB
+	// by default. With MostWindow no more than Window it stays as it is.
+	Window, MostWindow int
+	Spare              int64
 	// Chunk is the most payload that is written at once: 1 MB by default, at most 64 MB.
 	Chunk int
 	// MaxFrame is the most payload a frame may have: 16 GB by default.
@@ -43,9 +46,17 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// LeastWindow and MostWindow are the windows that a connection has by default before and after it was widened.
+const (
+	LeastWindow = 16 << 20
+	MostWindow  = 256 << 20
+)
+
 func (o *Options) setDefaults() {
 	orDefault(&o.Listen, "127.0.0.1:0")
-	orDefault(&o.Window, 16<<20)
+	orDefault(&o.Window, LeastWindow)
+	orDefault(&o.MostWindow, MostWindow)
+	orDefault(&o.Spare, 1<<30)
 	orDefault(&o.Compress, CompressAuto)
 	orDefault(&o.Chunk, 1<<20)
 	orDefault(&o.MaxFrame, 16<<30)
@@ -74,7 +85,7 @@ func (o *Options) validate() error {
 	if err := checkName(o.Name); err != nil {
 		all = append(all, fmt.Errorf("worker name %.40q: it has 1 to %d bytes of printable text", o.Name, maxName))
 	}
-	if o.Window < 0 || o.MaxFrame < 0 || o.Hello < 0 || o.Silence < 0 || o.Stall < 0 {
+	if o.Window < 0 || o.MostWindow < 0 || o.Spare < 0 || o.MaxFrame < 0 || o.Hello < 0 || o.Silence < 0 || o.Stall < 0 {
 		all = append(all, errors.New("a negative limit"))
 	}
 	if _, err := ParseCompression(string(o.Compress)); err != nil {

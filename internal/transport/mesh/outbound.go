@@ -19,8 +19,7 @@ type outbound struct {
 	conn   net.Conn
 	memory bool // isMemory(conn)
 	peer   Peer
-	window uint64
-	chunk  int // the most payload of a chunk: at most half the window, so that there is one under way while another is taken
+	chunk  int // the most payload of a chunk: at most half the first window, so that there is one under way while another is taken
 	done   chan struct{}
 	ready  chan struct{} // something is queued
 	credit chan struct{} // there is new credit
@@ -31,6 +30,7 @@ type outbound struct {
 	err      error
 	sent     uint64    // bytes of chunks
 	consumed uint64    // of these, as the other side says
+	window   uint64    // that is how many may be under way
 	heard    time.Time // when it last said something
 	late     bool      // it was silent for long once
 	lanes    map[laneKey]*lane
@@ -338,9 +338,9 @@ func (o *outbound) room(s *Session) (bool, error) {
 			return false, nil
 		}
 		o.mu.Lock()
-		under := o.sent - o.consumed
+		room := o.sent-o.consumed < o.window
 		o.mu.Unlock()
-		if under < o.window {
+		if room {
 			return true, nil
 		}
 		if err := o.flush(); err != nil {
@@ -366,6 +366,12 @@ func (o *outbound) readCredits() {
 		if err == nil && c.lane {
 			o.grant(c.laneKey, c.bytes)
 			continue
+		}
+		if err == nil && c.window {
+			if err = o.widen(c.bytes); err == nil {
+				signal(o.credit)
+				continue
+			}
 		}
 		o.mu.Lock()
 		if err == nil && (c.bytes < o.consumed || c.bytes > o.sent) {

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/worker"
+)
+
+// windowFlag is --window of workers.
+type windowFlag struct{ text string }
+
+func (w *windowFlag) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.text, "window", "auto", "let `SIZE` of messages be under way from each other worker, such as 64MiB, or auto: 16MiB, and up to 256MiB where bandwidth times delay, as measured, is more")
+}
+
+// bytes returns the window, 0 for auto.
+func (w *windowFlag) bytes() (int64, error) {
+	if w.text == "auto" {
+		return 0, nil
+	}
+	n, err := parseBytes(w.text)
+	if err != nil || n < worker.LeastWindow || n > worker.MostWindow {
+		return 0, usagef("--window: found %.40q, expected auto, or 64KiB to 1GiB", w.text)
+	}
+	return n, nil
+}
