@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
@@ -32,7 +33,7 @@ one after the other: what is left is the barrier between supersteps. The cluster
 			}
 			var all []*nas.Barrier
 			for _, n := range workers {
-				b, err := nas.RunIdle(cmd.Context(), nas.Cluster{Workers: n, Threads: 1, Command: process(nasWorkerCommand)}, supersteps)
+				b, err := nas.RunIdle(cmd.Context(), cluster.Cluster{Workers: n, Threads: 1, Command: process(workerCommand)}, supersteps)
 				if err != nil {
 					return fmt.Errorf("barrier: %w", err)
 				}

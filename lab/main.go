@@ -1,10 +1,11 @@
 // Command lab repeats the experiments of the papers on this engine, predicts searches on machines that are not at hand, runs
-// programs with switches that only comparisons need, the NAS Parallel Benchmarks, and the barrier between supersteps alone. It is not part of the product: nothing
+// programs with switches that only comparisons need, in this process or between namespaces of the network, the NAS Parallel Benchmarks, and the barrier between supersteps alone. It is not part of the product: nothing
 // imports it.
 //
 //	go run ./lab experiment switch
 //	go run ./lab model --scale 40 --grid 320x288
 //	go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+//	go run ./lab between pagerank --graph kronecker:scale=18 --delay 1ms
 //	go run ./lab nas-cg --class A
 //	go run ./lab nas-is --class A --ranks 4
 package main
@@ -41,19 +42,23 @@ func run(args []string) int {
 		Example: `  go run ./lab experiment switch
   go run ./lab model --scale 40 --grid 320x288
   go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+  go run ./lab between pagerank --graph kronecker:scale=18 --delay 1ms
   go run ./lab nas-cg --class A
   go run ./lab nas-is --class A --ranks 4`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), cgModelCmd(), nasWorkerCmd(), nasRankCmd(), barrierCmd())
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), nasRankCmd(), barrierCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
+	var status statusError
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &status):
+		return int(status)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "lab: interrupted")
 	default:
@@ -64,6 +69,11 @@ func run(args []string) int {
 	}
 	return 1
 }
+
+// statusError is the exit status of a process that did the work, and has said why.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // usageError is an error of the command line.
 type usageError struct{ error }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/lab/nas"
 )
 
@@ -124,7 +125,7 @@ func (n *nasCGCommand) execute(ctx context.Context) error {
 		return err
 	}
 	if n.workers > 0 {
-		at.Cluster = &nas.Cluster{Workers: n.workers, Threads: n.threads, Delay: n.delay, Command: process(nasWorkerCommand)}
+		at.Cluster = &cluster.Cluster{Workers: n.workers, Threads: n.threads, Delay: n.delay, Command: process(workerCommand)}
 	}
 	r, err := nas.RunCG(ctx, class, at)
 	if err != nil {
@@ -152,15 +153,15 @@ func process(command string) func(ctx context.Context, arguments ...string) (*ex
 	}
 }
 
-// nasWorkerCommand is what nas-cg starts.
-const nasWorkerCommand = "nas-worker"
+// workerCommand is what commands with a cluster start.
+const workerCommand = "worker"
 
-func nasWorkerCmd() *cobra.Command {
+func workerCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: nasWorkerCommand + " ARGUMENTS", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: workerCommand + " ARGUMENTS", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			signal.Ignore(os.Interrupt) // Ctrl-C is for the process that started this one, and ends it
-			return nas.ServeWorker(context.Background(), os.Stdin, os.Stdout, args[0])
+			return cluster.Serve(context.Background(), os.Stdin, os.Stdout, args[0], nas.Programs())
 		},
 	}
 }

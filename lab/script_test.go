@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os/exec"
 	"strconv"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/superstep-go/superstep/lab/between"
 )
 
 // TestMain lets the scripts run this binary as lab.
@@ -19,8 +22,19 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"fails": fails},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"fails": fails, "carried": carried},
 	})
+}
+
+// carried FILE reads a report of lab between: cables of namespaces have carried what was sent, and headers.
+func carried(ts *testscript.TestScript, _ bool, args []string) {
+	var r between.Report
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &r))
+	for _, w := range r.Ways {
+		if low, high := int64(w.Bytes), int64(2*w.Bytes+(1<<17)); r.Network == "namespaces" && (w.Wire < low || w.Wire > high) || r.Network != "namespaces" && w.Wire != 0 {
+			ts.Fatalf("%s, %s: %d bytes on the wire, %d were sent", r.Network, w.Way, w.Wire, w.Bytes)
+		}
+	}
 }
 
 // fails STATUS TEXT ARG... runs lab, which must say just one line, and print nothing else. A text that ends in ... is the

@@ -1,8 +1,6 @@
 package nas
 
 import (
-	"context"
-	"errors"
 	"math"
 	"os/exec"
 	"runtime"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/lab/cluster"
 )
 
 func classS(t *testing.T) Class {
@@ -100,7 +99,7 @@ func TestCGOnACluster(t *testing.T) {
 	class := classS(t)
 	for _, grid := range []superstep.Grid{{Rows: 2, Columns: 1}, {Rows: 2, Columns: 2}} {
 		var all []*exec.Cmd
-		r, err := RunCG(t.Context(), class, CGPlace{Grid: grid, Cluster: &Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}})
+		r, err := RunCG(t.Context(), class, CGPlace{Grid: grid, Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +118,7 @@ func TestCGOnAClusterAtTwoSites(t *testing.T) {
 	class.CG.Iterations, class.CG.Zeta = 1, zetaAfter(t, class.CG, 1)
 	var all []*exec.Cmd
 	r, err := RunCG(t.Context(), class, CGPlace{
-		Grid: superstep.Grid{Rows: 2, Columns: 1}, Cluster: &Cluster{Workers: 2, Threads: 1, Delay: delay, Command: launched("worker", &all)},
+		Grid: superstep.Grid{Rows: 2, Columns: 1}, Cluster: &cluster.Cluster{Workers: 2, Threads: 1, Delay: delay, Command: launched("worker", &all)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,43 +138,5 @@ func haveEnded(t *testing.T, want int, all []*exec.Cmd) {
 		if cmd.ProcessState == nil {
 			t.Errorf("process %d is left", cmd.Process.Pid)
 		}
-	}
-}
-
-func TestAnInterruptEndsTheCluster(t *testing.T) {
-	var all []*exec.Cmd
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c := Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}
-	err := c.Run(ctx, func(ctx context.Context, _ *superstep.Connection) error {
-		cancel()
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	haveEnded(t, 2, all)
-}
-
-func TestADeadWorkerIsNamed(t *testing.T) {
-	var all []*exec.Cmd
-	c := Cluster{Workers: 2, Threads: 1, Command: launched("worker", &all)}
-	err := c.Run(t.Context(), func(ctx context.Context, _ *superstep.Connection) error {
-		if err := all[1].Process.Kill(); err != nil {
-			t.Error(err)
-		}
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	if err == nil || err.Error() != "w2 ended: signal: killed" {
-		t.Error(err)
-	}
-	haveEnded(t, 2, all)
-	c.Command = func(ctx context.Context, _ ...string) (*exec.Cmd, error) {
-		return exec.CommandContext(ctx, "/nowhere/lab"), nil
-	}
-	if err := c.Run(t.Context(), nil); err == nil || !strings.HasPrefix(err.Error(), "start w1: ") {
-		t.Error(err)
 	}
 }

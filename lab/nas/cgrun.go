@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/lab/cluster"
 )
 
 // tolerance is how far zeta may be from the published value, over that value.
@@ -44,7 +45,7 @@ type CGPlace struct {
 	Grid    superstep.Grid
 	Threads int
 	// Cluster, if not nil, has the workers. Threads are of each of them then.
-	Cluster *Cluster
+	Cluster *cluster.Cluster
 }
 
 // RunCG makes the matrix of a class, and runs CG on it after an iteration that does not count, as NPB does. A zeta that is not the
@@ -74,14 +75,16 @@ func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error
 		return nil, err
 	}
 	o.Format = "wel"
-	return r, at.Cluster.Run(ctx, func(ctx context.Context, conn *superstep.Connection) error {
+	c := *at.Cluster
+	c.Programs = Programs()
+	return r, c.Run(ctx, c.Connected(func(ctx context.Context, conn *superstep.Connection) error {
 		g, err := conn.Load(ctx, file, o)
 		if err != nil {
 			return err
 		}
 		defer g.Close()
 		return r.run(ctx, class, g, superstep.Options{})
-	})
+	}))
 }
 
 // run runs CG on the graph of the matrix.

@@ -8,8 +8,14 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/pregel"
 )
+
+// Programs are those of the benchmarks, which a cluster has beside the built-in ones.
+func Programs() []pregel.Registered {
+	return []pregel.Registered{superstep.Register("nas-cg", CG{}), superstep.Register("idle", Idle{})}
+}
 
 // Idle is a vertex program with nothing to do for so many supersteps: one vertex is awake, and nobody sends. What a superstep of it takes
 // is the barrier, which all benchmarks on a Cluster pay.
@@ -44,9 +50,10 @@ type Barrier struct {
 }
 
 // RunIdle runs Idle on a cluster. The first tenth of the supersteps does not count.
-func RunIdle(ctx context.Context, c Cluster, supersteps int) (*Barrier, error) {
+func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, error) {
 	b := &Barrier{Workers: c.Workers, Supersteps: supersteps}
-	return b, c.Run(ctx, func(ctx context.Context, conn *superstep.Connection) error {
+	c.Programs = Programs()
+	return b, c.Run(ctx, c.Connected(func(ctx context.Context, conn *superstep.Connection) error {
 		g, err := conn.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{})
 		if err != nil {
 			return err
@@ -66,7 +73,7 @@ func RunIdle(ctx context.Context, c Cluster, supersteps int) (*Barrier, error) {
 		slices.Sort(counted)
 		b.Median, b.P90 = counted[len(counted)/2], counted[len(counted)*9/10]
 		return nil
-	})
+	}))
 }
 
 // Text writes a line for people.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/superstep-go/superstep/lab/cluster"
 	"go.uber.org/goleak"
 )
 
@@ -16,7 +17,7 @@ const role = "SUPERSTEP_TEST_NAS"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "worker":
-		if err := ServeWorker(context.Background(), os.Stdin, os.Stdout, os.Args[1]); err != nil {
+		if err := cluster.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[1], Programs()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

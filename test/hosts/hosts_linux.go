@@ -1,10 +1,10 @@
 // Package hosts gives a test hosts of its own on one machine: network namespaces with an address each, joined by a switch.
-// A host hangs on it by a cable (veth), or by a [Wire], a program of ours between two TAP devices that is slow, or loses frames.
+// A host hangs on it by a cable (veth), or by a wire, a program of ours between two TAP devices that is slow, or loses frames.
 //
 //	host 0           host 1                   host 2
 //	10.99.0.1        10.99.0.2                10.99.0.3
 //	   |                |                        |
-//	   | veth           | veth                   | tap == Wire == tap
+//	   | veth           | veth                   | tap == wire == tap
 //	===+================+============================+=== bridge, in a namespace of its own
 package hosts
 
@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/lab/netns"
 )
 
 // Required is the environment variable that turns the skip of tests that cannot have hosts into a failure.
@@ -36,8 +38,11 @@ type Host struct {
 	space   string
 	port    string // its end at the switch
 	network *Network
-	wire    *wire
+	wire    *netns.Line
 }
+
+// Wire says how a wire is worse than a cable.
+type Wire = netns.Wire
 
 // networks tells those of one process apart.
 var networks atomic.Int32
@@ -63,9 +68,14 @@ func New(t testing.TB, n int, wires map[int]Wire) *Network {
 		w.hosts = append(w.hosts, h)
 		w.ip("netns", "add", h.space)
 		if options, ok := wires[i]; ok {
-			h.wire = newWire(t, options, w.unique("a"), w.unique("b"))
-			w.ip("link", "set", h.wire.names[0], "netns", hub, "name", h.port)
-			w.ip("link", "set", h.wire.names[1], "netns", h.space, "name", "eth0")
+			here, there := w.unique("a"), w.unique("b")
+			line, err := options.Open(here, there)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.wire = line
+			w.ip("link", "set", here, "netns", hub, "name", h.port)
+			w.ip("link", "set", there, "netns", h.space, "name", "eth0")
 		} else {
 			w.ip("link", "add", h.port, "netns", hub, "type", "veth", "peer", "name", "eth0", "netns", h.space)
 		}
@@ -113,7 +123,7 @@ func (h *Host) Carried() int64 {
 	if h.wire == nil {
 		return 0
 	}
-	return h.wire.bytes.Load()
+	return h.wire.Carried()
 }
 
 // Command is a program that runs on the host. It is killed with the test process, and when the host vanishes.
@@ -156,7 +166,7 @@ func (w *Network) close() {
 	for _, h := range w.hosts {
 		h.kill()
 		if h.wire != nil {
-			h.wire.close()
+			h.wire.Close()
 		}
 		w.remove(h.space)
 	}

@@ -1,32 +1,19 @@
-package hosts
+package netns
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Wire says how a wire is worse than a cable, each way.
-type Wire struct {
-	Delay time.Duration
-	// Loss is the share of frames that vanish, in [0, 1).
-	Loss float64
-	// Rate is bytes a second, 0 for as many as it can, and Queue how many bytes may wait for their turn: one more frame
-	// and it is dropped. By default 1 MB.
-	Rate  int
-	Queue int
-	Seed  uint64 // of what is lost
-}
-
-// wire takes frames from one TAP device to another, both ways.
-type wire struct {
+// Line takes frames from one TAP device to another, both ways, as a Wire says.
+type Line struct {
 	Wire
-	names [2]string
 	taps  [2]*os.File
 	group sync.WaitGroup
 	bytes atomic.Int64 // that it took, both ways
@@ -38,16 +25,17 @@ type sized struct {
 	due  time.Time
 }
 
-func newWire(t testing.TB, o Wire, names ...string) *wire {
-	t.Helper()
+// Open makes two TAP devices of these names, with the wire between them.
+func (o Wire) Open(one, other string) (*Line, error) {
 	if o.Queue == 0 {
 		o.Queue = 1 << 20
 	}
-	w := &wire{Wire: o, names: [2]string(names)}
-	for i, name := range names {
+	w := &Line{Wire: o}
+	for i, name := range []string{one, other} {
 		tap, err := openTAP(name)
 		if err != nil {
-			t.Fatalf("device %s: %v", name, err)
+			w.Close()
+			return nil, fmt.Errorf("device %s: %w", name, err)
 		}
 		w.taps[i] = tap
 	}
@@ -57,7 +45,7 @@ func newWire(t testing.TB, o Wire, names ...string) *wire {
 		w.group.Go(func() { w.read(w.taps[i], line, random) })
 		w.group.Go(func() { w.write(w.taps[1-i], line) })
 	}
-	return w
+	return w, nil
 }
 
 func openTAP(name string) (*os.File, error) {
@@ -78,7 +66,7 @@ func openTAP(name string) (*os.File, error) {
 }
 
 // read puts frames on the line, but for those that are lost or find it full.
-func (w *wire) read(tap *os.File, line chan<- sized, random *rand.Rand) {
+func (w *Line) read(tap *os.File, line chan<- sized, random *rand.Rand) {
 	defer close(line)
 	buffer := make([]byte, 64<<10)
 	var free time.Time // when the line has sent all that is on it
@@ -109,7 +97,7 @@ func (w *wire) read(tap *os.File, line chan<- sized, random *rand.Rand) {
 	}
 }
 
-func (w *wire) write(tap *os.File, line <-chan sized) {
+func (w *Line) write(tap *os.File, line <-chan sized) {
 	for f := range line {
 		if wait := time.Until(f.due); wait > 0 {
 			<-time.After(wait)
@@ -118,9 +106,15 @@ func (w *wire) write(tap *os.File, line <-chan sized) {
 	}
 }
 
-func (w *wire) close() {
+// Carried returns how many bytes the wire has taken, both ways, Ethernet's headers included.
+func (w *Line) Carried() int64 { return w.bytes.Load() }
+
+// Close removes the devices.
+func (w *Line) Close() {
 	for _, tap := range w.taps {
-		tap.Close()
+		if tap != nil {
+			tap.Close()
+		}
 	}
 	w.group.Wait()
 }

@@ -1,0 +1,172 @@
+// Package between runs a program on a cluster in several ways, by turns, and says how long each phase of a superstep took and what was sent:
+// what a way of sending gives on a network, which one process cannot show.
+//
+//	cluster -> graph, loaded once -> each way once, results compared -> rounds by turns: records of supersteps -> Report
+package between
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/lab/netns"
+)
+
+// Way is a way to run the program.
+type Way struct {
+	Name    string
+	Options *control.RunOptions
+}
+
+// Options say what to run.
+type Options struct {
+	Program       string
+	Parameters    map[string]string
+	Source        *control.GraphSource
+	Rows, Columns int
+	Ways          []Way
+	Rounds        int
+	// Compare says whether the results of the ways are compared, in a round that does not count: all of them must be equal, numbers within
+	// 1e-9 of each other.
+	Compare bool
+	// Carried, if not nil, returns what each worker has sent and received so far.
+	Carried func() ([]netns.Traffic, error)
+	// Stage, if not nil, is told what is being done.
+	Stage func(name string)
+}
+
+// graphName is what the graph is called in the cluster's catalog.
+const graphName = "between"
+
+// bench is a cluster with the graph.
+type bench struct {
+	Options
+	client *client.Client
+}
+
+// Run loads the graph and runs the ways on a cluster.
+func (o Options) Run(ctx context.Context, address string, token control.Token) (*Report, error) {
+	c, err := client.New(client.Options{Address: address, Token: token})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if o.Stage == nil {
+		o.Stage = func(string) {}
+	}
+	b := &bench{o, c}
+	o.Stage("loading " + o.Source.Input)
+	start := time.Now()
+	g, err := c.LoadGraph(ctx, &control.LoadGraphRequest{Name: graphName, Source: o.Source, Rows: uint32(o.Rows), Columns: uint32(o.Columns)}, func(string, int64, int64) {})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Source.Input, err)
+	}
+	r := &Report{
+		Program: o.Program, Parameters: o.Parameters, Graph: o.Source.Input, Vertices: g.Vertices, Edges: g.Edges, Load: time.Since(start).Seconds(), Rounds: o.Rounds,
+	}
+	if r.Compared, err = b.warm(ctx); err != nil {
+		return nil, err
+	}
+	runs := make([][]*run, len(o.Ways))
+	for round := range o.Rounds {
+		o.Stage(fmt.Sprintf("round %d of %d", round+1, o.Rounds))
+		for i := range o.Ways {
+			if round%2 == 1 {
+				i = len(o.Ways) - 1 - i
+			}
+			x, err := b.run(ctx, i, false)
+			if err != nil {
+				return nil, err
+			}
+			runs[i] = append(runs[i], x)
+		}
+	}
+	for i, w := range o.Ways {
+		r.Ways = append(r.Ways, summary(w.Name, runs[i], runs[0]))
+	}
+	return r, nil
+}
+
+// warm runs each way once, and compares their results. It returns how many values are equal in all.
+func (b *bench) warm(ctx context.Context) (compared int, err error) {
+	var first *values
+	for i, w := range b.Ways {
+		b.Stage("first run of " + w.Name)
+		x, err := b.run(ctx, i, b.Compare)
+		if err != nil {
+			return 0, err
+		}
+		if !b.Compare {
+			continue
+		}
+		next := &values{against: first}
+		if _, err = b.client.Result(ctx, x.job.Id, next); err == nil {
+			err = next.end()
+		} else if next.err != nil {
+			err = next.err
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s, and %s: %w", b.Ways[0].Name, w.Name, err)
+		}
+		if first == nil {
+			first = next
+		}
+		compared = len(first.texts) + len(first.numbers)
+	}
+	return compared, nil
+}
+
+// run is one run of a way.
+type run struct {
+	job   *control.Job
+	steps []*trace.Superstep
+	wire  int64 // bytes that the workers' cables carried
+}
+
+// run runs a way.
+func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
+	w, x, mu := b.Ways[way], &run{}, sync.Mutex{}
+	before, err := b.carried()
+	if err != nil {
+		return nil, err
+	}
+	spec := &control.JobSpec{Program: b.Program, Parameters: b.Parameters, Graph: graphName, Options: w.Options, KeepResult: keep}
+	x.job, err = b.client.Run(ctx, spec, func(e *control.JobEvent) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if r := e.GetRecord(); r != nil {
+			x.steps = append(x.steps, r.Trace())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.Name, err)
+	}
+	if x.job.State != control.JobState_JOB_STATE_DONE {
+		return nil, fmt.Errorf("%s: the job is %s: %s", w.Name, x.job.State.Word(), x.job.Reason)
+	}
+	after, err := b.carried()
+	x.wire = after - before
+	if len(x.steps) < int(x.job.Supersteps) && err == nil {
+		err = fmt.Errorf("%s: the master told of %d supersteps of %d", w.Name, len(x.steps), x.job.Supersteps)
+	}
+	slices.SortFunc(x.steps, func(a, b *trace.Superstep) int { return a.Superstep - b.Superstep })
+	return x, err
+}
+
+// carried returns how many bytes all workers have sent so far.
+func (b *bench) carried() (sum int64, err error) {
+	if b.Carried == nil {
+		return 0, nil
+	}
+	all, err := b.Carried()
+	for _, t := range all {
+		sum += t.Sent
+	}
+	return sum, err
+}

@@ -1,0 +1,225 @@
+// Package cluster runs a master in this process and workers that are processes of their own, for one measurement: over loopback, at two
+// sites, or in network namespaces.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/lab/netem"
+	"github.com/superstep-go/superstep/lab/netns"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// Cluster is a master in this process and workers that are processes of their own.
+type Cluster struct {
+	// Workers is how many processes, of Threads threads each.
+	Workers, Threads int
+	// Programs are what the cluster has beside the built-in ones; its workers are served with the same.
+	Programs []pregel.Registered
+	// Delay is how much longer messages take between the lower half of the workers, where the master is, and the upper one, each way.
+	Delay time.Duration
+	// Every, if not nil, is what lies between any two workers, instead of Delay.
+	Every *Link
+	// Namespaces, if not nil, is what joins workers that have a network namespace each, and the master, which is in this one.
+	Namespaces *netns.Hub
+	// Compress says whether messages between workers are compressed, as worker.Options has it.
+	Compress string
+	// Command makes a process that will call Serve; it is started with this argument.
+	Command func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
+}
+
+// Link is what lies between workers of a loopback.
+type Link struct {
+	Delay time.Duration // each way
+	Rate  float64       // bytes a second that a worker sends, 0 for no bound
+}
+
+// Bounds of a cluster's beginning and end.
+const (
+	startWithin = 30 * time.Second
+	endWithin   = 5 * time.Second
+)
+
+// arguments are what a worker is started with.
+type arguments struct {
+	Name      string
+	Threads   int
+	Master    string // its address
+	TokenFile string `json:",omitempty"`
+	Compress  string `json:",omitempty"`
+	Site      int    // 0 is the master's
+	Delay     time.Duration
+	Every     *Link      `json:",omitempty"`
+	Namespace *netns.End `json:",omitempty"`
+}
+
+// host is the address of this machine that stands for a site: all of 127.0.0.0/8 are, on Linux.
+func host(site int) string { return fmt.Sprintf("127.0.0.%d", 1+site) }
+
+// dialer returns what connects, by connections that lag if they are to another site, or all but those to the master.
+func (a arguments) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
+	var wire *netem.Wire
+	if a.Every != nil && a.Every.Rate > 0 {
+		wire = netem.NewWire(a.Every.Rate)
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		switch to, _, bad := net.SplitHostPort(address); {
+		case err != nil:
+			return nil, err
+		case a.Every != nil && address != a.Master:
+			return netem.Lag(c, a.Every.Delay, wire), nil
+		case a.Delay > 0 && bad == nil && to != host(a.Site):
+			return netem.Lag(c, a.Delay, nil), nil
+		}
+		return c, nil
+	}
+}
+
+// Serve is a worker of a Cluster, with its argument. It ends when in does. It writes where it listens to out when the master knows it.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, programs []pregel.Registered) error {
+	var a arguments
+	if err := json.Unmarshal([]byte(argument), &a); err != nil {
+		return fmt.Errorf("the arguments of a worker: %w", err)
+	}
+	config, at := worker.Config{Options: worker.Options{
+		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, Site: fmt.Sprint(a.Site), Threads: a.Threads, Programs: programs,
+		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
+	}}, host(a.Site)
+	if a.Namespace != nil {
+		if err := a.Namespace.Up(in); err != nil {
+			return err
+		}
+		at = a.Namespace.Address
+	} else {
+		config.Dial = a.dialer()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // what matters is that it ends
+		cancel()
+	}()
+	w, err := worker.New(config)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(at, "0"))
+	if err != nil {
+		return err
+	}
+	w.Listener, w.Address = l.(*net.TCPListener), l.Addr().String()
+	return w.Run(ctx)
+}
+
+// Run starts the cluster, calls do with the master's address and its token, and returns when all of it has ended. What do returns
+// is nothing if a worker has ended unasked: that is the error then.
+func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address string, token control.Token) error) (err error) {
+	data, err := os.MkdirTemp("", "lab")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	o, token := master.Options{Listen: host(0) + ":0", Data: filepath.Join(data, "master"), Programs: c.Programs}, control.Token{}
+	if c.Namespaces != nil {
+		o.Listen, o.TokenFile = c.Namespaces.Address()+":0", filepath.Join(data, "token")
+		if err := os.WriteFile(o.TokenFile, []byte(rand.Text()+rand.Text()+"\n"), 0o600); err != nil {
+			return err
+		}
+		if token, err = control.ReadToken(o.TokenFile); err != nil {
+			return err
+		}
+	}
+	leading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	led, ready := make(chan error, 1), make(chan string, 1)
+	o.Ready = func(address string) { ready <- address }
+	go func() { led <- master.Run(leading, o) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-led)
+	}()
+	var address string
+	select {
+	case address = <-ready:
+	case e := <-led:
+		led <- nil
+		return e
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	all := processes{ready: make(chan string, c.Workers)}
+	defer all.end()
+	for i := range c.Workers {
+		if err := c.start(ctx, &all, i, arguments{Master: address, TokenFile: o.TokenFile}, cancel); err != nil {
+			return err
+		}
+	}
+	if err := all.await(ctx); err != nil {
+		return err
+	}
+	err = do(ctx, address, token)
+	if died := new(processError); errors.As(context.Cause(ctx), &died) {
+		return died // which is why do failed
+	}
+	return err
+}
+
+// start starts a worker.
+func (c Cluster) start(ctx context.Context, all *processes, i int, a arguments, died context.CancelCauseFunc) error {
+	a.Name, a.Threads, a.Compress, a.Every = fmt.Sprintf("w%d", i+1), c.Threads, c.Compress, c.Every
+	if a.Delay = c.Delay; c.Delay > 0 {
+		a.Site = i * 2 / c.Workers
+	}
+	if c.Namespaces != nil {
+		a.Namespace = c.Namespaces.End(i)
+	}
+	argument, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	cmd, err := c.Command(context.WithoutCancel(ctx), string(argument))
+	if err != nil {
+		return err
+	}
+	if c.Namespaces != nil {
+		netns.Apart(cmd)
+	}
+	in, err := all.start(a.Name, cmd, died)
+	if err != nil || c.Namespaces == nil {
+		return err
+	}
+	if err := c.Namespaces.Plug(i, cmd.Process.Pid); err != nil {
+		return err
+	}
+	if _, err := in.Write(netns.Plugged); err != nil {
+		return fmt.Errorf("%s: %w", a.Name, cmp.Or(context.Cause(ctx), err))
+	}
+	return nil
+}
+
+// Connected makes a function for Run of one that wants a connection.
+func (c Cluster) Connected(do func(ctx context.Context, conn *superstep.Connection) error) func(ctx context.Context, address string, token control.Token) error {
+	return func(ctx context.Context, address string, _ control.Token) error {
+		conn, err := superstep.Connect(ctx, address, superstep.ConnectOptions{RetryFor: startWithin, Programs: c.Programs})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		return do(ctx, conn)
+	}
+}

@@ -1,0 +1,156 @@
+package netns
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	// device is the interface of a process in a namespace.
+	device = "eth0"
+	// mtu is that of jumbo frames: a Wire takes frames one by one, on the processors that also do the rest.
+	mtu = 9000
+	// burst is how much may leave at once at the rate of a cable: more than the kernel hands over in one piece; and queue how much
+	// may wait.
+	burst = 128 << 10
+	queue = 4 << 20
+)
+
+// Hub is the switch, and the way of the process that made it to it.
+type Hub struct {
+	cable Cable
+	lines []*Line
+}
+
+// NewHub makes a switch in the namespace that this process is in, which must be one that [Enter] has made.
+func NewHub(c Cable) (*Hub, error) {
+	h := &Hub{cable: c}
+	return h, errors.Join(
+		ip("link", "set", "lo", "up"),
+		ip("link", "add", "bridge", "mtu", strconv.Itoa(mtu), "type", "bridge", "stp_state", "0", "forward_delay", "0"),
+		ip("addr", "add", h.Address()+"/24", "dev", "bridge"),
+		ip("link", "set", "bridge", "up"),
+	)
+}
+
+// Address is that of the process with the switch.
+func (h *Hub) Address() string { return "10.98.0.254" }
+
+// End is that of the i-th process.
+func (h *Hub) End(i int) *End {
+	e := &End{Address: fmt.Sprintf("10.98.0.%d", i+1)}
+	if h.cable.Delay == 0 {
+		e.Rate = h.cable.Rate
+	}
+	return e
+}
+
+// Apart has a process begin in a network namespace of its own.
+func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET} }
+
+// Plug plugs the cable of the i-th process in. The process then calls Up, of its End.
+func (h *Hub) Plug(i, pid int) error {
+	port := fmt.Sprintf("port%d", i)
+	if err := h.lay(port, pid); err != nil {
+		return err
+	}
+	err := errors.Join(
+		ip("link", "set", port, "mtu", strconv.Itoa(mtu)),
+		ip("link", "set", port, "master", "bridge", "up"),
+	)
+	if err == nil && h.cable.Delay == 0 {
+		err = bound(port, h.cable.Rate)
+	}
+	return err
+}
+
+// lay makes a cable from a port to a process.
+func (h *Hub) lay(port string, pid int) error {
+	if h.cable.Delay == 0 {
+		return ip("link", "add", port, "type", "veth", "peer", "name", device, "netns", strconv.Itoa(pid))
+	}
+	line, err := Wire{Delay: h.cable.Delay, Rate: int(h.cable.Rate), Queue: queue}.Open(port, "far"+port)
+	if err != nil {
+		return err
+	}
+	h.lines = append(h.lines, line)
+	return ip("link", "set", "far"+port, "netns", strconv.Itoa(pid), "name", device)
+}
+
+// Close removes what has a goroutine.
+func (h *Hub) Close() {
+	for _, l := range h.lines {
+		l.Close()
+	}
+}
+
+// Carried returns what went through the cables of so many processes so far.
+func (h *Hub) Carried(n int) ([]Traffic, error) {
+	f, err := os.Open("/proc/self/net/dev")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all := make([]Traffic, n)
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		name, rest, _ := strings.Cut(strings.TrimSpace(s.Text()), ":")
+		number, ok := strings.CutPrefix(name, "port")
+		if !ok {
+			continue
+		}
+		i, err := strconv.Atoi(number)
+		fields := strings.Fields(rest)
+		if err != nil || i >= n || len(fields) < 9 {
+			return nil, fmt.Errorf("/proc/self/net/dev: found %q", s.Text())
+		}
+		// What the port receives the process has sent.
+		sent, err1 := strconv.ParseInt(fields[0], 10, 64)
+		received, err2 := strconv.ParseInt(fields[8], 10, 64)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, fmt.Errorf("/proc/self/net/dev: %w", err)
+		}
+		all[i] = Traffic{sent, received}
+	}
+	return all, s.Err()
+}
+
+// Up waits until the process's cable is plugged in, which in says, and sets its end up.
+func (e *End) Up(in io.Reader) error {
+	if _, err := io.ReadFull(in, make([]byte, len(Plugged))); err != nil {
+		return fmt.Errorf("no cable: %w", err)
+	}
+	return errors.Join(
+		ip("link", "set", "lo", "up"),
+		ip("link", "set", device, "mtu", strconv.Itoa(mtu)),
+		ip("addr", "add", e.Address+"/24", "dev", device),
+		ip("link", "set", device, "up"),
+		bound(device, e.Rate),
+	)
+}
+
+// bound has the kernel bound what leaves by a device.
+func bound(device string, rate float64) error {
+	if rate == 0 {
+		return nil
+	}
+	return run("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", fmt.Sprintf("%.0fbps", rate), // tc's bps are bytes a second
+		"burst", strconv.Itoa(burst), "limit", strconv.Itoa(queue))
+}
+
+func ip(args ...string) error { return run("ip", args...) }
+
+func run(name string, args ...string) error {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
