@@ -288,6 +288,9 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 		switch body := m.Body.(type) {
 		case *control.FromWorker_Heartbeat:
 			s.cluster.workers[w.name].used = body.Heartbeat.MemoryUsed
+			if ways := body.Heartbeat.Ways; len(ways) > 0 {
+				s.cluster.workers[w.name].ways = ways
+			}
 		case *control.FromWorker_Leave:
 			s.cluster.leave(s.now(), w.name, w.incarnation, body.Leave.Reason)
 		}

@@ -31,6 +31,7 @@ func (s *Server) workers() []*control.Worker {
 			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded), Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
 			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site, Attached: w.attached,
 			Suspected: w.suspected, Excluded: w.excluded != "", HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used, HttpAddress: w.about.HttpAddress,
+			Ways: w.ways,
 		})
 	}
 	return all

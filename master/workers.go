@@ -22,7 +22,8 @@ type worker struct {
 	heard          time.Duration
 	deadline       time.Duration // lost after it; of a worker that is lost: may not come back after it
 	leaveBy        time.Duration
-	used           uint64 // bytes of memory
+	used           uint64         // bytes of memory
+	ways           []*control.Way // that it has measured
 	about          *control.RegisterRequest
 }
 

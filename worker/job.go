@@ -99,7 +99,7 @@ func (x *executor) begin(
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, shared, summary
-	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers)
+	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if run.GetTrace() {
 		o.Trace = measuring{}

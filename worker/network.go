@@ -17,8 +17,8 @@ import (
 // that was long ago: between them their collectives and the delivery of messages are chosen by it.
 type network struct {
 	mu     sync.Mutex
-	models map[string]*measured       // by the workers, in order
-	pairs  map[string]collective.Pair // from this worker to others
+	models map[string]*measured // by the workers, in order
+	ways   map[string]way       // from this worker to others
 }
 
 // measured is a model that all of its workers have.
@@ -101,8 +101,8 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 		if model, err = collective.Calibrate(ctx, g.Link(), o); err != nil {
 			return fmt.Errorf("measuring the network: %w", err)
 		}
-		n.keep(key, p, g.Link().Rank(), model)
-		cost := n.cost(x.options.Name, p.layout.Workers)
+		n.keep(key, p, g.Link().Rank(), model, x.seen)
+		cost := n.cost(x.options.Name, p.layout.Workers, x.seen)
 		x.options.Log.Info("measured the network", "workers", g.Link().Size(), "latency", seconds(cost.Beta), "gap", seconds(cost.Gap), "bytes_per_second", int64(1/max(cost.Alpha, 1e-12)))
 	}
 	x.expect(p, g.Link().Rank(), model)
@@ -146,25 +146,37 @@ func (n *network) forget(key string) {
 }
 
 // keep keeps what has been measured.
-func (n *network) keep(key string, p *places, self int, model *collective.Model) {
+func (n *network) keep(key string, p *places, self int, model *collective.Model, seen func(name string) mesh.Seen) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.models == nil || len(n.models) >= mostModels {
-		n.models, n.pairs = map[string]*measured{}, map[string]collective.Pair{}
+		n.models, n.ways = map[string]*measured{}, map[string]way{}
 	}
-	n.models[key] = &measured{model, time.Now()}
+	now := time.Now()
+	n.models[key] = &measured{model, now}
 	for rank, w := range p.layout.Workers {
 		if rank != self {
-			n.pairs[keyOf(w)] = model.Pair(self, rank)
+			n.ways[keyOf(w)] = way{model.Pair(self, rank), w.Name, now, seen(w.Name).RoundTrip}
 		}
 	}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// seen is what traffic says of the way from a worker.
+func (x *executor) seen(name string) mesh.Seen {
+	x.mu.Lock()
+	m := x.mesh
+	x.mu.Unlock()
+	if m == nil {
+		return mesh.Seen{}
+	}
+	return m.Seen(name)
+}
+
 // cost is what a frame takes that this worker sends to one of the others as good as any: the mean a byte and until the next one can be sent,
 // and until the one that takes longest is there. Others that were not measured are taken for some on a fast local network.
-func (n *network) cost(self string, workers []mesh.Peer) (c collective.Pair) {
+func (n *network) cost(self string, workers []mesh.Peer, seen func(name string) mesh.Seen) (c collective.Pair) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	others := 0.
@@ -172,9 +184,9 @@ func (n *network) cost(self string, workers []mesh.Peer) (c collective.Pair) {
 		if w.Name == self {
 			continue
 		}
-		p, ok := n.pairs[keyOf(w)]
-		if !ok {
-			p = collective.Unmeasured
+		p := collective.Unmeasured
+		if known, ok := n.ways[keyOf(w)]; ok {
+			p, _ = known.now(seen(w.Name))
 		}
 		others++
 		c.Alpha, c.Gap, c.Beta = c.Alpha+p.Alpha, c.Gap+p.Gap, max(c.Beta, p.Beta)

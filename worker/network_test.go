@@ -83,14 +83,14 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 		}
 		at := placesOf(placements)
 		// To one near and two far.
-		got := executors[0].network.cost("w0", at.layout.Workers)
+		got := executors[0].network.cost("w0", at.layout.Workers, unseen)
 		if math.Abs(got.Beta/far.Beta-1) > .05 || math.Abs(got.Alpha/((near.Alpha+2*far.Alpha)/3)-1) > .1 {
 			t.Errorf("cost %+v", got)
 		}
-		if got := newExecutor(nil).network.cost("w0", at.layout.Workers); got != collective.Unmeasured {
+		if got := newExecutor(nil).network.cost("w0", at.layout.Workers, unseen); got != collective.Unmeasured {
 			t.Errorf("cost %+v of what was not measured", got)
 		}
-		if got := newExecutor(nil).network.cost("w0", at.layout.Workers[:1]); got != (collective.Pair{}) {
+		if got := newExecutor(nil).network.cost("w0", at.layout.Workers[:1], unseen); got != (collective.Pair{}) {
 			t.Errorf("cost %+v of a worker alone", got)
 		}
 	})

@@ -29,6 +29,7 @@ type session struct {
 
 	received uint64 // bytes, as live last saw them
 	asked    asked
+	told     time.Time // when the master was, of the network
 }
 
 func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
@@ -117,7 +118,7 @@ func (s *session) live(ctx, leave context.Context) error {
 			if err := s.overdue(ctx, going == nil); err != nil {
 				return err
 			}
-			s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: &control.Heartbeat{MemoryUsed: memoryUsed()}}})
+			s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})
 			continue
 		case <-going:
 			s.Log.Info("asking to leave")

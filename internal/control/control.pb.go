@@ -1143,6 +1143,7 @@ func (x *Offer) GetReport() *LoadReport {
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MemoryUsed    uint64                 `protobuf:"varint,1,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"` // bytes
+	Ways          []*Way                 `protobuf:"bytes,2,rep,name=ways,proto3" json:"ways,omitempty"`                                // to workers that it has measured
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1184,6 +1185,90 @@ func (x *Heartbeat) GetMemoryUsed() uint64 {
 	return 0
 }
 
+func (x *Heartbeat) GetWays() []*Way {
+	if x != nil {
+		return x.Ways
+	}
+	return nil
+}
+
+// Way is what is known of the network from a worker to another.
+type Way struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Worker         string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"` // the other
+	BytesPerSecond float64                `protobuf:"fixed64,2,opt,name=bytes_per_second,json=bytesPerSecond,proto3" json:"bytes_per_second,omitempty"`
+	DelaySeconds   float64                `protobuf:"fixed64,3,opt,name=delay_seconds,json=delaySeconds,proto3" json:"delay_seconds,omitempty"` // of a message without bytes, one way
+	AgeSeconds     float64                `protobuf:"fixed64,4,opt,name=age_seconds,json=ageSeconds,proto3" json:"age_seconds,omitempty"`       // since it was measured by messages for that alone
+	Traffic        bool                   `protobuf:"varint,5,opt,name=traffic,proto3" json:"traffic,omitempty"`                                // real traffic was counted in since
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Way) Reset() {
+	*x = Way{}
+	mi := &file_control_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Way) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Way) ProtoMessage() {}
+
+func (x *Way) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Way.ProtoReflect.Descriptor instead.
+func (*Way) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Way) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
+func (x *Way) GetBytesPerSecond() float64 {
+	if x != nil {
+		return x.BytesPerSecond
+	}
+	return 0
+}
+
+func (x *Way) GetDelaySeconds() float64 {
+	if x != nil {
+		return x.DelaySeconds
+	}
+	return 0
+}
+
+func (x *Way) GetAgeSeconds() float64 {
+	if x != nil {
+		return x.AgeSeconds
+	}
+	return 0
+}
+
+func (x *Way) GetTraffic() bool {
+	if x != nil {
+		return x.Traffic
+	}
+	return false
+}
+
 // Leave asks to go; the master answers with Goodbye when no job needs the worker.
 type Leave struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1194,7 +1279,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1291,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1304,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Leave) GetReason() string {
@@ -1245,7 +1330,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1342,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1355,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -1368,7 +1453,7 @@ type Delivered struct {
 
 func (x *Delivered) Reset() {
 	*x = Delivered{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1465,7 @@ func (x *Delivered) String() string {
 func (*Delivered) ProtoMessage() {}
 
 func (x *Delivered) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1478,7 @@ func (x *Delivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
 func (*Delivered) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 // Attached begins a session. The worker frees what it holds of other jobs and graphs: they ended while it was not there.
@@ -1407,7 +1492,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +1504,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +1517,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -1458,7 +1543,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1555,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1568,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 // Goodbye lets a worker go.
@@ -1495,7 +1580,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1592,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1605,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -1550,7 +1635,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1562,7 +1647,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1575,7 +1660,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Command) GetId() uint64 {
@@ -1814,7 +1899,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +1911,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +1924,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Report) GetId() uint64 {
@@ -1999,7 +2084,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2011,7 +2096,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2024,7 +2109,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2078,7 +2163,7 @@ type Panic struct {
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2175,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2188,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Panic) GetProgram() string {
@@ -2169,7 +2254,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2266,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2279,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -2249,7 +2334,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +2346,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +2359,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -2345,7 +2430,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2357,7 +2442,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2370,7 +2455,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Meet) GetGraph() string {
@@ -2411,7 +2496,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2508,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2521,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Load) GetGraph() string {
@@ -2503,7 +2588,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +2600,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +2613,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2598,7 +2683,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2695,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2708,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2702,7 +2787,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +2799,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +2812,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2769,7 +2854,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2781,7 +2866,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2794,7 +2879,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2822,7 +2907,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +2919,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +2932,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2882,7 +2967,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +2979,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +2992,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -2981,7 +3066,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2993,7 +3078,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3006,7 +3091,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Fill) GetColumn() string {
@@ -3055,7 +3140,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3152,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3165,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -3111,7 +3196,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3123,7 +3208,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3136,7 +3221,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -3183,7 +3268,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3195,7 +3280,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3208,7 +3293,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -3273,7 +3358,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3285,7 +3370,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3298,7 +3383,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -3342,7 +3427,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3354,7 +3439,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3367,7 +3452,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -3415,7 +3500,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3427,7 +3512,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3440,7 +3525,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -3532,7 +3617,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3544,7 +3629,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3557,7 +3642,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -3641,7 +3726,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3653,7 +3738,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3666,7 +3751,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -3721,7 +3806,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3733,7 +3818,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3746,7 +3831,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -3950,7 +4035,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3962,7 +4047,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3975,7 +4060,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4014,7 +4099,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4026,7 +4111,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4039,7 +4124,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -4092,7 +4177,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4104,7 +4189,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4117,7 +4202,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -4178,7 +4263,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4190,7 +4275,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4203,7 +4288,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -4269,7 +4354,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4281,7 +4366,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4294,7 +4379,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -4349,7 +4434,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4361,7 +4446,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4374,7 +4459,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -4461,7 +4546,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4473,7 +4558,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4486,7 +4571,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -4526,7 +4611,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4538,7 +4623,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4551,7 +4636,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 // Search makes ready to search from a root.
@@ -4566,7 +4651,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4578,7 +4663,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4591,7 +4676,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Search) GetKernel() string {
@@ -4625,7 +4710,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4637,7 +4722,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4650,7 +4735,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -4679,7 +4764,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4691,7 +4776,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4704,7 +4789,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -4789,7 +4874,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4801,7 +4886,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4814,7 +4899,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4851,7 +4936,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4863,7 +4948,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4876,7 +4961,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4910,7 +4995,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4922,7 +5007,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4935,7 +5020,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -4955,7 +5040,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4967,7 +5052,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4980,7 +5065,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5001,7 +5086,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5013,7 +5098,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5026,7 +5111,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5053,7 +5138,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5065,7 +5150,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5078,7 +5163,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5106,7 +5191,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5118,7 +5203,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5131,7 +5216,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5158,7 +5243,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5170,7 +5255,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5183,7 +5268,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5205,7 +5290,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5217,7 +5302,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5230,7 +5315,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5284,7 +5369,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5296,7 +5381,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5309,7 +5394,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -5430,7 +5515,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5442,7 +5527,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5455,7 +5540,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ColumnData) GetId() string {
@@ -5499,7 +5584,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5511,7 +5596,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5524,7 +5609,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5563,7 +5648,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5575,7 +5660,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5588,7 +5673,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -5604,7 +5689,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5616,7 +5701,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5629,7 +5714,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -5676,7 +5761,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5688,7 +5773,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5701,7 +5786,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -5768,7 +5853,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5780,7 +5865,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5793,7 +5878,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5850,7 +5935,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5862,7 +5947,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5875,7 +5960,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -5945,7 +6030,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5957,7 +6042,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5970,7 +6055,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Job) GetId() string {
@@ -6202,7 +6287,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6214,7 +6299,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6227,7 +6312,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6264,7 +6349,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6276,7 +6361,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6289,7 +6374,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -6323,7 +6408,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6335,7 +6420,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6348,7 +6433,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6367,7 +6452,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6379,7 +6464,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6392,7 +6477,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6412,7 +6497,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6424,7 +6509,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6437,7 +6522,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6463,7 +6548,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6475,7 +6560,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6488,7 +6573,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6509,7 +6594,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6521,7 +6606,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6534,7 +6619,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6576,7 +6661,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6588,7 +6673,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6601,7 +6686,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6717,7 +6802,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6729,7 +6814,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6742,7 +6827,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6793,7 +6878,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6805,7 +6890,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6818,7 +6903,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -6915,7 +7000,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6927,7 +7012,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6940,7 +7025,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -6967,7 +7052,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6979,7 +7064,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6992,7 +7077,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7018,7 +7103,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7030,7 +7115,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7043,7 +7128,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7065,7 +7150,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7077,7 +7162,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7090,7 +7175,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7145,7 +7230,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7157,7 +7242,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7170,7 +7255,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Graph) GetName() string {
@@ -7293,7 +7378,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7305,7 +7390,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7318,7 +7403,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 type ListGraphsResponse struct {
@@ -7330,7 +7415,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7342,7 +7427,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7355,7 +7440,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7374,7 +7459,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7386,7 +7471,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7399,7 +7484,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7418,7 +7503,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7430,7 +7515,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7443,7 +7528,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7464,7 +7549,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7476,7 +7561,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7489,7 +7574,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7522,7 +7607,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7534,7 +7619,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7547,7 +7632,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7574,13 +7659,14 @@ type Worker struct {
 	MemoryUsed    uint64                 `protobuf:"varint,13,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"`
 	HttpAddress   string                 `protobuf:"bytes,14,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
 	Excluded      bool                   `protobuf:"varint,15,opt,name=excluded,proto3" json:"excluded,omitempty"` // another worker cannot be reached from it, or it from there: it gets no work until that is over
+	Ways          []*Way                 `protobuf:"bytes,16,rep,name=ways,proto3" json:"ways,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7592,7 +7678,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7605,7 +7691,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Worker) GetName() string {
@@ -7713,6 +7799,13 @@ func (x *Worker) GetExcluded() bool {
 	return false
 }
 
+func (x *Worker) GetWays() []*Way {
+	if x != nil {
+		return x.Ways
+	}
+	return nil
+}
+
 type ListWorkersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -7721,7 +7814,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7733,7 +7826,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7746,7 +7839,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 type ListWorkersResponse struct {
@@ -7758,7 +7851,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7770,7 +7863,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7783,7 +7876,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7801,7 +7894,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7813,7 +7906,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7826,7 +7919,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 type StatusResponse struct {
@@ -7849,7 +7942,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7861,7 +7954,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7874,7 +7967,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -7969,7 +8062,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7981,7 +8074,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7994,7 +8087,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38, 0}
+	return file_control_proto_rawDescGZIP(), []int{39, 0}
 }
 
 type Step_Ready struct {
@@ -8005,7 +8098,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8017,7 +8110,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8030,7 +8123,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38, 1}
+	return file_control_proto_rawDescGZIP(), []int{39, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -8110,10 +8203,18 @@ const file_control_proto_rawDesc = "" +
 	"\x06offers\x18\x03 \x03(\v2\x1b.superstep.control.v1.OfferR\x06offers\"q\n" +
 	"\x05Offer\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x128\n" +
-	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\",\n" +
+	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"[\n" +
 	"\tHeartbeat\x12\x1f\n" +
 	"\vmemory_used\x18\x01 \x01(\x04R\n" +
-	"memoryUsed\"\x1f\n" +
+	"memoryUsed\x12-\n" +
+	"\x04ways\x18\x02 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\"\xa7\x01\n" +
+	"\x03Way\x12\x16\n" +
+	"\x06worker\x18\x01 \x01(\tR\x06worker\x12(\n" +
+	"\x10bytes_per_second\x18\x02 \x01(\x01R\x0ebytesPerSecond\x12#\n" +
+	"\rdelay_seconds\x18\x03 \x01(\x01R\fdelaySeconds\x12\x1f\n" +
+	"\vage_seconds\x18\x04 \x01(\x01R\n" +
+	"ageSeconds\x12\x18\n" +
+	"\atraffic\x18\x05 \x01(\bR\atraffic\"\x1f\n" +
 	"\x05Leave\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xb9\x02\n" +
 	"\bToWorker\x12<\n" +
@@ -8659,7 +8760,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\rR\x05count\".\n" +
 	"\x14ListVerticesResponse\x12\x16\n" +
-	"\x06labels\x18\x01 \x03(\x06R\x06labels\"\xcd\x03\n" +
+	"\x06labels\x18\x01 \x03(\x06R\x06labels\"\xfc\x03\n" +
 	"\x06Worker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.superstep.control.v1.WorkerStateR\x05state\x12\x16\n" +
@@ -8677,7 +8778,8 @@ const file_control_proto_rawDesc = "" +
 	"\vmemory_used\x18\r \x01(\x04R\n" +
 	"memoryUsed\x12!\n" +
 	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\x12\x1a\n" +
-	"\bexcluded\x18\x0f \x01(\bR\bexcluded\"\x14\n" +
+	"\bexcluded\x18\x0f \x01(\bR\bexcluded\x12-\n" +
+	"\x04ways\x18\x10 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\"\x14\n" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
@@ -8757,7 +8859,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -8775,261 +8877,264 @@ var file_control_proto_goTypes = []any{
 	(*Attach)(nil),                // 13: superstep.control.v1.Attach
 	(*Offer)(nil),                 // 14: superstep.control.v1.Offer
 	(*Heartbeat)(nil),             // 15: superstep.control.v1.Heartbeat
-	(*Leave)(nil),                 // 16: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 17: superstep.control.v1.ToWorker
-	(*Delivered)(nil),             // 18: superstep.control.v1.Delivered
-	(*Attached)(nil),              // 19: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 20: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 21: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 22: superstep.control.v1.Command
-	(*Report)(nil),                // 23: superstep.control.v1.Report
-	(*Failure)(nil),               // 24: superstep.control.v1.Failure
-	(*Panic)(nil),                 // 25: superstep.control.v1.Panic
-	(*Placement)(nil),             // 26: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 27: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 28: superstep.control.v1.Meet
-	(*Load)(nil),                  // 29: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 30: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 31: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 32: superstep.control.v1.Locate
-	(*Located)(nil),               // 33: superstep.control.v1.Located
-	(*Vertex)(nil),                // 34: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 35: superstep.control.v1.Prepare
-	(*Fill)(nil),                  // 36: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 37: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 38: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 39: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 40: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 41: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 42: superstep.control.v1.Step
-	(*Superstep)(nil),             // 43: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 44: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 45: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 46: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 47: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 48: superstep.control.v1.Times
-	(*Peer)(nil),                  // 49: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 50: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 51: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 52: superstep.control.v1.Generate
-	(*Construct)(nil),             // 53: superstep.control.v1.Construct
-	(*Search)(nil),                // 54: superstep.control.v1.Search
-	(*Judge)(nil),                 // 55: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 56: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 57: superstep.control.v1.Violation
-	(*Measure)(nil),               // 58: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 59: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 60: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 61: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 62: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 63: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 64: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 65: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 66: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 67: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 68: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 69: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 70: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 71: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 72: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 73: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 74: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 75: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 76: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 77: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 78: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 79: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 80: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 81: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 82: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 83: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 84: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 85: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 86: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 87: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 88: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 89: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 90: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 91: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 92: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 93: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 94: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 95: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 96: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 97: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 98: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 99: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 100: superstep.control.v1.StatusResponse
-	nil,                           // 101: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 102: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 103: superstep.control.v1.Step.Ready
-	nil,                           // 104: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 105: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 106: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 107: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 108: google.protobuf.Timestamp
+	(*Way)(nil),                   // 16: superstep.control.v1.Way
+	(*Leave)(nil),                 // 17: superstep.control.v1.Leave
+	(*ToWorker)(nil),              // 18: superstep.control.v1.ToWorker
+	(*Delivered)(nil),             // 19: superstep.control.v1.Delivered
+	(*Attached)(nil),              // 20: superstep.control.v1.Attached
+	(*Beat)(nil),                  // 21: superstep.control.v1.Beat
+	(*Goodbye)(nil),               // 22: superstep.control.v1.Goodbye
+	(*Command)(nil),               // 23: superstep.control.v1.Command
+	(*Report)(nil),                // 24: superstep.control.v1.Report
+	(*Failure)(nil),               // 25: superstep.control.v1.Failure
+	(*Panic)(nil),                 // 26: superstep.control.v1.Panic
+	(*Placement)(nil),             // 27: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 28: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 29: superstep.control.v1.Meet
+	(*Load)(nil),                  // 30: superstep.control.v1.Load
+	(*LoadReport)(nil),            // 31: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 32: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 33: superstep.control.v1.Locate
+	(*Located)(nil),               // 34: superstep.control.v1.Located
+	(*Vertex)(nil),                // 35: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 36: superstep.control.v1.Prepare
+	(*Fill)(nil),                  // 37: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 38: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                 // 39: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 40: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 41: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 42: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 43: superstep.control.v1.Step
+	(*Superstep)(nil),             // 44: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 45: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 46: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 47: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 48: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 49: superstep.control.v1.Times
+	(*Peer)(nil),                  // 50: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 51: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 52: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 53: superstep.control.v1.Generate
+	(*Construct)(nil),             // 54: superstep.control.v1.Construct
+	(*Search)(nil),                // 55: superstep.control.v1.Search
+	(*Judge)(nil),                 // 56: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 57: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 58: superstep.control.v1.Violation
+	(*Measure)(nil),               // 59: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 60: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 61: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 62: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 63: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 64: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 65: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 66: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 67: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 68: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 69: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 70: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 71: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 72: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 73: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 74: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 75: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 76: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 77: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 78: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 79: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 80: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 81: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 82: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 83: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 84: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 85: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 86: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 87: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 88: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 89: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 90: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 91: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 92: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 93: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 94: superstep.control.v1.DropGraphRequest
+	(*ListVerticesRequest)(nil),   // 95: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 96: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 97: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 98: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 99: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 100: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 101: superstep.control.v1.StatusResponse
+	nil,                           // 102: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 103: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 104: superstep.control.v1.Step.Ready
+	nil,                           // 105: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 106: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 107: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 108: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 109: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
 	13,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	23,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	16,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	65,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	24,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	17,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	66,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	62,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	63,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	29,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	30,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	19,  // 13: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	20,  // 14: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	22,  // 15: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	21,  // 16: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	18,  // 17: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	29,  // 18: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	35,  // 19: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	61,  // 20: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	63,  // 21: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	64,  // 22: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	32,  // 23: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	51,  // 24: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	28,  // 25: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	58,  // 26: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	59,  // 27: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	36,  // 28: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	38,  // 29: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	24,  // 30: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	30,  // 31: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	37,  // 32: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	33,  // 33: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	56,  // 34: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	60,  // 35: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	40,  // 36: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	25,  // 37: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	26,  // 38: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	27,  // 39: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	26,  // 40: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	34,  // 41: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	101, // 42: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	31,  // 43: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	26,  // 44: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	34,  // 45: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	34,  // 46: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	39,  // 47: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	46,  // 48: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	39,  // 49: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	84,  // 50: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	41,  // 51: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	39,  // 52: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	75,  // 53: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	43,  // 54: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	32,  // 55: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	102, // 56: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	103, // 57: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	45,  // 58: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	48,  // 59: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	49,  // 60: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	50,  // 61: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	47,  // 62: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	52,  // 63: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	53,  // 64: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	54,  // 65: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	55,  // 66: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	71,  // 67: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	26,  // 68: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	34,  // 69: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	31,  // 70: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	34,  // 71: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	57,  // 72: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	70,  // 73: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	26,  // 74: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	26,  // 75: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	108, // 76: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	104, // 77: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	27,  // 78: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 79: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	105, // 80: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	106, // 81: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	71,  // 82: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	70,  // 83: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	73,  // 84: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	73,  // 85: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	57,  // 86: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	66,  // 87: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 88: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	108, // 89: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	108, // 90: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	108, // 91: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	25,  // 92: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	75,  // 93: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	46,  // 94: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	72,  // 95: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	66,  // 96: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	74,  // 97: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	108, // 98: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	74,  // 99: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	84,  // 100: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	65,  // 101: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 102: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	83,  // 103: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	108, // 104: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	45,  // 105: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	107, // 106: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	46,  // 107: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	27,  // 108: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 109: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 110: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	26,  // 111: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 112: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	89,  // 113: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 114: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	96,  // 115: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	96,  // 116: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	89,  // 117: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	74,  // 118: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	108, // 119: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	67,  // 120: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 121: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 122: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	76,  // 123: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	77,  // 124: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	78,  // 125: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	80,  // 126: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	81,  // 127: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	85,  // 128: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	68,  // 129: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	86,  // 130: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	88,  // 131: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	90,  // 132: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	92,  // 133: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	93,  // 134: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	94,  // 135: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	97,  // 136: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	99,  // 137: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 138: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 139: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	74,  // 140: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	74,  // 141: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	79,  // 142: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	74,  // 143: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	82,  // 144: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	74,  // 145: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	69,  // 146: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	87,  // 147: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	89,  // 148: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	91,  // 149: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	89,  // 150: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	89,  // 151: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	95,  // 152: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	98,  // 153: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	100, // 154: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	138, // [138:155] is the sub-list for method output_type
-	121, // [121:138] is the sub-list for method input_type
-	121, // [121:121] is the sub-list for extension type_name
-	121, // [121:121] is the sub-list for extension extendee
-	0,   // [0:121] is the sub-list for field type_name
+	30,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	31,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	16,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	20,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	21,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	23,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	22,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	19,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	30,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	36,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	62,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	64,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	65,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	33,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	52,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	29,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	59,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	60,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	37,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	39,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	25,  // 31: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	31,  // 32: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	38,  // 33: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	34,  // 34: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	57,  // 35: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	61,  // 36: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	41,  // 37: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	26,  // 38: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	27,  // 39: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	28,  // 40: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 41: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	35,  // 42: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	102, // 43: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	32,  // 44: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	27,  // 45: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	35,  // 46: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	35,  // 47: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	40,  // 48: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	47,  // 49: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	40,  // 50: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	85,  // 51: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	42,  // 52: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	40,  // 53: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	76,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	44,  // 55: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	33,  // 56: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	103, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	104, // 58: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	46,  // 59: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	49,  // 60: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	50,  // 61: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	51,  // 62: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	48,  // 63: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	53,  // 64: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	54,  // 65: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	55,  // 66: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	56,  // 67: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	72,  // 68: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	27,  // 69: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	35,  // 70: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	32,  // 71: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	35,  // 72: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	58,  // 73: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	71,  // 74: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	27,  // 75: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	27,  // 76: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	109, // 77: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	105, // 78: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	28,  // 79: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	32,  // 80: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	106, // 81: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	107, // 82: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	72,  // 83: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	71,  // 84: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	74,  // 85: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	74,  // 86: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	58,  // 87: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	67,  // 88: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 89: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	109, // 90: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	109, // 91: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	109, // 92: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	26,  // 93: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	76,  // 94: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	47,  // 95: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	73,  // 96: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	67,  // 97: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	75,  // 98: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	109, // 99: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	75,  // 100: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	85,  // 101: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	66,  // 102: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 103: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	84,  // 104: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	109, // 105: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	46,  // 106: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	108, // 107: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	47,  // 108: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	28,  // 109: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	28,  // 110: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 111: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	27,  // 112: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 113: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	90,  // 114: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 115: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	16,  // 116: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	97,  // 117: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	97,  // 118: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	90,  // 119: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	75,  // 120: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	109, // 121: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	68,  // 122: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 123: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 124: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	77,  // 125: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	78,  // 126: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	79,  // 127: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	81,  // 128: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	82,  // 129: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	86,  // 130: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	69,  // 131: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	87,  // 132: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	89,  // 133: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	91,  // 134: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	93,  // 135: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	94,  // 136: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	95,  // 137: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	98,  // 138: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	100, // 139: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 140: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 141: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	75,  // 142: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	75,  // 143: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	80,  // 144: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	75,  // 145: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	83,  // 146: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	75,  // 147: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	70,  // 148: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	88,  // 149: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	90,  // 150: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	92,  // 151: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	90,  // 152: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	90,  // 153: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	96,  // 154: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	99,  // 155: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	101, // 156: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	140, // [140:157] is the sub-list for method output_type
+	123, // [123:140] is the sub-list for method input_type
+	123, // [123:123] is the sub-list for extension type_name
+	123, // [123:123] is the sub-list for extension extendee
+	0,   // [0:123] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9047,14 +9152,14 @@ func file_control_proto_init() {
 		(*FromWorker_Deliver)(nil),
 		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[13].OneofWrappers = []any{
+	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[18].OneofWrappers = []any{
+	file_control_proto_msgTypes[19].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Values)(nil),
@@ -9068,7 +9173,7 @@ func file_control_proto_init() {
 		(*Command_Fill)(nil),
 		(*Command_Drive)(nil),
 	}
-	file_control_proto_msgTypes[19].OneofWrappers = []any{
+	file_control_proto_msgTypes[20].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Located)(nil),
@@ -9076,20 +9181,20 @@ func file_control_proto_init() {
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
 	}
-	file_control_proto_msgTypes[23].OneofWrappers = []any{}
-	file_control_proto_msgTypes[38].OneofWrappers = []any{
+	file_control_proto_msgTypes[24].OneofWrappers = []any{}
+	file_control_proto_msgTypes[39].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[47].OneofWrappers = []any{
+	file_control_proto_msgTypes[48].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[78].OneofWrappers = []any{
+	file_control_proto_msgTypes[79].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9102,7 +9207,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   104,
+			NumMessages:   105,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -24,6 +24,7 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Memory)), dash(w.Site), dash(w.DataAddress),
 			w.HeardSeconds, w.Incarnation, w.Reason)
 	}
+	networkTable(t, s.Workers)
 	if len(s.Graphs) > 0 {
 		fmt.Fprintln(t)
 		graphsTable(t, s.Graphs)

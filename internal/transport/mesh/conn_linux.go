@@ -3,6 +3,7 @@ package mesh
 import (
 	"net"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,21 @@ func ask(raw syscall.RawConn) (acked uint64, rate float64) {
 		}
 	})
 	return acked, rate
+}
+
+// kernelRoundTrip is the least time there and back that a connection has seen in the last minutes (tcpi_min_rtt), 0 if there is none.
+func kernelRoundTrip(tcp *net.TCPConn) (least time.Duration) {
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { // of a closed connection nothing is known
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil && info.Min_rtt != 1<<32-1 {
+			least = time.Duration(info.Min_rtt) * time.Microsecond
+		}
+	})
+	return least
 }
 
 const canScatter = true

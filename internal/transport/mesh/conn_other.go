@@ -5,6 +5,7 @@ package mesh
 import (
 	"errors"
 	"net"
+	"time"
 )
 
 func kernelRate(net.Conn) func() (uint64, float64) { return nil }
@@ -16,3 +17,5 @@ const shortBytes = 0
 func writeShort(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func scatter(uintptr, []byte, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func kernelRoundTrip(*net.TCPConn) time.Duration { return 0 }

@@ -16,8 +16,10 @@ type inbound struct {
 	mesh *Mesh
 	conn net.Conn
 	peer greeting
-	done chan struct{}
-	kick chan struct{} // a credit is due
+
+	memory bool // isMemory(conn)
+	done   chan struct{}
+	kick   chan struct{} // a credit is due
 
 	mu        sync.Mutex
 	err       error
@@ -34,6 +36,7 @@ type inbound struct {
 	frame   incoming
 	message *message // whose chunk is being read; nil if it is refused
 	flow    flow
+	clock   clock
 }
 
 // incoming is a frame that has come in part.
@@ -47,7 +50,7 @@ type incoming struct {
 
 func newInbound(m *Mesh, c net.Conn, peer greeting) *inbound {
 	return &inbound{
-		mesh: m, conn: c, peer: peer, done: make(chan struct{}), kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
+		mesh: m, conn: c, peer: peer, memory: isMemory(c), done: make(chan struct{}), kick: make(chan struct{}, 1), due: map[laneKey]uint64{},
 		window: uint64(m.options.Window),
 	}
 }
@@ -77,10 +80,17 @@ func (in *inbound) run() {
 	var group sync.WaitGroup
 	group.Go(in.writeCredits)
 	limit := in.mesh.options.Silence
-	r := chunkReader{from: newIntake(in.conn, limit, readAhead), maxFrame: uint64(in.mesh.options.MaxFrame)}
-	place, h := in.place, new(header)
+	from := newIntake(in.conn, limit, readAhead)
+	r := chunkReader{from: from, maxFrame: uint64(in.mesh.options.MaxFrame)}
+	h := new(header)
+	place := func(h *header) ([]byte, error) {
+		in.startClock(h, len(from.ahead))
+		return in.place(h)
+	}
 	for {
-		if err := r.next(h, place); err != nil {
+		err := r.next(h, place)
+		in.stopClock(err == nil)
+		if err != nil {
 			in.fail(silent(err, limit))
 			break
 		}

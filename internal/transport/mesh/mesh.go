@@ -59,6 +59,7 @@ type Mesh struct {
 	local    net.Listener // for workers of this host, or nil
 	counters counters
 	spare    spare
+	traffic  [distances]traffic
 	done     chan struct{}
 	group    sync.WaitGroup
 	dialling chan struct{} // holds a token while connections are made: two at once for one worker would fence each other
