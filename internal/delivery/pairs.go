@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/wire"
@@ -14,90 +13,6 @@ import (
 
 // Sink receives messages at the receivers' owner; to has the receivers' local indices.
 type Sink[M any] func(to []uint32, msg []M)
-
-// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of destination slot and message; those
-// for owned slots, below ghost, go to the sink directly, while the others are on their way. s is the receivers' side.
-func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, ghost uint32, bins []*kernel.Bins[M], sink Sink[M], superstep int, reversed bool) error {
-	kind, peers := x.folding(reversed)
-	here := &peers[x.place(x.part.Index)]
-	here.clear()
-	for _, q := range s.Line {
-		peers[x.place(q)].clear()
-	}
-	for _, b := range bins {
-		x.deal(s.Groups, ghost, b, peers)
-	}
-	own := func() {
-		for _, b := range bins {
-			for i := range int(ghost >> b.Shift) {
-				sink(b.To[i], b.Msg[i])
-			}
-		}
-		sink(here.positions, here.messages)
-	}
-	if len(s.Line) == 0 {
-		own()
-		return nil
-	}
-	last := s.Line[len(s.Line)-1]
-	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
-		err := x.sendPairs(&peers[x.place(q)], q, kind, superstep)
-		if q == last && err == nil {
-			own()
-		}
-		return err
-	}, func(in *transport.Frame) error {
-		list := s.Peers.Of(in.From)
-		to, messages, err := x.pairs(in, list.Count())
-		if err != nil {
-			return err
-		}
-		x.to = x.to[:0]
-		list.Each(func(i uint32) { x.to = append(x.to, i) }) // unpacked once for all pairs
-		n := len(x.to)
-		for _, position := range to {
-			x.to = append(x.to, x.to[position])
-		}
-		sink(x.to[n:], messages)
-		return nil
-	})
-}
-
-// deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of owned slots alone. A bin lies as a
-// rule in the slots of one partition, and is copied as it is; a slot's owner is looked for only in bins that a border cuts, among those that
-// share the bin.
-func (x *Exchange[M]) deal(groups []graph.Group, ghost uint32, b *kernel.Bins[M], peers []peer[M]) {
-	here, first := &peers[x.place(x.part.Index)], 0
-	for i := int(ghost >> b.Shift); i < len(b.To); i++ {
-		lo, to, messages := uint32(i)<<b.Shift, b.To[i], b.Msg[i]
-		if len(to) == 0 {
-			continue
-		}
-		for first < len(groups)-1 && groups[first].Start+groups[first].Count <= lo {
-			first++
-		}
-		if g := groups[first]; g.Start <= lo && lo+(1<<b.Shift) <= g.Start+g.Count {
-			p := &peers[x.place(first)]
-			for _, slot := range to {
-				p.positions = append(p.positions, slot-g.Start)
-			}
-			p.messages = append(p.messages, messages...)
-			continue
-		}
-		for j, slot := range to {
-			if slot < ghost {
-				here.positions, here.messages = append(here.positions, slot), append(here.messages, messages[j])
-				continue
-			}
-			q := first
-			for slot-groups[q].Start >= groups[q].Count { // below the start the difference wraps around
-				q++
-			}
-			p := &peers[x.place(q)]
-			p.positions, p.messages = append(p.positions, slot-groups[q].Start), append(p.messages, messages[j])
-		}
-	}
-}
 
 func (x *Exchange[M]) sendPairs(to *peer[M], q int, kind transport.Kind, superstep int) error {
 	to.frame = transport.Frame{

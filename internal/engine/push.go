@@ -68,7 +68,7 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *colu
 	r.pushing, r.sending, r.through = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}, from, b
 	phase := r.timed(&r.report.Times.Traverse)
 	if r.uncombined() {
-		err = r.emit(a.Chunks)
+		err = r.emit(a, edges)
 	} else {
 		r.makeInbox()
 		err = r.push(a.Chunks, edges)
@@ -88,9 +88,6 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *colu
 	}
 	return nil
 }
-
-// uncombined reports whether pushed messages travel one by one.
-func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.options.Uncombined }
 
 // push pushes the messages of r.pushing, over about so many edges, into the inbox.
 func (r *runner[V, M]) push(chunks []uint32, edges int) error {
@@ -239,15 +236,6 @@ func (r *runner[V, M]) foldTask(int) {
 	}
 }
 
-// emit puts all messages of r.pushing into the workers' bins.
-func (r *runner[V, M]) emit(chunks []uint32) error {
-	round := r.round
-	r.round = 1 << 62
-	err := r.run(r.team.Size() > 1, chunks, r.tasks.emit)
-	r.round = round
-	return err
-}
-
 // binsOf returns a worker's bins, made at their first use.
 func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
 	if t.bins == nil {
@@ -260,22 +248,6 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
 		t.bins = kernel.NewBins[M](r.layout.Count, shift)
 	}
 	return t.bins
-}
-
-func (r *runner[V, M]) allBins() []*kernel.Bins[M] {
-	r.emitted = r.emitted[:0]
-	for _, t := range r.threads {
-		if t.bins != nil {
-			r.emitted = append(r.emitted, t.bins)
-		}
-	}
-	return r.emitted
-}
-
-func (r *runner[V, M]) resetBins() {
-	for _, b := range r.allBins() {
-		b.Reset()
-	}
 }
 
 // eachSenderWord calls f for every word of source slots, below a limit, that has a sender.

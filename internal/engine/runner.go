@@ -61,6 +61,7 @@ type runner[V, M any] struct {
 	bins     parallel.Counter // bins being folded
 	emitted  []*kernel.Bins[M]
 	sinking  delivery.Sink[M]
+	reserved bool           // room in bins for messages over all edges
 	came     int            // messages to single vertices, in the last superstep that delivered any
 	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
 	// serialEdges is the number of edges from which the team shares a superstep's work, and round the number of pairs that a worker

@@ -1,0 +1,113 @@
+package delivery
+
+import (
+	"context"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of destination slot and message; those
+// for owned slots, below ghost, go to the sink directly, while the others are on their way. s is the receivers' side.
+func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, ghost uint32, bins []*kernel.Bins[M], sink Sink[M], superstep int, reversed bool) error {
+	kind, peers := x.folding(reversed)
+	here := &peers[x.place(x.part.Index)]
+	here.clear()
+	for _, q := range s.Line {
+		peers[x.place(q)].clear()
+	}
+	for _, b := range bins {
+		x.reserve(s.Groups, ghost, b, peers)
+	}
+	for _, b := range bins {
+		x.deal(s.Groups, ghost, b, peers)
+	}
+	own := func() {
+		for _, b := range bins {
+			for i := range int(ghost >> b.Shift) {
+				sink(b.To[i], b.Msg[i])
+			}
+		}
+		sink(here.positions, here.messages)
+	}
+	if len(s.Line) == 0 {
+		own()
+		return nil
+	}
+	last := s.Line[len(s.Line)-1]
+	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
+		err := x.sendPairs(&peers[x.place(q)], q, kind, superstep)
+		if q == last && err == nil {
+			own()
+		}
+		return err
+	}, func(in *transport.Frame) error {
+		list := s.Peers.Of(in.From)
+		to, messages, err := x.pairs(in, list.Count())
+		if err != nil {
+			return err
+		}
+		x.to = slices.Grow(x.to[:0], list.Count()+len(to))
+		list.Each(func(i uint32) { x.to = append(x.to, i) }) // unpacked once for all pairs
+		n := len(x.to)
+		for _, position := range to {
+			x.to = append(x.to, x.to[position])
+		}
+		sink(x.to[n:], messages)
+		return nil
+	})
+}
+
+// deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of owned slots alone. A bin lies as a
+// rule in the slots of one partition, and is copied as it is; a slot's owner is looked for only in bins that a border cuts, among those that
+// share the bin.
+func (x *Exchange[M]) deal(groups []graph.Group, ghost uint32, b *kernel.Bins[M], peers []peer[M]) {
+	here, first := &peers[x.place(x.part.Index)], 0
+	for i := int(ghost >> b.Shift); i < len(b.To); i++ {
+		lo, to, messages := uint32(i)<<b.Shift, b.To[i], b.Msg[i]
+		if len(to) == 0 {
+			continue
+		}
+		for first < len(groups)-1 && groups[first].Start+groups[first].Count <= lo {
+			first++
+		}
+		if g := groups[first]; g.Start <= lo && lo+(1<<b.Shift) <= g.Start+g.Count {
+			p := &peers[x.place(first)]
+			for _, slot := range to {
+				p.positions = append(p.positions, slot-g.Start)
+			}
+			p.messages = append(p.messages, messages...)
+			continue
+		}
+		for j, slot := range to {
+			if slot < ghost {
+				here.positions, here.messages = append(here.positions, slot), append(here.messages, messages[j])
+				continue
+			}
+			q := first
+			for slot-groups[q].Start >= groups[q].Count { // below the start the difference wraps around
+				q++
+			}
+			p := &peers[x.place(q)]
+			p.positions, p.messages = append(p.positions, slot-groups[q].Start), append(p.messages, messages[j])
+		}
+	}
+}
+
+// reserve makes room for the pairs of bins, where there is not enough, before they are copied. A bin that a border cuts is taken for that of
+// its first slots' owner.
+func (x *Exchange[M]) reserve(groups []graph.Group, ghost uint32, b *kernel.Bins[M], peers []peer[M]) {
+	i, last := int(ghost>>b.Shift), len(groups)-1
+	for q, g := range groups {
+		n := 0
+		for ; i < len(b.To) && (uint32(i)<<b.Shift < g.Start+g.Count || q == last); i++ {
+			n += len(b.To[i])
+		}
+		if n > 0 {
+			p := &peers[x.place(q)]
+			p.positions, p.messages = slices.Grow(p.positions, n), slices.Grow(p.messages, n)
+		}
+	}
+}
