@@ -40,8 +40,8 @@ func cut(n, i, parts int) int {
 type column[M any] struct {
 	// Send buffers of parts, by the last bit of the superstep: those of the next are filled while this one's may be read still.
 	out  [2][]peer[M]
-	next int // the superstep that parts were sent ahead for
-	sent int // how many: the first ones
+	next int   // the superstep that parts were sent ahead for
+	sent uint8 // which, as bits
 	// Parts that this superstep received.
 	superstep int
 	received  uint8
@@ -102,7 +102,7 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel
 		out := x.begin(to, superstep, parts)
 		for i := range out[:parts] {
 			part := &out[i]
-			if i < to.sent {
+			if to.sent>>i&1 != 0 {
 				x.count(&part.frame)
 				x.end.Claim(&part.frame)
 				continue
@@ -164,16 +164,40 @@ func (x *Exchange[M]) packPart(to *peer[M], k kernel.Kernel[M], next bool, f *bi
 	}
 }
 
-// AllWords is a number of words below which all owned vertices are.
-const AllWords = math.MaxInt
+// Ran says which words of the owned vertices have run: those below Below, and those in [From, To).
+type Ran struct{ Below, From, To int }
 
-// SendAhead sends distant partitions the parts of the next superstep's columns of which all senders lie below word done of
-// the owned vertices: those have run. The Expand of that superstep sends what is left; if there is none, receivers drop what came. It
-// returns the word below which more must have run before it is worth while to call it again.
-func (x *Exchange[M]) SendAhead(s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool, done int) (int, error) {
-	traits, more := k.Traits(), AllWords
+// AllRan says that all vertices have.
+var AllRan = Ran{Below: math.MaxInt}
+
+// All reports whether all words from first to last have.
+func (r *Ran) All(first, last int) bool {
+	return last < r.Below || first >= r.From && last < r.To
+}
+
+// FirstPart returns the word of the owned vertices from which on there are no senders of the first part of a column that
+// is sent ahead in several, 0 if none is.
+func (x *Exchange[M]) FirstPart(s *graph.Side, k kernel.Kernel[M]) int {
+	end := 0
+	if x.distant == nil || !k.Traits().Raw {
+		return end
+	}
+	for _, q := range s.Line {
+		if list := s.Peers.Of(q); x.distant[q] {
+			if parts := x.parts(list.Count(), k.Traits()); parts > 1 {
+				end = max(end, int(list.At(cut(list.Count(), 1, parts)-1)>>6)+1)
+			}
+		}
+	}
+	return end
+}
+
+// SendAhead sends distant partitions the parts of the next superstep's columns of which all senders have run. The Expand of
+// that superstep sends what is left; if there is none, receivers drop what came.
+func (x *Exchange[M]) SendAhead(s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool, ran *Ran) error {
+	traits := k.Traits()
 	if x.distant == nil || !traits.Raw {
-		return more, nil
+		return nil
 	}
 	kind, columns := x.expanding(reversed)
 	for _, q := range s.Line {
@@ -184,14 +208,10 @@ func (x *Exchange[M]) SendAhead(s *graph.Side, k kernel.Kernel[M], f *bitmap.Fro
 		n := list.Count()
 		parts := x.parts(n, traits)
 		out := x.begin(to, superstep, parts)
-		for to.sent < parts {
-			i := to.sent
+		for i := range out[:parts] {
 			from, end := cut(n, i, parts), cut(n, i+1, parts)
-			if end > from && done < AllWords {
-				if last := int(list.At(end-1) >> 6); last >= done {
-					more = min(more, last+1)
-					break
-				}
+			if to.sent>>i&1 != 0 || end > from && *ran != AllRan && !ran.All(int(list.At(from)>>6), int(list.At(end-1)>>6)) {
+				continue
 			}
 			part := &out[i]
 			part.list = list.Part(from, end)
@@ -199,13 +219,13 @@ func (x *Exchange[M]) SendAhead(s *graph.Side, k kernel.Kernel[M], f *bitmap.Fro
 			part.frame.From, part.frame.Superstep = x.part.Index, superstep
 			taken, err := x.end.SendAhead(&part.frame)
 			if err != nil {
-				return 0, err
+				return err
 			}
 			if !taken {
 				break
 			}
-			to.sent++
+			to.sent |= 1 << i
 		}
 	}
-	return more, nil
+	return nil
 }

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
@@ -14,11 +17,43 @@ import (
 // manyEdges is the share of a partition's edges that messages cross from which columns are expected after a superstep without.
 const manyEdges = 16
 
-// early is the state of a pull that sends what its vertices send before all have run.
+// early is the state of a pull that sends what its vertices send before all have run. Vertices are in degree order: those of a column's first
+// part, hubs, take most of the walk, so that nearly all of the column would be ready at its end. So chunks run in another order:
+//
+//	words   0 ... hubs | the rest of the first part | later parts ... end
+//	runs    1st        | 3rd                        | 2nd
+//
+// The first hubs still come first: their long lists read the column of messages in order, and so bring it into the cache.
 type early struct {
-	on   bool
-	next int // the word below which all must have run before there is more to send
-	err  error
+	on         bool
+	hubs, tail int            // chunks: the first hubs are those below hubs, the later parts begin at tail
+	began      []atomic.Int64 // by worker, which chunk it has begun last, as they are run; all before the least have run
+	looked     int            // how many had run when what may be sent was last looked for
+	err        error
+}
+
+// chunk returns which of n chunks runs as the k-th.
+func (e *early) chunk(k, n int) int {
+	switch later := n - e.tail; {
+	case k < e.hubs:
+		return k
+	case k < e.hubs+later:
+		return e.tail + k - e.hubs
+	default:
+		return k - later
+	}
+}
+
+// ran says which words have run when the first k of the chunks have.
+func (e *early) ran(k int, chunks []uint32) delivery.Ran {
+	switch later := len(chunks) - 1 - e.tail; {
+	case k <= e.hubs:
+		return delivery.Ran{Below: int(chunks[k])}
+	case k <= e.hubs+later:
+		return delivery.Ran{Below: int(chunks[e.hubs]), From: int(chunks[e.tail]), To: int(chunks[e.tail+k-e.hubs])}
+	default:
+		return delivery.Ran{Below: int(chunks[k-later]), From: int(chunks[e.tail]), To: math.MaxInt}
+	}
 }
 
 // byColumns reports whether a scheme delivers by columns that are the same in every scheme that does.
@@ -36,31 +71,75 @@ func (r *runner[V, M]) sendAhead(c *bsp.Command) error {
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()
-	_, err := r.sendColumns(c, delivery.AllWords)
-	return err
+	return r.sendColumns(c, &delivery.AllRan)
 }
 
-// sendColumns sends the parts of the next superstep's columns whose senders all lie below word done.
-func (r *runner[V, M]) sendColumns(c *bsp.Command, done int) (more int, err error) {
-	more = delivery.AllWords
+// sendColumns sends the parts of the next superstep's columns whose senders have all run.
+func (r *runner[V, M]) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
 	for i, ways := range r.layout.Blocks {
-		next, err := r.exchange.SendAhead(ways.Pull.Senders, r.kernel, r.write, c.Superstep+1, i > 0, done)
-		if err != nil {
-			return 0, fmt.Errorf("expand: %w", err)
+		if err := r.exchange.SendAhead(ways.Pull.Senders, r.kernel, r.write, c.Superstep+1, i > 0, ran); err != nil {
+			return fmt.Errorf("expand: %w", err)
 		}
-		more = min(more, next)
 	}
-	return more, nil
+	return nil
 }
 
-// beginEarly readies a pull to send its columns while it goes on. Several workers do not run the words in order.
-func (r *runner[V, M]) beginEarly(c *bsp.Command, many bool) {
-	r.early = early{on: !many && r.back == nil}
+// looks is how many times a pull looks for what may be sent.
+const looks = 64
+
+// beginEarly readies a pull to send its columns while it goes on, if there is one of several parts to be sent. many says whether all workers run it.
+func (r *runner[V, M]) beginEarly(many bool) {
+	e, end := &r.early, 0
+	e.err = nil
+	for _, ways := range r.layout.Blocks {
+		end = max(end, r.exchange.FirstPart(ways.Pull.Senders, r.kernel))
+	}
+	if e.on = end > 0 && r.back == nil; !e.on {
+		return
+	}
+	chunks := r.ownChunks()
+	n := len(chunks) - 1
+	e.tail, _ = slices.BinarySearch(chunks[:n], uint32(end))
+	e.hubs = min(n/looks+1, e.tail)
+	e.looked = 0
+	if e.began == nil {
+		e.began = make([]atomic.Int64, len(r.threads))
+	}
+	for i := range e.began {
+		e.began[i].Store(0)
+		if i > 0 && !many {
+			e.began[i].Store(int64(n))
+		}
+	}
 }
 
-// sendEarly sends what has become final when all words below done have run.
-func (r *runner[V, M]) sendEarly(done int) {
-	if e := &r.early; done >= e.next && e.err == nil {
-		e.next, e.err = r.sendColumns(r.command, done)
+// eachEarly is eachChunk in the order of a pull that sends its columns while it goes on, which the first worker does.
+func (r *runner[V, M]) eachEarly(worker int, f func(lo, hi int) bool) {
+	e, n := &r.early, len(r.words)-1
+	for {
+		k := min(r.chunks.Take(1), n)
+		e.began[worker].Store(int64(k))
+		if worker == 0 {
+			r.sendEarly()
+		}
+		if k == n || r.stop.Load() {
+			return
+		}
+		chunk := e.chunk(k, n)
+		f(int(r.words[chunk]), int(r.words[chunk+1]))
 	}
+}
+
+// sendEarly sends what has become final since it was looked for.
+func (r *runner[V, M]) sendEarly() {
+	e, n := &r.early, len(r.words)-1
+	done := n
+	for i := range e.began {
+		done = min(done, int(e.began[i].Load()))
+	}
+	if e.err != nil || done < e.looked+n/looks+1 {
+		return
+	}
+	ran := e.ran(done, r.words)
+	e.looked, e.err = done, r.sendColumns(r.command, &ran)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -24,6 +25,7 @@ type aheadFrames struct {
 	random                             *rand.Rand
 	frames                             map[aheadKey][]*transport.Frame
 	sent, claimed, received, unclaimed int
+	early                              int // of those sent, how many while others of their superstep ran
 }
 
 type aheadKey struct {
@@ -72,6 +74,9 @@ func (e *aheadEndpoint) SendAhead(f *transport.Frame) (bool, error) {
 	k := aheadKey{f.To, f.Superstep, f.Kind}
 	e.all.frames[k] = append(e.all.frames[k], &c)
 	e.all.sent++
+	if e.superstep < f.Superstep {
+		e.all.early++
+	}
 	return true, nil
 }
 
@@ -112,6 +117,7 @@ func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	all, d := apart(t, g, p, o, alone(g))
 	for _, j := range all {
 		j.(*engine.Job[V, M]).CutColumns(16)
+		j.(*engine.Job[V, M]).ShareWork(0, 64)
 		check(t, j.(*engine.Job[V, M]).CutChunks(t.Context())) // what is sent while the rest is pulled is more than nothing
 	}
 	for range 2 { // the second run knows nothing of what was sent ahead in the first
@@ -136,7 +142,8 @@ func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 
 // TestColumnsSentAhead compares runs whose columns leave before their superstep begins, part by part, with their sequential twins.
 func TestColumnsSentAhead(t *testing.T) {
-	sum := aheadFrames{}
+	sum, team := aheadFrames{}, parallel.NewTeam(3, false)
+	t.Cleanup(team.Close)
 	for seed, way := range []setting{
 		{grid: graph.Grid{Rows: 2, Columns: 1}},
 		{grid: graph.Grid{Rows: 5, Columns: 1}, o: engine.Options{Delivery: delivery.ChoosePull}},
@@ -150,7 +157,10 @@ func TestColumnsSentAhead(t *testing.T) {
 		for _, directed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v/%v/%t", way.grid, way.o.Delivery, directed), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(seed), 40))
-				s := shape{name: "random", n: 1500, directed: directed, weights: []float64{}}
+				if directed {
+					way.o.Team = team
+				}
+				s := shape{name: "random", n: 6000, directed: directed, weights: []float64{}}
 				for range 6 * s.n {
 					u, v := rng.IntN(s.n), rng.IntN(s.n)
 					if way.grid.Flat() {
@@ -192,7 +202,7 @@ func TestColumnsSentAhead(t *testing.T) {
 					}
 				}
 				for _, x := range []*aheadFrames{a, b, c, d} {
-					sum.claimed, sum.unclaimed = sum.claimed+x.claimed, sum.unclaimed+x.unclaimed
+					sum.claimed, sum.unclaimed, sum.early = sum.claimed+x.claimed, sum.unclaimed+x.unclaimed, sum.early+x.early
 					if way.o.Delivery == delivery.ChooseNaive && x.sent > 0 {
 						t.Errorf("%d columns were sent ahead of pushes along own edges", x.sent)
 					}
@@ -200,7 +210,51 @@ func TestColumnsSentAhead(t *testing.T) {
 			})
 		}
 	}
-	if sum.claimed < 1000 || sum.unclaimed == 0 {
-		t.Errorf("%d frames were claimed, %d dropped", sum.claimed, sum.unclaimed)
+	if sum.claimed < 1000 || sum.unclaimed == 0 || sum.early < 1000 {
+		t.Errorf("%d frames were claimed, %d dropped, %d sent early", sum.claimed, sum.unclaimed, sum.early)
+	}
+}
+
+// TestOrderOfAnEarlyPull: every chunk runs once, and what is said to have run has.
+func TestOrderOfAnEarlyPull(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 42))
+	for range 300 {
+		n := 1 + rng.IntN(12)
+		chunks := []uint32{0}
+		for range n {
+			chunks = append(chunks, chunks[len(chunks)-1]+1+rng.Uint32N(3))
+		}
+		tail := rng.IntN(n)
+		hubs := rng.IntN(tail + 1)
+		order, ran := engine.EarlyOrder(hubs, tail, chunks)
+		have := map[int]bool{}
+		for k := range n + 1 {
+			says, some := ran(k), false
+			for first := range int(chunks[n]) {
+				for last := first; last < int(chunks[n]) && says.All(first, last); last++ {
+					some = true
+					for w := first; w <= last; w++ {
+						if !have[w] {
+							t.Fatalf("chunks %v, order %v: when %d have run, word %d is said to have", chunks, order, k, w)
+						}
+					}
+				}
+			}
+			if k > 0 && !some {
+				t.Fatalf("chunks %v, order %v: when %d have run, no word is said to have", chunks, order, k)
+			}
+			if k == n {
+				break
+			}
+			for w := chunks[order[k]]; w < chunks[order[k]+1]; w++ {
+				if have[int(w)] {
+					t.Fatalf("chunks %v: order %v", chunks, order)
+				}
+				have[int(w)] = true
+			}
+		}
+		if says := ran(n); len(have) != int(chunks[n]) || !says.All(0, int(chunks[hubs])-1) {
+			t.Fatalf("chunks %v, order %v: in the end %v", chunks, order, says)
+		}
 	}
 }

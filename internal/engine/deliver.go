@@ -138,24 +138,26 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		defer r.inbox.Has.Clear()
 	}
 	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
-	r.beginEarly(c, many)
+	r.beginEarly(many)
 	return errors.Join(r.run(many, r.ownChunks(), r.tasks.pull), r.early.err)
 }
 
 func (r *runner[V, M]) pullTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
-	r.eachChunk(func(lo, hi int) bool {
+	pull := func(lo, hi int) bool {
 		if r.gather != nil {
 			r.computeLists(t, lo, hi, true)
 		} else {
 			r.pullWords(t, lo, hi)
 		}
-		if worker == 0 && r.early.on {
-			r.sendEarly(hi)
-		}
 		return true
-	})
+	}
+	if r.early.on {
+		r.eachEarly(worker, pull)
+	} else {
+		r.eachChunk(pull)
+	}
 }
 
 func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {

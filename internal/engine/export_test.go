@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -41,25 +42,40 @@ func (j *Job[V, M]) CutColumns(bytes int) {
 	}
 }
 
-// CutChunks cuts the rows of senders into chunks of one word each, as if they had a chunk's cost of edges: what is shared among
+// CutChunks cuts the rows of senders, and those that are pulled, into chunks of one word each, as if they had a chunk's cost of edges: what is shared among
 // threads in rounds is then shared in many.
 func (j *Job[V, M]) CutChunks(ctx context.Context) error {
 	for _, r := range j.runners {
 		for _, ways := range r.layout.Blocks {
 			for _, b := range []*graph.Block{ways.Push, ways.Pull} {
-				a, err := r.part.SendersView(ctx, b)
+				senders, err := r.part.SendersView(ctx, b)
 				if err != nil {
 					return err
 				}
-				owned, words := a.Chunks[a.Owned], a.Chunks[len(a.Chunks)-1]
-				a.Chunks, a.Owned = nil, int(owned)
-				for w := range words + 1 {
-					a.Chunks = append(a.Chunks, w)
+				for _, a := range []*graph.Adjacency{senders, b.ByReceiver} {
+					if a == nil {
+						continue
+					}
+					owned, words := a.Chunks[a.Owned], a.Chunks[len(a.Chunks)-1]
+					a.Chunks, a.Owned = nil, int(owned)
+					for w := range words + 1 {
+						a.Chunks = append(a.Chunks, w)
+					}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// EarlyOrder returns in which order a pull runs chunks whose borders are these if it sends its columns meanwhile, and which words it says
+// have run when so many of them have.
+func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) delivery.Ran) {
+	e := early{hubs: hubs, tail: tail}
+	for k := range len(chunks) - 1 {
+		order = append(order, e.chunk(k, len(chunks)-1))
+	}
+	return order, func(k int) delivery.Ran { return e.ran(k, chunks) }
 }
 
 // EncodeRequests encodes so many requests, and DecodeRequests decodes any bytes.

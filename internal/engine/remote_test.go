@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -29,6 +30,11 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 	var all processes
 	var facts []*bsp.Facts
 	for _, own := range owners {
+		o := o
+		if o.Team != nil { // each has its own
+			o.Team = parallel.NewTeam(o.Team.Size(), false)
+			t.Cleanup(o.Team.Close)
+		}
 		j, err := program.Bind(g.WithPartitions(own...), o)
 		check(t, err)
 		t.Cleanup(j.Close)
