@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -53,7 +52,7 @@ func checkColumns(program engine.Program, files []columnFile) error {
 		if _, err := program.Column(c.name); err != nil {
 			return usageError{fmt.Errorf("--column: %w", err)}
 		}
-		if _, err := os.Stat(c.path); err != nil {
+		if err := graphio.Present(c.path, graphio.SNAP); err != nil {
 			return fmt.Errorf("--column %s: %w", c.name, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -177,7 +177,7 @@ func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bo
 		Duplicates: store.duplicates.value, DropLoops: store.loops.value == "drop", UnitWeights: store.unit,
 	}
 	if onCluster && !generate.IsGenerator(name) {
-		if s.Input, err = filepath.Abs(name); err != nil {
+		if s.Input, err = graphio.Absolute(name); err != nil {
 			return nil, fmt.Errorf("--graph %s: %w", name, err)
 		}
 	}

@@ -25,7 +25,7 @@ var (
 // file is an input file, open, and its content as a stream. Whoever reads a plain regular file may also go by offset.
 type file struct {
 	path  string
-	f     *os.File
+	f     input
 	info  fs.FileInfo
 	codec codec
 	limit int64 // on expansion
@@ -66,7 +66,7 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 
 // openRaw opens a file whose compression the caller is to set.
 func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
-	f, err := openInput(path)
+	f, err := openInput(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +107,9 @@ func (f *file) restart() {
 	var from io.Reader = f.f
 	if f.regular {
 		from = io.NewSectionReader(f.f, 0, f.size())
+	}
+	if _, far := f.f.(*object); far {
+		from = bufio.NewReaderSize(from, requestSize)
 	}
 	f.uncount()
 	f.rawAt = 0
@@ -168,6 +171,13 @@ func (f *file) unchanged() error {
 	if !f.regular {
 		return nil
 	}
+	if o, far := f.f.(*object); far {
+		_, now, err := find(o.ctx, f.path)
+		if err == nil && now != o.object {
+			err = f.changed("another object")
+		}
+		return err
+	}
 	now, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.changed("no file any more")
@@ -211,7 +221,7 @@ type rawReader struct {
 
 func (r *rawReader) Read(p []byte) (int, error) {
 	if r.f.unwritten {
-		if err := awaitWriter(r.f.f); err != nil {
+		if err := awaitWriter(r.f.f.(*os.File)); err != nil {
 			return 0, &readError{err}
 		}
 		r.f.unwritten = false

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// openInput opens a file to read it.
-func openInput(path string) (*os.File, error) { return os.Open(path) }
+// openFile opens a file to read it.
+func openFile(path string) (*os.File, error) { return os.Open(path) }
 
 // openPipe opens a pipe to write to it.
 func openPipe(_ context.Context, path string) (*os.File, error) {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openInput opens a file to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
-func openInput(path string) (*os.File, error) {
+// openFile opens a file to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
+func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // output is a file being written. It is written beside its place under another name and put there when it is whole.
@@ -42,6 +44,9 @@ func WriteFile(ctx context.Context, path string, threads int, fill func(w io.Wri
 
 // Writable tells before long work whether a file can be written: it begins one beside its place, and removes it.
 func Writable(path string) error {
+	if store.IsS3(path) {
+		return writable(context.Background(), path)
+	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil // to open a pipe would wait for its reader
 	}
@@ -54,6 +59,9 @@ func Writable(path string) error {
 
 // create begins a file.
 func create(ctx context.Context, path string, c codec, threads int) (*output, error) {
+	if store.IsS3(path) {
+		return createObject(ctx, path, c, threads)
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -83,6 +91,20 @@ func create(ctx context.Context, path string, c codec, threads int) (*output, er
 		return nil, fmt.Errorf("cannot write %s: %w", path, reason(err))
 	}
 	if o.encoder, err = compressor(o.f, c, threads); err != nil {
+		o.discard()
+		return nil, err
+	}
+	return o, nil
+}
+
+// createObject begins a file that is to become an object, where temporary files are.
+func createObject(ctx context.Context, path string, c codec, threads int) (*output, error) {
+	f, err := os.CreateTemp("", "superstep-output-*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	o := &output{ctx: ctx, path: path, temp: f.Name(), f: f}
+	if o.encoder, err = compressor(f, c, threads); err != nil {
 		o.discard()
 		return nil, err
 	}
@@ -171,6 +193,9 @@ func (o *output) close() error {
 func (o *output) place() error {
 	if o.temp == "" {
 		return nil
+	}
+	if store.IsS3(o.path) {
+		return upload(o.ctx, o.temp, o.path) // discard removes the file
 	}
 	if err := os.Rename(o.temp, o.path); err != nil {
 		return err

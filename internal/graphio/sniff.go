@@ -2,7 +2,7 @@ package graphio
 
 import (
 	"bytes"
-	"os"
+	"context"
 	"path/filepath"
 	"strings"
 )
@@ -70,7 +70,7 @@ func columns(head []byte) int {
 
 // isLDBCBase reports whether path names no file, but the vertices and the edges beside it exist.
 func isLDBCBase(path string) bool {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	if exists(path) {
 		return false
 	}
 	_, v := beside(path, ".v", plain)
@@ -85,7 +85,7 @@ func Present(path string, format Format) error {
 		_, err := ldbcFilesOf(path)
 		return err
 	}
-	_, err := os.Stat(path)
+	_, err := stat(context.Background(), path)
 	if err != nil && format == "" && isLDBCBase(path) {
 		return nil
 	}
@@ -103,6 +103,6 @@ func beside(base, suffix string, c codec) (string, bool) {
 }
 
 func exists(path string) bool {
-	info, err := os.Stat(path)
+	info, err := stat(context.Background(), path)
 	return err == nil && !info.IsDir()
 }

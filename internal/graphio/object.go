@@ -1,0 +1,154 @@
+package graphio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// input is an open input file: a file of the system, or an object in S3.
+type input interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	SetReadDeadline(t time.Time) error
+}
+
+// stat is os.Stat, also of an object in S3.
+func stat(ctx context.Context, path string) (fs.FileInfo, error) {
+	if !store.IsS3(path) {
+		return os.Stat(path)
+	}
+	_, o, err := find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return objectInfo{o}, nil
+}
+
+// Absolute is the name by which a process that runs in another directory finds an input file.
+func Absolute(path string) (string, error) {
+	if store.IsS3(path) {
+		return path, nil
+	}
+	return filepath.Abs(path)
+}
+
+// find returns the object of a name s3://BUCKET/NAME, and the store that has it.
+func find(ctx context.Context, path string) (store.Store, store.Object, error) {
+	bucket, name := store.SplitS3(path)
+	s, err := store.Open(bucket)
+	if err != nil {
+		return nil, store.Object{}, err
+	}
+	if !fs.ValidPath(name) || name == "." {
+		return nil, store.Object{}, &fault{path, 0, "a bucket, or a name that is none", "s3://BUCKET/NAME of a file"}
+	}
+	o, err := store.Stat(ctx, s, name)
+	return s, o, err
+}
+
+// objectInfo is what the system would say of a file that is an object.
+type objectInfo struct{ object store.Object }
+
+func (i objectInfo) Name() string       { return path.Base(i.object.Name) }
+func (i objectInfo) Size() int64        { return i.object.Size }
+func (i objectInfo) Mode() fs.FileMode  { return 0o444 }
+func (i objectInfo) ModTime() time.Time { return time.Time{} }
+func (i objectInfo) IsDir() bool        { return false }
+func (i objectInfo) Sys() any           { return nil }
+
+// object is an input file that is an object. Each read by offset is a request, so that several run at once; reading in order takes requestSize at
+// a time. It fails when the object is no longer the one that was opened.
+type object struct {
+	ctx    context.Context // of who opened it: it ends requests
+	cancel context.CancelFunc
+	store  store.Store
+	object store.Object
+	at     int64
+}
+
+// requestSize is how much of an object a request takes in order.
+const requestSize = 4 << 20
+
+// openInput opens a file of the system or an object.
+func openInput(ctx context.Context, path string) (input, error) {
+	if !store.IsS3(path) {
+		return openFile(path)
+	}
+	s, o, err := find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	return &object{ctx: ctx, cancel: cancel, store: s, object: o}, nil
+}
+
+func (o *object) ReadAt(p []byte, off int64) (int, error) {
+	n := int(min(int64(len(p)), max(o.object.Size-off, 0)))
+	if n > 0 {
+		if err := o.store.GetRange(o.ctx, o.object, off, p[:n]); err != nil {
+			return 0, err
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (o *object) Read(p []byte) (int, error) {
+	n, err := o.ReadAt(p, o.at)
+	o.at += int64(n)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+func (o *object) Close() error {
+	o.cancel()
+	return nil
+}
+
+func (o *object) Stat() (fs.FileInfo, error) { return objectInfo{o.object}, nil }
+
+// SetReadDeadline is for pipes, whose reads no context ends.
+func (o *object) SetReadDeadline(time.Time) error { return nil }
+
+// upload puts a finished file under the name of an object.
+func upload(ctx context.Context, file, path string) (err error) {
+	bucket, name := store.SplitS3(path)
+	s, err := store.Open(bucket)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return s.Put(ctx, name, f, info.Size())
+}
+
+// writable tells whether the bucket of an object that is to be written is there and lets itself be asked.
+func writable(ctx context.Context, path string) error {
+	_, _, err := find(ctx, path)
+	if err != nil && (errors.Is(err, store.ErrNoBucket) || !errors.Is(err, fs.ErrNotExist)) {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}

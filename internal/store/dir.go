@@ -1,0 +1,238 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Dir is a store in a directory. Nothing outside of it is read or written, also by links in it.
+type Dir struct {
+	path string
+	root *os.Root
+}
+
+// temporary begins the names of files that are being written. Those that a process left behind when it was killed are removed a day later.
+const (
+	temporary = ".new-"
+	left      = 24 * time.Hour
+)
+
+// OpenDir returns the store in a directory, which is made if there is none.
+func OpenDir(dir string) (*Dir, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(full, 0o777); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(full)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{full, root}
+	d.sweep()
+	return d, nil
+}
+
+// String returns the directory's path.
+func (d *Dir) String() string { return d.path }
+
+// Close closes the directory.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// sweep removes what was being written a day ago.
+func (d *Dir) sweep() {
+	_ = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be read is not ours
+		}
+		if info, err := e.Info(); err == nil && !e.IsDir() && strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > left {
+			_ = d.root.Remove(name)
+		}
+		return nil
+	})
+}
+
+// Put is Store.Put. The data are on the disk when it returns.
+func (d *Dir) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
+	return d.write(ctx, name, data, size, d.root.Rename)
+}
+
+// PutIfAbsent is Store.PutIfAbsent.
+func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
+	return d.write(ctx, name, strings.NewReader(string(data)), int64(len(data)), func(temp, name string) error {
+		err := d.root.Link(temp, name)
+		return errors.Join(err, d.root.Remove(temp))
+	})
+}
+
+// write writes a new file, which place then gives its name.
+func (d *Dir) write(ctx context.Context, name string, data io.ReaderAt, size int64, place func(temp, name string) error) error {
+	if err := named(d, name); err != nil {
+		return err
+	}
+	dir := path.Dir(name)
+	if err := d.root.MkdirAll(dir, 0o777); err != nil {
+		return failed("write", d, name, err)
+	}
+	temp := path.Join(dir, temporary+rand.Text())
+	err := d.fill(ctx, temp, data, size)
+	if err == nil {
+		if err = place(temp, name); err == nil {
+			return failed("write", d, name, d.sync(dir))
+		}
+	}
+	_ = d.root.Remove(temp)
+	return failed("write", d, name, err)
+}
+
+// fill writes a file of so many bytes, to the disk.
+func (d *Dir) fill(ctx context.Context, name string, data io.ReaderAt, size int64) (err error) {
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, f.Close()) }()
+	n, err := io.Copy(f, &until{ctx, io.NewSectionReader(data, 0, size)})
+	if err != nil {
+		return err
+	}
+	if n != size {
+		return fmt.Errorf("found %d bytes to write, expected %d", n, size)
+	}
+	return f.Sync()
+}
+
+// until is a reader that ends with a context.
+type until struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (u *until) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.from.Read(p)
+}
+
+// sync makes the names in a directory, and its own, outlive the machine.
+func (d *Dir) sync(dir string) error {
+	for ; ; dir = path.Dir(dir) {
+		f, err := d.root.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil || dir == "." {
+			return err
+		}
+	}
+}
+
+// GetRange is Store.GetRange.
+func (d *Dir) GetRange(ctx context.Context, o Object, off int64, p []byte) error {
+	if err := named(d, o.Name); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failed("read", d, o.Name, d.read(o, off, p))
+}
+
+func (d *Dir) read(o Object, off int64, p []byte) (err error) {
+	f, err := d.root.Open(o.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if o.Version != "" && version(info) != o.Version {
+		return ErrChanged
+	}
+	n, err := f.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == io.EOF {
+		return fmt.Errorf("found %d bytes, expected %d from byte %d on: %w", info.Size(), len(p), off, io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// version tells a file from the one that was there before it: files are replaced and not written to.
+func version(info fs.FileInfo) string {
+	return fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
+}
+
+// List is Store.List.
+func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		var found []Object
+		err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+				return nil
+			case err != nil:
+				return err
+			case e.IsDir():
+				if name != "." && !strings.HasPrefix(name+"/", prefix) && !strings.HasPrefix(prefix, name+"/") {
+					return fs.SkipDir
+				}
+				return nil
+			case !strings.HasPrefix(name, prefix) || strings.HasPrefix(e.Name(), temporary) || !e.Type().IsRegular():
+				return nil
+			}
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err == nil {
+				found = append(found, Object{name, info.Size(), version(info)})
+			}
+			return err
+		})
+		if err != nil {
+			yield(Object{}, failed("list", d, prefix, err))
+			return
+		}
+		slices.SortFunc(found, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
+		for _, o := range found {
+			if !yield(o, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Delete is Store.Delete.
+func (d *Dir) Delete(ctx context.Context, name string) error {
+	if err := named(d, name); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed("delete", d, name, err)
+	}
+	return nil
+}

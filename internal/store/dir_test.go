@@ -1,0 +1,111 @@
+package store_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/store/storetest"
+)
+
+func openDir(t *testing.T, dir string) *store.Dir {
+	t.Helper()
+	d, err := store.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func TestDir(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) store.Store { return openDir(t, filepath.Join(t.TempDir(), "new", "place")) })
+}
+
+// TestLinksOut: a link in the directory does not lead out of it.
+func TestLinksOut(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	secret := filepath.Join(out, "secret")
+	if err := os.WriteFile(secret, []byte("s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"file": secret, "dir": out, "up": "../" + filepath.Base(out)} {
+		if err := os.Symlink(to, filepath.Join(in, name)); err != nil {
+			t.Skip("no links here:", err)
+		}
+	}
+	d := openDir(t, in)
+	for _, name := range []string{"file", "dir/secret", "up/secret"} {
+		if err := d.GetRange(t.Context(), store.Object{Name: name}, 0, make([]byte, 1)); err == nil {
+			t.Errorf("%s was read", name)
+		}
+		if err := d.Put(t.Context(), name, strings.NewReader("mine"), 4); err == nil && name != "file" {
+			t.Errorf("%s was written", name)
+		}
+	}
+	if data, err := os.ReadFile(secret); err != nil || string(data) != "s" {
+		t.Errorf("found %q, %v", data, err)
+	}
+	for o := range d.List(t.Context(), "") {
+		if o.Name != "file" { // which has been replaced
+			t.Errorf("found %q in the list", o.Name)
+		}
+	}
+}
+
+// TestLeftBehind: what a killed process was writing is no object, and is removed a day later.
+func TestLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	young, old := filepath.Join(dir, "a", ".new-young"), filepath.Join(dir, "a", ".new-old")
+	if err := os.Mkdir(filepath.Dir(old), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{young, old} {
+		if err := os.WriteFile(name, []byte("part"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yesterday := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(old, yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	d := openDir(t, dir)
+	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("found %v, expected no file", err)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Error(err)
+	}
+	for o := range d.List(t.Context(), "") {
+		t.Errorf("found %q in the list", o.Name)
+	}
+}
+
+// TestOpenS3: what is wrong with a place or the server's name is said at once.
+func TestOpenS3(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	for _, c := range []struct{ place, endpoint, says string }{
+		{"s3://", "http://127.0.0.1:1", "ucket"},
+		{"s3://A_B", "http://127.0.0.1:1", "ucket"},
+		{"s3://bucket/a/../b", "http://127.0.0.1:1", "a/../b"},
+		{"s3://bucket", "127.0.0.1:1", "AWS_ENDPOINT_URL"},
+		{"s3://bucket", "ftp://127.0.0.1:1", "AWS_ENDPOINT_URL"},
+		{"s3://bucket", "http://127.0.0.1:1/path", "AWS_ENDPOINT_URL"},
+	} {
+		t.Setenv("AWS_ENDPOINT_URL", c.endpoint)
+		if _, err := store.Open(c.place); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s at %s: found %v, expected %q", c.place, c.endpoint, err, c.says)
+		}
+	}
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	s, err := store.Open("s3://bucket/pre/fix/")
+	if err != nil || s.String() != "s3://bucket/pre/fix" {
+		t.Errorf("found %v, %v", s, err)
+	}
+}

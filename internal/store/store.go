@@ -1,0 +1,102 @@
+// Package store keeps objects, which are runs of bytes with names, in a directory or in a bucket of S3: what must outlive a process, and what others
+// must reach. An object appears whole or not at all.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+)
+
+// Store is a place for objects. Their names are paths as of package fs: elements parted by slashes, none of them "." or "..". Errors say which
+// object they are about; those of fs, ErrNotExist and ErrExist, and ErrChanged are told by errors.Is. Methods may be called by several
+// goroutines at once.
+type Store interface {
+	// Put stores the first so many bytes of data, which are read again when a request has to be sent again, in place of what has that name.
+	Put(ctx context.Context, name string, data io.ReaderAt, size int64) error
+	// PutIfAbsent stores an object if there is none of that name, else it fails with fs.ErrExist. Of several callers, also in other
+	// processes, one succeeds, so that this commits what the object names. Their data must differ, or all that bring the same succeed: a
+	// request whose answer was lost is sent again, and then finds what it stored.
+	PutIfAbsent(ctx context.Context, name string, data []byte) error
+	// GetRange fills p with the bytes of an object from off on. It fails with ErrChanged if that is no longer the object that was listed,
+	// where o has a version.
+	GetRange(ctx context.Context, o Object, off int64, p []byte) error
+	// List returns the objects whose names begin with prefix, which need not end an element, in the order of their names' bytes. It ends at
+	// the first error.
+	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
+	// Delete removes an object. That there is none is no error.
+	Delete(ctx context.Context, name string) error
+	// String names the place, as Open takes it.
+	String() string
+}
+
+// Object is what a store has under a name.
+type Object struct {
+	Name    string
+	Size    int64
+	Version string // another one when other data are put under the name, as far as the store can tell
+}
+
+// ErrChanged says that an object is no longer the one that was listed.
+var ErrChanged = errors.New("it has changed since")
+
+// ErrNoBucket says that the bucket of a place is not there.
+var ErrNoBucket = fmt.Errorf("there is no such bucket: %w", fs.ErrNotExist)
+
+// Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or else a directory, which is made if there is none.
+func Open(place string) (Store, error) {
+	if IsS3(place) {
+		return openS3(place)
+	}
+	return OpenDir(place)
+}
+
+// Stat returns the object of a name, or fs.ErrNotExist.
+func Stat(ctx context.Context, s Store, name string) (Object, error) {
+	for o, err := range s.List(ctx, name) {
+		if err != nil {
+			return Object{}, err
+		}
+		if o.Name == name {
+			return o, nil
+		}
+		break // it would have come first
+	}
+	return Object{}, failed("stat", s, name, fs.ErrNotExist)
+}
+
+// Get returns a whole object, of at most so many bytes.
+func Get(ctx context.Context, s Store, name string, most int64) ([]byte, error) {
+	o, err := Stat(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Size > most {
+		return nil, failed("read", s, name, fmt.Errorf("found %d bytes, expected at most %d", o.Size, most))
+	}
+	data := make([]byte, o.Size)
+	if err := s.GetRange(ctx, o, 0, data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// failed is an error about an object of a store, or nil.
+func failed(what string, s Store, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s/%s: %w", what, strings.TrimSuffix(s.String(), "/"), name, err)
+}
+
+// named returns an error if no object can have this name.
+func named(s Store, name string) error {
+	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\\") || len(name) > 900 {
+		return failed("store", s, name, fmt.Errorf("%q cannot name an object: %w", name, fs.ErrInvalid))
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+// Package store_test checks the store in S3 against servers: one in this process, also one that fails, and versitygw.
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/store/storetest"
+)
+
+// serve starts a server of S3 in this process, behind a handler, with a bucket, and points the environment at it.
+func serve(t *testing.T, behind func(http.Handler) http.Handler) {
+	t.Helper()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("bucket"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(behind(gofakes3.New(backend).Server()))
+	t.Cleanup(server.Close)
+	environment(t, server.URL)
+}
+
+func environment(t *testing.T, url string) {
+	t.Helper()
+	t.Setenv("AWS_ENDPOINT_URL", url)
+	t.Setenv("AWS_ACCESS_KEY_ID", "tester")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "not-a-secret")
+	t.Setenv("AWS_REGION", "us-east-1")
+}
+
+// free returns an address at which nobody listens.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func open(t *testing.T, place string) store.Store {
+	t.Helper()
+	s, err := store.Open(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestInProcess(t *testing.T) {
+	n := 0
+	serve(t, func(h http.Handler) http.Handler { return h })
+	storetest.Run(t, func(t *testing.T) store.Store {
+		n++
+		return open(t, fmt.Sprintf("s3://bucket/test/%d", n))
+	})
+}
+
+// faulty answers some requests by errors, breaks some answers off, and loses some answers of requests that it did.
+type faulty struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	of     int // one of so many requests
+	next   http.Handler
+	faults int
+}
+
+func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	fault := 0
+	if f.random.IntN(f.of) == 0 {
+		fault = 1 + f.random.IntN(3)
+		f.faults++
+	}
+	f.mu.Unlock()
+	switch fault {
+	case 1: // not now
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case 2: // done, and the answer lost
+		f.next.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case 3: // broken off in the middle of the answer
+		done := httptest.NewRecorder()
+		f.next.ServeHTTP(done, r)
+		for name, values := range done.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(done.Code)
+		_, _ = w.Write(done.Body.Bytes()[:done.Body.Len()/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	default:
+		f.next.ServeHTTP(w, r)
+	}
+}
+
+// TestFaulty: with a server that fails one of four requests, all that is put is there, whole, and of those who commit at once one does.
+func TestFaulty(t *testing.T) {
+	f := &faulty{random: rand.New(rand.NewPCG(1, 2)), of: 4}
+	serve(t, func(h http.Handler) http.Handler { f.next = h; return f })
+	s := open(t, "s3://bucket")
+	for i := range 30 {
+		name, data := fmt.Sprintf("o/%d", i), bytes.Repeat([]byte{byte(i)}, 1000+i)
+		if err := s.Put(t.Context(), name, bytes.NewReader(data), int64(len(data))); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := store.Get(t.Context(), s, name, 1<<20); err != nil || !bytes.Equal(got, data) {
+			t.Fatalf("object %d is another: %v", i, err)
+		}
+		won := 0
+		for writer := range 3 {
+			err := s.PutIfAbsent(t.Context(), fmt.Sprintf("commit/%d", i), fmt.Appendf(nil, "writer %d", writer))
+			if err == nil {
+				won++
+			} else if !errors.Is(err, fs.ErrExist) {
+				t.Fatal(err)
+			}
+		}
+		if won != 1 {
+			t.Fatalf("found %d who committed, expected 1", won)
+		}
+	}
+	if f.faults < 20 {
+		t.Errorf("there were %d faults", f.faults)
+	}
+}
+
+// TestGone: a server that always fails, or does not answer, ends in an error, and a caller that has had enough is not kept.
+func TestGone(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	environment(t, server.URL)
+	s := open(t, "s3://bucket")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("enough"))
+	defer cancel()
+	if err := s.PutIfAbsent(ctx, "x", []byte("1")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("found %v", err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL", "http://"+free(t))
+	s = open(t, "s3://bucket")
+	if _, err := store.Get(t.Context(), s, "x", 1); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestNoBucket and a wrong key: the error says what to do.
+func TestNoBucket(t *testing.T) {
+	serve(t, func(h http.Handler) http.Handler { return h })
+	_, err := store.Get(t.Context(), open(t, "s3://nothing"), "x", 1)
+	if !errors.Is(err, store.ErrNoBucket) || !strings.Contains(err.Error(), "s3://nothing") {
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestGraphs: the program reads a graph from objects as it does from files, also in a cluster whose workers read parts of it, and writes results to
+// objects.
+func TestGraphs(t *testing.T) {
+	program := t.TempDir() + "/superstep"
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/superstep").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	serve(t, func(h http.Handler) http.Handler { return h })
+	run := func(arguments ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("superstep %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		}
+		return string(out)
+	}
+	dir := t.TempDir()
+	search := func(graph, output string, more ...string) string {
+		t.Helper()
+		run(append([]string{"run", "bfs", "-p", "source=1", "--graph", graph, "--undirected", "--output", output}, more...)...)
+		if bucket, name := store.SplitS3(output); bucket == "s3://bucket" {
+			data, err := store.Get(t.Context(), open(t, bucket), name, 1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		data, err := os.ReadFile(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, name := range []string{"g.el", "g.el.gz", "g.el.zst", "g.graph500", "g.mtx"} {
+		for _, place := range []string{dir + "/", "s3://bucket/graphs/"} {
+			run("generate", "kronecker:scale=12", "--output", place+name)
+		}
+		want := search(dir+"/"+name, dir+"/want.txt")
+		if len(want) < 10_000 {
+			t.Fatalf("%s: the result is %q", name, want)
+		}
+		if got := search("s3://bucket/graphs/"+name, "s3://bucket/results/"+name+".txt"); got != want {
+			t.Errorf("%s: the result is another", name)
+		}
+	}
+	address := free(t)
+	up := exec.CommandContext(t.Context(), program, "up", "--workers", "2", "--threads", "1", "--listen", address)
+	var said bytes.Buffer
+	up.Stdout, up.Stderr = &said, &said
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = up.Process.Signal(os.Interrupt)
+		_ = up.Wait()
+	})
+	on := []string{"--master", address, "--workers", "2"}
+	want := search(dir+"/g.el", dir+"/want.txt")
+	if got := search("s3://bucket/graphs/g.el", "s3://bucket/results/cluster", on...); got != want {
+		t.Errorf("a cluster's result is another\n%s", &said)
+	}
+	for arguments, says := range map[string]string{
+		"--graph s3://bucket/graphs/none.el":                             "s3://bucket/graphs/none.el",
+		"--graph s3://nothing/g.el":                                      "no such bucket",
+		"--graph s3://bucket/":                                           "s3://BUCKET/NAME",
+		"--graph s3://bucket/graphs/g.el --output s3://nothing/result":   "no such bucket",
+		"--graph s3://bucket/graphs/g.el --output s3://bucket/../result": "result",
+	} {
+		all := append([]string{"run", "bfs", "-p", "source=1"}, strings.Fields(arguments)...)
+		out, err := exec.CommandContext(t.Context(), program, all...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), says) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%s: found %v, %q, expected a line with %q", arguments, err, out, says)
+		}
+	}
+}
+
+// TestVersitygw is of another server, in a process of its own.
+func TestVersitygw(t *testing.T) {
+	path := os.Getenv("VERSITYGW")
+	if path == "" {
+		t.Skip("VERSITYGW does not name a versitygw: go build -o versitygw github.com/versity/versitygw/cmd/versitygw")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(dir+"/bucket", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	address := free(t)
+	environment(t, "http://"+address)
+	var said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, "--access", "tester", "--secret", "not-a-secret", "--region", "us-east-1", "--port", address, "posix", dir)
+	cmd.Stdout, cmd.Stderr = &said, io.Discard
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	up := time.NewTimer(20 * time.Second)
+	for {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+			break
+		}
+		select {
+		case <-up.C:
+			t.Fatal(err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	n := 0
+	storetest.Run(t, func(t *testing.T) store.Store {
+		n++
+		return open(t, fmt.Sprintf("s3://bucket/test/%d", n))
+	})
+	_, err := store.Get(t.Context(), open(t, "s3://nothing"), "x", 1)
+	if !errors.Is(err, store.ErrNoBucket) {
+		t.Errorf("found %v", err)
+	}
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+	_, err = store.Get(t.Context(), open(t, "s3://bucket"), "x", 1)
+	if !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("found %v", err)
+	}
+}
