@@ -49,7 +49,7 @@ func run(args []string) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), nasRankCmd(), barrierCmd())
+	root.AddCommand(experimentCmd(), modelCmd(), runCmd(), nasCGCmd(), nasISCmd(), nasSitesCmd(), sitesCmd(), cgModelCmd(), workerCmd(), betweenCmd(), tryCmd(), nasRankCmd(), barrierCmd())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

@@ -33,6 +33,8 @@ type Cluster struct {
 	Programs []pregel.Registered
 	// Delay is how much longer messages take between the lower half of the workers, where the master is, and the upper one, each way.
 	Delay time.Duration
+	// Unlabelled says that workers do not say at which site they are.
+	Unlabelled bool
 	// Every, if not nil, is what lies between any two workers, instead of Delay.
 	Every *Link
 	// Namespaces, if not nil, is what joins workers that have a network namespace each, and the master, which is in this one.
@@ -64,6 +66,7 @@ type arguments struct {
 	Compress  string `json:",omitempty"`
 	Site      int    // 0 is the master's
 	Delay     time.Duration
+	Label     string     `json:",omitempty"` // of the site
 	Every     *Link      `json:",omitempty"`
 	Namespace *netns.End `json:",omitempty"`
 }
@@ -98,7 +101,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 		return fmt.Errorf("the arguments of a worker: %w", err)
 	}
 	config, at := worker.Config{Options: worker.Options{
-		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, Site: fmt.Sprint(a.Site), Threads: a.Threads, Programs: programs,
+		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, Site: a.Label, Threads: a.Threads, Programs: programs,
 		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
 	}}, host(a.Site)
 	if a.Namespace != nil {
@@ -184,6 +187,9 @@ func (c Cluster) start(ctx context.Context, all *processes, i int, a arguments, 
 	a.Name, a.Threads, a.Compress, a.Every = fmt.Sprintf("w%d", i+1), c.Threads, c.Compress, c.Every
 	if a.Delay = c.Delay; c.Delay > 0 {
 		a.Site = i * 2 / c.Workers
+	}
+	if !c.Unlabelled {
+		a.Label = fmt.Sprint(a.Site)
 	}
 	if c.Namespaces != nil {
 		a.Namespace = c.Namespaces.End(i)
