@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -49,15 +50,30 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, ghost uint3
 		if err != nil {
 			return err
 		}
-		x.to = slices.Grow(x.to[:0], list.Count()+len(to))
-		list.Each(func(i uint32) { x.to = append(x.to, i) }) // unpacked once for all pairs
-		n := len(x.to)
-		for _, position := range to {
-			x.to = append(x.to, x.to[position])
-		}
-		sink(x.to[n:], messages)
+		sink(x.placed(&list, to), messages)
 		return nil
 	})
+}
+
+// fewPairs is the share of a list's members from which pairs on it unpack the list, rather than look their members up one by one.
+const fewPairs = 16
+
+// placed returns the members of a list at positions.
+func (x *Exchange[M]) placed(list *bitmap.List, positions []uint32) []uint32 {
+	x.to = x.to[:0]
+	if len(positions) < list.Count()/fewPairs {
+		for _, position := range positions {
+			x.to = append(x.to, list.At(int(position)))
+		}
+		return x.to
+	}
+	x.to = slices.Grow(x.to, list.Count()+len(positions))
+	list.Each(func(i uint32) { x.to = append(x.to, i) })
+	n := len(x.to)
+	for _, position := range positions {
+		x.to = append(x.to, x.to[position])
+	}
+	return x.to[n:]
 }
 
 // deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of owned slots alone. A bin lies as a

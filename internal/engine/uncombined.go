@@ -15,6 +15,12 @@ func (r *runner[V, M]) emit(a *graph.Adjacency, edges int) error {
 	if 2*edges >= len(a.Adj) && !r.reserved {
 		r.reserve(a.Adj)
 	}
+	if edges <= r.serialEdges { // few words have a sender
+		t := r.threads[0]
+		bins := r.binsOf(t)
+		r.eachSenderWord(len(r.pushing.Bits), func(w int) { t.count.walked += r.sending.kernel.Emit(&r.pushing, w, bins) })
+		return r.failed()
+	}
 	round := r.round
 	r.round = 1 << 62
 	err := r.run(r.team.Size() > 1, a.Chunks, r.tasks.emit)
