@@ -13,13 +13,12 @@ const (
 	Broadcast Collective = "broadcast" // the root's data to all
 	Gather    Collective = "gather"    // everybody's data to the root
 	Allgather Collective = "allgather" // everybody's data to all
-	Reduce    Collective = "reduce"    // everybody's data, combined, to the root
 	Allreduce Collective = "allreduce" // everybody's data, combined, to all
 	Alltoall  Collective = "alltoall"  // from everybody something else to everybody
 )
 
 // Collectives is all of them.
-var Collectives = []Collective{Barrier, Broadcast, Gather, Allgather, Reduce, Allreduce, Alltoall}
+var Collectives = []Collective{Barrier, Broadcast, Gather, Allgather, Allreduce, Alltoall}
 
 // Algorithm names a way to do a collective. Not every collective has every algorithm: see Algorithms.
 type Algorithm string
@@ -67,11 +66,6 @@ var catalogue = map[Collective][]entry{
 		{Ring, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).ringRounds(singles(s.all()), 0)} }},
 		{Doubling, func(s shape) plan { return plan{s.ranks, newTeam(s.all(), s.rank).doublingRounds(singles(s.all()))} }},
 		{Sites, sitesAllgatherPlan},
-	},
-	Reduce: {
-		{Binomial, func(s shape) plan { return plan{1, binomialTree(s.all(), s.root, s.rank).reduceRounds([]int{0})} }},
-		{Flat, func(s shape) plan { return plan{1, flatTree(s.all(), s.root, s.rank).reduceRounds([]int{0})} }},
-		{Sites, func(s shape) plan { return plan{1, sitesTree(s, s.root).reduceRounds([]int{0})} }},
 	},
 	Allreduce: {
 		{Doubling, func(s shape) plan { return plan{1, newTeam(s.all(), s.rank).doublingReduceRounds([]int{0})} }},

@@ -65,8 +65,6 @@ func call(ctx context.Context, g *Group, c Collective, how Call) error {
 		_, err = g.Gather(ctx, how, 0, data)
 	case Allgather:
 		_, err = g.Allgather(ctx, how, data)
-	case Reduce:
-		err = g.Reduce(ctx, how, 0, data, SumUint64)
 	case Allreduce:
 		err = g.Allreduce(ctx, how, data, SumUint64)
 	case Alltoall:

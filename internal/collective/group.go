@@ -148,33 +148,23 @@ func (g *Group) Allgather(ctx context.Context, call Call, data []byte) ([][]byte
 	return m.slots, nil
 }
 
-// Reduce leaves in the root's data everybody's data combined. All have as many elements; the others' data is left with
-// partial results.
-func (g *Group) Reduce(ctx context.Context, call Call, root int, data []byte, op Op) error {
-	return g.combine(ctx, Reduce, call, root, data, op)
-}
-
 // Allreduce leaves in data everybody's data combined. All have as many elements.
 func (g *Group) Allreduce(ctx context.Context, call Call, data []byte, op Op) error {
-	return g.combine(ctx, Allreduce, call, 0, data, op)
-}
-
-func (g *Group) combine(ctx context.Context, c Collective, call Call, root int, data []byte, op Op) error {
 	if op.Size <= 0 || op.Combine == nil || len(data)%op.Size != 0 {
-		return wrap(c, fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
+		return wrap(Allreduce, fmt.Errorf("%d bytes are no elements of %d bytes", len(data), op.Size))
 	}
 	if call.Bytes == 0 {
 		call.Bytes = len(data)
 	}
-	a, p, err := g.plan(c, call, root, call.Bytes)
+	a, p, err := g.plan(Allreduce, call, 0, call.Bytes)
 	if err != nil {
-		return wrap(c, err)
+		return wrap(Allreduce, err)
 	}
-	if c == Allreduce && a == Dissemination {
-		return wrap(c, g.combineAll(ctx, call, p, data, op))
+	if a == Dissemination {
+		return wrap(Allreduce, g.combineAll(ctx, call, p, data, op))
 	}
 	m := &machine{slots: cut(data, p.slots, op.Size), op: op, fixed: true}
-	return wrap(c, g.run(ctx, call, m, p))
+	return wrap(Allreduce, g.run(ctx, call, m, p))
 }
 
 // combineAll gathers everybody's data everywhere and combines it in rank order.

@@ -25,7 +25,7 @@ func (m *Model) Predict(c Collective, a Algorithm, bytes, root int) (float64, er
 		if err != nil {
 			return 0, err
 		}
-		if c == Broadcast || c == Reduce || c == Allreduce && a != Dissemination {
+		if c == Broadcast || c == Allreduce && a != Dissemination {
 			unit = float64(bytes) / float64(max(p.slots, 1))
 		}
 		s.actors = append(s.actors, actor{rank: rank, rounds: p.rounds})

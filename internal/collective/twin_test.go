@@ -140,14 +140,6 @@ var twins = map[Collective]func(t *testing.T, k kase, g *Group, call Call) error
 		got, err := g.Allgather(t.Context(), call, content(r, r, k.sizes[r]))
 		return differs(err, got, everybodys(k))
 	},
-	Reduce: func(t *testing.T, k kase, g *Group, call Call) error {
-		data := numbersOf(k, g.link.Rank())
-		err := g.Reduce(t.Context(), call, k.root, data, SumUint64)
-		if g.link.Rank() != k.root {
-			return err
-		}
-		return differs(err, [][]byte{data}, [][]byte{sum(k)})
-	},
 	Allreduce: func(t *testing.T, k kase, g *Group, call Call) error {
 		data := numbersOf(k, g.link.Rank())
 		err := g.Allreduce(t.Context(), call, data, SumUint64)

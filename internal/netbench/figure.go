@@ -99,7 +99,6 @@ var sizeMeans = map[collective.Collective]string{
 	collective.Broadcast: "size of the root's data",
 	collective.Gather:    "size of each rank's data",
 	collective.Allgather: "size of each rank's data",
-	collective.Reduce:    "size of each rank's elements",
 	collective.Allreduce: "size of each rank's elements",
 	collective.Alltoall:  "size of each block",
 }

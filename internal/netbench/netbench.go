@@ -280,13 +280,10 @@ func (b *bench) action(ctx context.Context, t task) (func() error, error) {
 		return func() error { return second(g.Gather(ctx, call, 0, data)) }, nil
 	case collective.Allgather:
 		return func() error { return second(g.Allgather(ctx, call, data)) }, nil
-	case collective.Reduce, collective.Allreduce:
+	case collective.Allreduce:
 		op := collective.SumUint64
 		if t.bytes%op.Size != 0 {
 			op = bytewise
-		}
-		if t.collective == collective.Reduce {
-			return func() error { return g.Reduce(ctx, call, 0, data, op) }, nil
 		}
 		return func() error { return g.Allreduce(ctx, call, data, op) }, nil
 	case collective.Alltoall:

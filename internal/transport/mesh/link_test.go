@@ -98,12 +98,6 @@ func result(ctx context.Context, g *collective.Group, c collective.Collective, c
 	case collective.Allgather:
 		all, err := g.Allgather(ctx, call, own)
 		return bytes.Join(all, nil), err
-	case collective.Reduce:
-		err := g.Reduce(ctx, call, 0, own, collective.SumUint64)
-		if rank > 0 {
-			return nil, err // partial sums, by the order of arrival
-		}
-		return own, err
 	case collective.Allreduce:
 		return own, g.Allreduce(ctx, call, own, collective.SumUint64)
 	}
