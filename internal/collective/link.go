@@ -1,4 +1,4 @@
-// Package collective moves data between all workers at once: barrier, broadcast, gather, allgather, reduce, allreduce and
+// Package collective moves data between all workers at once: barrier, broadcast, gather, allgather, allreduce and
 // alltoall, each by several algorithms, none of which is best for every size, number of ranks and topology (Matsuda).
 //
 // An algorithm is a plan: for each rank a list of rounds, each with messages to send and to receive. One small machine
