@@ -59,11 +59,21 @@ func (e *early) ran(k int, chunks []uint32) delivery.Ran {
 // byColumns reports whether a scheme delivers by columns that are the same in every scheme that does.
 func byColumns(s delivery.Scheme) bool { return s != delivery.None && s != delivery.Naive }
 
+// worthDelay is the delay of links, in seconds, from which columns leave early whenever they are expected. Over faster ones little is to be hidden, and
+// columns that are dropped cost as much as others: there they leave early only where nearly all vertices send, as most of PageRank's do.
+const worthDelay = 300e-6
+
+// pays reports whether columns should leave early when messages cross so many of the edges.
+func (r *runner[V, M]) pays(edges int) bool {
+	delay := r.job.options.Beta // 0 if it is not known
+	return delay == 0 || delay >= worthDelay || edges*10 >= r.outEdges*9
+}
+
 // sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
 func (r *runner[V, M]) sendAhead(c *bsp.Command) error {
 	choice := r.job.options.Delivery
 	switch {
-	case r.back != nil, r.uncombined() && r.gather == nil:
+	case r.back != nil, r.uncombined() && r.gather == nil, !r.pays(r.report.SenderEdges):
 		return nil
 	case r.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
@@ -94,7 +104,7 @@ func (r *runner[V, M]) beginEarly(many bool) {
 	for _, ways := range r.layout.Blocks {
 		end = max(end, r.exchange.FirstPart(ways.Pull.Senders, r.kernel))
 	}
-	if e.on = end > 0 && r.back == nil; !e.on {
+	if e.on = end > 0 && r.back == nil && r.pays(r.delivering.edges); !e.on {
 		return
 	}
 	chunks := r.ownChunks()

@@ -215,6 +215,26 @@ func TestColumnsSentAhead(t *testing.T) {
 	}
 }
 
+// TestNothingAheadOverFastLinks: over links of little delay columns leave early where all vertices send, and only there.
+func TestNothingAheadOverFastLinks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(50, 40))
+	s := shape{name: "random", n: 6000}
+	for range 6 * s.n {
+		s.tuples = append(s.tuples, [2]uint64{uint64(rng.IntN(s.n)), uint64(rng.IntN(s.n))})
+	}
+	for _, delay := range []float64{50e-6, 1e-3} {
+		way := setting{parts: 3, grid: graph.Grid{Rows: 3, Columns: 1}, o: engine.Options{Delivery: delivery.ChoosePull, Beta: delay}}
+		g := s.loadAs(t, way, edges.Unweighted)
+		source := slices.IndexFunc(s.tuples, func(e [2]uint64) bool { return e[0] != e[1] })
+		id, _ := g.Find(s.tuples[source][0])
+		_, bfs := runAhead(t, g, algorithms.BFSLevels{Source: id}, way.o, 1)
+		_, rank := runAhead(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, way.o, 1)
+		if slow := delay > 300e-6; bfs.sent > 0 != slow || rank.sent == 0 {
+			t.Errorf("with a delay of %g s BFS sent %d frames ahead, PageRank %d", delay, bfs.sent, rank.sent)
+		}
+	}
+}
+
 // TestOrderOfAnEarlyPull: every chunk runs once, and what is said to have run has.
 func TestOrderOfAnEarlyPull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 42))
