@@ -36,6 +36,7 @@ type call struct {
 	epoch   uint32
 	reports []*control.Report // that were not taken yet, under the session's lock
 	wake    chan struct{}     // there are some
+	room    chan struct{}     // some have been taken
 	ctx     context.Context   // ended: nobody waits any more
 
 	take      func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
@@ -43,8 +44,12 @@ type call struct {
 	failed    chan error                       // why the delivery ended
 }
 
-// maxReports bounds the reports that wait to be taken: there is one for each partition at most.
-const maxReports = maxPartitions + 1
+// maxReports bounds the reports that wait to be taken: there is one for each partition at most, or news of a run, which may be faster than they are
+// taken. Then the worker's next words are not read for up to roomWait, several times shorter than a lease, so that it has to wait.
+const (
+	maxReports = maxPartitions + 1
+	roomWait   = 500 * time.Millisecond
+)
 
 func newSession(ctx context.Context, lane *control.Lane, name string, incarnation uint64) *session {
 	ctx, end := context.WithCancelCause(ctx)
@@ -77,7 +82,7 @@ func (s *session) begin(ctx context.Context, c *control.Command, take func(*cont
 	s.last++
 	c.Id = s.last
 	k := &call{
-		job: c.Job, epoch: c.Epoch, wake: make(chan struct{}, 1), ctx: ctx, take: take, failed: make(chan error, 1),
+		job: c.Job, epoch: c.Epoch, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), ctx: ctx, take: take, failed: make(chan error, 1),
 	}
 	s.calls[c.Id] = k
 	return k
@@ -121,6 +126,10 @@ func (s *session) taken(k *call) []*control.Report {
 	defer s.mu.Unlock()
 	all := k.reports
 	k.reports = nil
+	select {
+	case k.room <- struct{}{}:
+	default:
+	}
 	return all
 }
 
@@ -135,7 +144,7 @@ func (s *session) broken() error {
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
-// answered leaves a report to who waits for it, and reports whether someone does: else it is stale. It does not wait: who
+// answered leaves a report to who waits for it, and reports whether someone does: else it is stale. It waits for roomWait at most: who
 // calls reads heartbeats.
 func (s *session) answered(r *control.Report) bool {
 	s.mu.Lock()
@@ -144,7 +153,11 @@ func (s *session) answered(r *control.Report) bool {
 	if k == nil || k.job != r.Job || k.epoch != r.Epoch {
 		return false
 	}
-	if len(k.reports) == maxReports {
+	switch {
+	case s.awaitRoom(k):
+	case k.ctx.Err() != nil: // nobody takes them any more
+		return false
+	default:
 		s.end(fmt.Errorf("it sent more than %d reports for one command", maxReports))
 		return false
 	}
@@ -154,6 +167,27 @@ func (s *session) answered(r *control.Report) bool {
 	default:
 	}
 	return true
+}
+
+// awaitRoom waits for a short time until there is room for a report, and reports whether there is. The session's lock is held, but not while it waits.
+func (s *session) awaitRoom(k *call) bool {
+	if len(k.reports) < maxReports {
+		return true
+	}
+	t := time.NewTimer(roomWait)
+	defer t.Stop()
+	for over := false; !over && len(k.reports) == maxReports; {
+		s.mu.Unlock()
+		select {
+		case <-k.room:
+		case <-k.ctx.Done():
+			over = true
+		case <-t.C:
+			over = true
+		}
+		s.mu.Lock()
+	}
+	return len(k.reports) < maxReports
 }
 
 // errSessionBroke is why commands under way fail when a worker's connection does.
