@@ -110,6 +110,9 @@ func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	if !control.ValidName(r.Name) {
 		return control.Refuse(control.Refusal_KIND_INVALID, "found the worker's name %.150q, expected %s", r.Name, control.NameRule)
 	}
+	if r.Site != "" && !control.ValidName(r.Site) {
+		return control.Refuse(control.Refusal_KIND_INVALID, "worker %s: found the site %.150q, expected %s", r.Name, r.Site, control.NameRule)
+	}
 	for _, p := range c.programs {
 		i := slices.IndexFunc(r.Programs, func(q *control.Program) bool { return q.Name == p.Name })
 		switch {

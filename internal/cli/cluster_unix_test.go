@@ -307,7 +307,6 @@ func TestNamesThatAreNoUTF8(t *testing.T) {
 		{"graphs", "load", "g", "--graph", bad},
 		{"watch", bad},
 		{"result", bad},
-		{"worker", "--site", bad},
 	} {
 		run := start(t, map[string]string{bad: ring, "g.el": ring}, "superstep", append(args, "--master", m.address)...)
 		text, code := run.rest()

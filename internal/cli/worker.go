@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -159,8 +158,8 @@ func (w *workerCommand) check() error {
 	if w.name != "" && !control.ValidName(w.name) {
 		return usagef("--name: found %.150q, expected %s", w.name, control.NameRule)
 	}
-	if !utf8.ValidString(w.site) {
-		return usagef("--site: %w", &control.TextError{Text: w.site})
+	if w.site != "" && !control.ValidName(w.site) {
+		return usagef("--site: found %.150q, expected %s", w.site, control.NameRule)
 	}
 	if w.advertise != "" && !isHost(w.advertise) {
 		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.advertise)
