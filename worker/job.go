@@ -33,6 +33,7 @@ type job struct {
 	crew       *crew              // in the first worker, once it drives
 	end        context.CancelFunc // of the run
 	past       int                // supersteps of this run and those before it
+	repeats    bool               // it may run again: a search of Graph500
 	shared     *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
 	fills      map[string]*filling
 }
@@ -111,6 +112,9 @@ func (x *executor) begin(
 	if j.session, err = x.connect(ctx, name, t.epoch, placements, codec); err != nil {
 		return nil, err
 	}
+	x.mu.Lock()
+	_, j.repeats = x.benchmarks[t.job]
+	x.mu.Unlock()
 	return j, j.restart()
 }
 
@@ -132,7 +136,11 @@ func (j *job) restart() error {
 	j.end = end
 	past := j.past
 	err := j.program.Begin(running, func(partition int) transport.Endpoint {
-		return transport.Later(j.session.Endpoint(partition), past)
+		e := transport.Later(j.session.Endpoint(partition), past)
+		if j.repeats {
+			e = transport.Near(e)
+		}
+		return e
 	}, func() { j.session.Fail(transport.ErrClosed) })
 	if before != nil {
 		before() // Begin has ended the run before, whose end would have failed the session

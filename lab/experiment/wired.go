@@ -47,20 +47,13 @@ func (w *wired) meet() (endpoint func(partition int) transport.Endpoint, broken 
 			if partition == 0 {
 				e = counted{e, w}
 			}
-			return near{e}
+			return transport.Near(e)
 		}, func() {
 			for _, s := range w.Sessions {
 				s.Fail(transport.ErrClosed)
 			}
 		}
 }
-
-// near is an endpoint that sends no columns ahead of their superstep: the experiments compare what is done within one, and runs that follow each
-// other on the same connections have numbers that follow each other, so that columns sent ahead in the last superstep of a run would be the next one's.
-type near struct{ transport.Endpoint }
-
-// Distant is that of partitions of this host.
-func (near) Distant(int) bool { return false }
 
 // counted is the endpoint of partition 0, which notes that supersteps end.
 type counted struct {
