@@ -75,7 +75,8 @@ func (d *Dir) Put(ctx context.Context, name string, data io.ReaderAt, size int64
 func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	return d.write(ctx, name, strings.NewReader(string(data)), int64(len(data)), func(temp, name string) error {
 		err := d.root.Link(temp, name)
-		return errors.Join(err, d.root.Remove(temp))
+		_ = d.root.Remove(temp) // it is committed, or not, all the same; a name that is left is swept
+		return err
 	})
 }
 
