@@ -1,0 +1,213 @@
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Files of a CA's directory.
+const (
+	caName    = "ca"
+	certEnd   = ".pem"
+	keyEnd    = "-key.pem"
+	maxName   = 64              // of X.509
+	backdated = 5 * time.Minute // clocks differ
+)
+
+// Paths are where a certificate and its key are.
+type Paths struct{ Cert, Key string }
+
+func pathsIn(dir, name string) Paths {
+	return Paths{filepath.Join(dir, name+certEnd), filepath.Join(dir, name+keyEnd)}
+}
+
+// Init makes a CA in a directory: ca.pem, which everyone may have, and ca-key.pem. It overwrites nothing.
+func Init(dir string, days int) (Paths, error) {
+	p := pathsIn(dir, caName)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return p, err
+	}
+	if err := p.absent(); err != nil {
+		return p, err
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return p, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: fmt.Sprintf("superstep CA %x", serial.Bytes()[:4])},
+		NotBefore: time.Now().Add(-backdated), NotAfter: time.Now().AddDate(0, 0, days),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return p, err
+	}
+	return p, p.write(template, template, key, key)
+}
+
+// Request is what a certificate is to be.
+type Request struct {
+	Name  string // of its holder, and of its files
+	Roles Role
+	Hosts []string // names and addresses at which the holder is reached
+	Days  int
+}
+
+// Issue makes a certificate with its key, NAME.pem and NAME-key.pem in the directory out, by the CA in the directory ca. It
+// overwrites nothing.
+func Issue(ca, out string, r Request) (Paths, error) {
+	p := pathsIn(out, r.Name)
+	if err := r.check(); err != nil {
+		return p, err
+	}
+	authority := pathsIn(ca, caName)
+	parent, signer, err := authority.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("%w: superstep ca init %s makes a CA", err, ca)
+	}
+	if err != nil {
+		return p, err
+	}
+	until := time.Now().AddDate(0, 0, r.Days)
+	switch {
+	case !parent.IsCA:
+		return p, fmt.Errorf("%s: found a certificate that is no CA's", authority.Cert)
+	case until.After(parent.NotAfter):
+		return p, fmt.Errorf("--days %d: the CA itself ends on %s", r.Days, date(parent.NotAfter))
+	}
+	if err := p.absent(); err != nil {
+		return p, err
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return p, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: r.Name}, URIs: r.Roles.uris(),
+		NotBefore: time.Now().Add(-backdated), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+	}
+	if template.NotBefore.Before(parent.NotBefore) {
+		template.NotBefore = parent.NotBefore
+	}
+	for _, host := range r.Hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	if r.Roles.Has(Worker | Client | Reader) {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	}
+	if r.Roles.Has(Worker | Master) {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return p, err
+	}
+	return p, p.write(template, parent, key, signer)
+}
+
+// check refuses what is no name of a file, and a master that nobody could check.
+func (r *Request) check() error {
+	switch {
+	case r.Name == "" || len(r.Name) > maxName || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" || r.Name[0] == '.' || r.Name == caName:
+		return fmt.Errorf("--name: found %.80q, expected 1 to %d letters, digits, dots, - and _, and not %s", r.Name, maxName, caName)
+	case r.Roles == 0:
+		return fmt.Errorf("a certificate without a role is good for nothing: expected --role %s", strings.Join(roleNames[:], ", "))
+	case r.Roles.Has(Master) && len(r.Hosts) == 0:
+		return errors.New("a master's certificate needs --host, the names and addresses by which --master leads to it")
+	}
+	for _, host := range r.Hosts {
+		if host == "" || strings.ContainsAny(host, " :/@,") && net.ParseIP(host) == nil {
+			return fmt.Errorf("--host: found %.80q, expected a name or an address, without a port", host)
+		}
+	}
+	return nil
+}
+
+func newSerial() (*big.Int, error) {
+	var b [16]byte
+	_, err := rand.Read(b[:])
+	b[0] = b[0]&0x7f | 0x40 // positive, and always as long
+	return new(big.Int).SetBytes(b[:]), err
+}
+
+// absent refuses to overwrite.
+func (p Paths) absent() error {
+	for _, path := range []string{p.Cert, p.Key} {
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s: %w, and is not overwritten", path, fs.ErrExist)
+		}
+	}
+	return nil
+}
+
+// write signs a certificate and writes both files, or none.
+func (p Paths) write(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) error {
+	cert, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		return err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := create(p.Key, "PRIVATE KEY", secret, 0o600); err != nil {
+		return err
+	}
+	if err := create(p.Cert, "CERTIFICATE", cert, 0o644); err != nil {
+		return errors.Join(err, os.Remove(p.Key))
+	}
+	return nil
+}
+
+func create(path, kind string, data []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	err = pem.Encode(f, &pem.Block{Type: kind, Bytes: data})
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// read reads a CA's files.
+func (p Paths) read() (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	all, err := ReadFile(p.Cert)
+	if err != nil {
+		return nil, nil, err
+	}
+	block, err := readPEM(p.Key)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	private, ok := key.(*ecdsa.PrivateKey)
+	if err != nil || !ok {
+		return nil, nil, fmt.Errorf("%s: expected an ECDSA key, as superstep ca init makes it", p.Key)
+	}
+	if !private.PublicKey.Equal(all[0].PublicKey) {
+		return nil, nil, fmt.Errorf("%s is not the key of %s", p.Key, p.Cert)
+	}
+	return all[0], private, nil
+}
+
+func date(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }

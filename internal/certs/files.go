@@ -1,0 +1,159 @@
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/statefile"
+)
+
+// lookEvery is how often it is looked whether files have changed, at most.
+const lookEvery = time.Second
+
+// Files are a certificate, its key, and the CA of those to trust. They are read again when they have changed.
+type Files struct {
+	Names // they do not change
+	warn  func(line string)
+	now   func() time.Time
+
+	mu     sync.Mutex
+	looked time.Time
+	seen   [3]fs.FileInfo
+	wrong  string // why changed files were not taken
+	loaded *loaded
+}
+
+// Names are the names of files. Without Cert and Key one only checks others, as a client with a token does.
+type Names struct{ Cert, Key, CA string }
+
+// Given reports whether there is any.
+func (n Names) Given() bool { return n != Names{} }
+
+// loaded is what was in the files at a time.
+type loaded struct {
+	certificate *tls.Certificate // or nil
+	pool        *x509.CertPool
+}
+
+// Load reads files, which must be good. Later a line is given to warn, if it is not nil, when changed files are not: then those before stay.
+func Load(n Names, warn func(line string)) (*Files, error) {
+	if warn == nil {
+		warn = func(string) {}
+	}
+	f := &Files{Names: n, warn: warn, now: time.Now}
+	if err := n.check(); err != nil {
+		return nil, err
+	}
+	f.seen, _ = f.stat() // reading says what is wrong
+	var err error
+	f.loaded, err = n.read()
+	f.looked = f.now()
+	return f, err
+}
+
+func (n Names) check() error {
+	switch {
+	case n.CA == "":
+		return errors.New("TLS needs --tls-ca, the certificate of the CA that others' are from")
+	case n.Cert == "" && n.Key != "":
+		return errors.New("--tls-key is the key of --tls-cert, which is missing")
+	case n.Cert != "" && n.Key == "":
+		return errors.New("--tls-cert needs --tls-key, the certificate's key")
+	}
+	return nil
+}
+
+// read reads all files.
+func (n Names) read() (*loaded, error) {
+	l := &loaded{pool: x509.NewCertPool()}
+	authorities, err := ReadFile(n.CA)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range authorities {
+		if !c.IsCA {
+			return nil, fmt.Errorf("%s: found the certificate of %s, which is no CA", n.CA, nameOf(c))
+		}
+		l.pool.AddCert(c)
+	}
+	if n.Cert == "" {
+		return l, nil
+	}
+	cert, err := statefile.ReadSmall(n.Cert)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parse(n.Cert, cert); err != nil {
+		return nil, err
+	}
+	key, err := statefile.ReadSmall(n.Key)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not the key of %s: %w", n.Key, n.Cert, err)
+	}
+	l.certificate = &pair
+	return l, nil
+}
+
+// stat returns what tells that a file has changed. Names that were given are those of the result that are not nil.
+func (n Names) stat() (all [3]fs.FileInfo, err error) {
+	for i, path := range []string{n.CA, n.Cert, n.Key} {
+		if path == "" {
+			continue
+		}
+		info, statErr := os.Stat(path)
+		if statErr != nil {
+			err = errors.Join(err, statErr)
+			continue
+		}
+		all[i] = info
+	}
+	return all, err
+}
+
+func same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// current returns what the files have now, or when they were last good.
+func (f *Files) current() *loaded {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if now.Sub(f.looked) < lookEvery {
+		return f.loaded
+	}
+	f.looked = now
+	seen, err := f.stat()
+	if err == nil && same(seen[0], f.seen[0]) && same(seen[1], f.seen[1]) && same(seen[2], f.seen[2]) && f.wrong == "" {
+		return f.loaded
+	}
+	var l *loaded
+	if err == nil {
+		l, err = f.read()
+	}
+	if err != nil { // half of them may have been written: the next look finds the rest
+		if text := err.Error(); text != f.wrong {
+			f.wrong = text
+			f.warn("the changed TLS files are not used: " + text)
+		}
+		return f.loaded
+	}
+	if f.wrong != "" || !same(seen[0], f.seen[0]) || !same(seen[1], f.seen[1]) || !same(seen[2], f.seen[2]) {
+		f.warn("the TLS files have changed and are used from now on")
+	}
+	f.seen, f.loaded, f.wrong = seen, l, ""
+	return l
+}

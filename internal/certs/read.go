@@ -1,0 +1,114 @@
+package certs
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/statefile"
+)
+
+// readPEM returns a file's first block.
+func readPEM(path string) (*pem.Block, error) {
+	data, err := statefile.ReadSmall(path)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil, fmt.Errorf("%s: found no PEM block (-----BEGIN ...)", path)
+	}
+	return block, nil
+}
+
+// ReadFile reads the certificates of a file, of which there is one at least.
+func ReadFile(path string) ([]*x509.Certificate, error) {
+	data, err := statefile.ReadSmall(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, data)
+}
+
+func parse(path string, data []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return nil, fmt.Errorf("%s: found %.40q, expected CERTIFICATE", path, block.Type)
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, c)
+	}
+	if all == nil {
+		return nil, fmt.Errorf("%s: found no certificate (-----BEGIN CERTIFICATE-----)", path)
+	}
+	return all, nil
+}
+
+// Describe words certificates for people.
+func Describe(all []*x509.Certificate, now time.Time) string {
+	var b strings.Builder
+	for i, c := range all {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		name := nameOf(c)
+		if c.IsCA {
+			name += " (a CA)"
+		}
+		fmt.Fprintf(&b, "name:         %s\n", name)
+		fmt.Fprintf(&b, "roles:        %s\n", RolesOf(c))
+		hosts := append([]string(nil), c.DNSNames...)
+		for _, ip := range c.IPAddresses {
+			hosts = append(hosts, ip.String())
+		}
+		if len(hosts) > 0 {
+			fmt.Fprintf(&b, "hosts:        %s\n", printable(strings.Join(hosts, ", ")))
+		}
+		fmt.Fprintf(&b, "issued by:    %s\n", printable(c.Issuer.CommonName))
+		state := fmt.Sprintf(", in %.0f days", c.NotAfter.Sub(now).Hours()/24)
+		switch {
+		case now.After(c.NotAfter):
+			state = ": it has expired"
+		case now.Before(c.NotBefore):
+			state = ": it is not valid yet"
+		}
+		fmt.Fprintf(&b, "valid:        %s to %s%s\n", date(c.NotBefore), date(c.NotAfter), state)
+		fmt.Fprintf(&b, "serial:       %x\n", c.SerialNumber)
+		fmt.Fprintf(&b, "fingerprint:  SHA-256 %x\n", sha256.Sum256(c.Raw))
+	}
+	return b.String()
+}
+
+// nameOf is what a certificate's holder is called in logs.
+func nameOf(c *x509.Certificate) string {
+	if name := printable(c.Subject.CommonName); name != "" {
+		return name
+	}
+	return "(no name)"
+}
+
+// printable makes a text of a certificate harmless.
+func printable(s string) string {
+	const most = 128
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0xfffd || r > 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
