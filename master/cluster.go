@@ -17,6 +17,7 @@ type rules struct {
 	keep      time.Duration // workers that are lost are shown for so long
 	left      time.Duration // workers that left
 	running   int           // jobs at a time
+	retries   int           // how often a job that lost a worker begins again
 	queue     int           // jobs that may wait
 	ended     int           // jobs that are remembered
 	jobPrefix string
@@ -37,6 +38,7 @@ type rules struct {
 // A job, which from any state but the last three may also become failed or cancelled:
 //
 //	queued -> loading -> running -> writing -> done
+//	  ^----------+----------+----------+  a worker was lost, and the job begins again
 //
 // A graph:
 //

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 // TestClusterScripts plays the workers, the clients and the clock: each script is the life of a cluster, its lines
 // beginning with ">" are what the state machine answers and wants done.
 //
-//	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
+//	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [retries=0] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
 //	at TIME                                   the clock, which also ticks
 //	cut | mended NAME NAME                    two workers do not reach each other, or do again
 //	unheard TIME                              the master was paused for so long
@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
 //	                                          load that it came from, and the workers of its partitions, one each
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
-//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [confirm=0s], confirm JOB, running | writing | ended JOB [error], cancel JOB [reason]
+//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [confirm=0s], confirm JOB, running | writing JOB, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
 //	show                                      what there is
 func TestClusterScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/cluster/*.txt")
@@ -101,7 +101,7 @@ func (s *script) begin(words []string) {
 	v := values(words)
 	s.c = newCluster(rules{
 		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), hold: s.duration(v, "hold", "1m"), keep: s.duration(v, "keep", "2m"), left: s.duration(v, "left", "1m"),
-		running: s.number(v, "running", 1), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
+		running: s.number(v, "running", 1), retries: s.number(v, "retries", 0), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
 		jobPrefix: "j", master: "m", programs: programs(v["programs"]),
 	})
 	s.now = 0
@@ -185,7 +185,9 @@ func (s *script) do(verb string, words []string) error {
 	case "writing":
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_WRITING)
 	case "ended":
-		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)))
+		v := values(words)
+		words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "after=") })
+		c.runEnded(now, words[0], c.jobs[words[0]].epoch, failure(rest(1)), uint32(s.number(v, "after", 0)))
 	case "cancel":
 		_, err := c.cancel(now, words[0], rest(1))
 		return err

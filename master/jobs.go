@@ -1,7 +1,6 @@
 package master
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,9 +29,11 @@ type job struct {
 
 	confirmBy time.Duration // the client that submitted it has to confirm it until then; 0: it has, or need not
 
-	stopping  bool // the run was told to stop, for reason
-	cancelled bool // by someone
-	ending    bool // the workers are told to free what they hold of it
+	stopping  bool     // the run was told to stop, for reason
+	lost      bool     // because a worker was lost
+	cancelled bool     // by someone
+	ending    bool     // the workers are told to free what they hold of it
+	losses    []string // why the attempts before this one ended: each lost a worker
 }
 
 // active reports whether a run of the job is under way.
@@ -159,7 +160,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 		j.placements, j.rows, j.columns, j.load = g.placements, g.rows, g.columns, g.load
 	}
 	c.unqueue(j)
-	j.epoch++
+	j.epoch, j.lost = j.epoch+1, false
 	j.started, j.reason, j.ending = now, "", false
 	j.threads = 0
 	for _, name := range j.workers() {
@@ -204,13 +205,14 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 		return
 	}
 	j.ending = true
-	if err != nil && !j.stopping && !errors.Is(err, errSessionBroke) {
+	if err != nil && !j.stopping && !lossOf(err) {
 		j.stopping, j.reason = true, reasonOf(err)
 	}
 }
 
-// runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been told to stop.
-func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error) {
+// runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been told to stop. So many supersteps of it
+// had ended.
+func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error, supersteps uint32) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch {
 		return
@@ -218,6 +220,7 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 	switch {
 	case j.cancelled:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
+	case c.again(j, err, supersteps):
 	case j.stopping:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
 	case err != nil:
@@ -239,6 +242,8 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 	switch {
 	case j.state == control.JobState_JOB_STATE_QUEUED:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, reason)
+	case j.active() && j.lost: // it would begin again
+		j.cancelled, j.lost, j.reason = true, false, reason
 	case j.active():
 		c.stop(now, j, reason, true)
 	}

@@ -46,12 +46,18 @@ type Options struct {
 	Grace time.Duration
 	// Running is how many jobs run at a time, default 1: each takes all the cores.
 	Running int
+	// Retries is how often the job of a vertex program that loses a worker begins again, from the start, on the workers that are left;
+	// default Retries. Negative is never: the job fails.
+	Retries int
 	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
 	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
 	CommandTimeout time.Duration
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
 }
+
+// Retries is how often a job begins again by default: more than two losses are likely its own doing.
+const Retries = 2
 
 // Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
 // it, and it may change in any version.
@@ -123,6 +129,9 @@ func (o *Config) complete() (err error) {
 	}
 	if o.Grace == 0 {
 		o.Grace = 25 * time.Second
+	}
+	if o.Retries == 0 {
+		o.Retries = Retries
 	}
 	if o.Running == 0 {
 		o.Running = 1

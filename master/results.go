@@ -32,6 +32,9 @@ type results struct {
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
 	retention retention
+
+	mu        sync.Mutex
+	discarded map[string]chan struct{} // by job: closed when parts that nobody wants are gone
 }
 
 // diskPatience is how long the end of the master waits for the disk.
@@ -39,7 +42,7 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, "results"), wrap: wrap, retention: retention{stored: map[string]*stored{}}}
+	r := &results{dir: filepath.Join(data, "results"), wrap: wrap, retention: retention{stored: map[string]*stored{}}, discarded: map[string]chan struct{}{}}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)
@@ -85,8 +88,13 @@ func (r *results) remove(job string) {
 	r.atDisk.Go(func() { _ = r.root.RemoveAll(job) })
 }
 
-// discard forgets parts that nobody wants any more, when what is being written is.
+// discard forgets parts that nobody wants any more, when what is being written is. Those of the job's next attempt, if there is one, come
+// after that.
 func (r *results) discard(job string, parts []*part) {
+	gone := make(chan struct{})
+	r.mu.Lock()
+	r.discarded[job] = gone
+	r.mu.Unlock()
 	for _, p := range parts {
 		close(p.unwanted)
 	}
@@ -95,6 +103,12 @@ func (r *results) discard(job string, parts []*part) {
 			<-p.done
 		}
 		_ = r.root.RemoveAll(job)
+		close(gone)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.discarded[job] == gone {
+			delete(r.discarded, job)
+		}
 	})
 }
 
@@ -102,8 +116,14 @@ func (r *results) discard(job string, parts []*part) {
 func (r *results) create(job string, n int) []*part {
 	r.retention.drop(job) // one of an earlier master with the same name
 	ready, outcome := make(chan struct{}), error(nil)
+	r.mu.Lock()
+	before := r.discarded[job]
+	r.mu.Unlock()
 	r.atDisk.Go(func() {
 		defer close(ready)
+		if before != nil {
+			<-before
+		}
 		outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700))
 	})
 	parts := make([]*part, n)

@@ -104,7 +104,7 @@ func (r *run) coordinate(ctx context.Context) {
 			stop(nil)
 			delete(s.stops, r.id)
 		}
-		s.cluster.runEnded(s.now(), r.id, r.epoch, err)
+		s.cluster.runEnded(s.now(), r.id, r.epoch, err, r.figures().Supersteps)
 		return nil
 	})
 }

@@ -78,7 +78,7 @@ func New(o Config) (*Server, error) {
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 	}
 	s.cluster = newCluster(rules{
-		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, queue: maxQueue, ended: maxEnded,
+		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded,
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
 	})
 	run, lock, err := number(&o)
@@ -245,6 +245,9 @@ func (s *Server) effect(e effect) {
 	case jobTurned:
 		s.log.Info("job", "job", e.job.id, "state", e.state.Word(), "reason", e.reason)
 		s.note(e)
+		if e.state == control.JobState_JOB_STATE_QUEUED {
+			delete(s.runs, e.job.id) // of an attempt that is over
+		}
 		if e.state.Ended() {
 			s.columns.release(e.job.spec, true)
 		}

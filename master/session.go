@@ -44,10 +44,10 @@ type call struct {
 	failed    chan error                       // why the delivery ended
 }
 
-// maxReports bounds the reports that wait to be taken: there is one for each partition at most, or news of a run, which may be faster than they are
-// taken. Then the worker's next words are not read for up to roomWait, several times shorter than a lease, so that it has to wait.
+// maxReports bounds the reports that wait to be taken: news of a run may come faster than it is taken. Then the worker's next words are not read
+// for up to roomWait, several times shorter than a lease, so that it has to wait. There are few of them, for each may tell of many supersteps.
 const (
-	maxReports = maxPartitions + 1
+	maxReports = 8
 	roomWait   = 500 * time.Millisecond
 )
 

@@ -288,6 +288,7 @@ func (c *cluster) exited(now time.Duration, name string, incarnation uint64, rea
 func (c *cluster) release(now time.Duration, w *worker, reason string) {
 	for _, id := range c.order {
 		if j := c.jobs[id]; j.active() && uses(j.placements, w.name) {
+			j.lost = j.lost || !j.stopping
 			c.stop(now, j, reason, false)
 		}
 	}

@@ -19,6 +19,7 @@ type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
 	lease, hold, command    time.Duration
+	retries                 int
 	keep                    keepFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
@@ -30,6 +31,9 @@ const (
 	minLease = 500 * time.Millisecond
 	maxLease = time.Hour
 )
+
+// maxRetries bounds --retries.
+const maxRetries = 100
 
 func (a *app) master() *cobra.Command {
 	m := &masterCommand{app: a}
@@ -50,14 +54,15 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
-	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs fail; longer where machines stall")
+	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs begin again or fail; longer where machines stall")
 	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
+	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
 	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they fail")
 	m.keep.define(cmd)
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
 	m.withInput.define(cmd)
-	nothing(cmd, "listen", "lease", "command-timeout")
+	nothing(cmd, "listen", "lease", "command-timeout", "retries")
 	return cmd
 }
 
@@ -79,6 +84,12 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err := limit("--command-timeout", m.command); err != nil {
 		return err
 	}
+	if m.retries < 0 || m.retries > maxRetries {
+		return usagef("--retries: found %d, expected 0 to %d", m.retries, maxRetries)
+	}
+	if m.retries == 0 {
+		m.retries = -1 // as master.Options has it
+	}
 	if err := checkHold(m.hold); err != nil {
 		return err
 	}
@@ -99,7 +110,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Config{Options: master.Options{
-		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Data: m.data,
+		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Data: m.data,
 		KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
 		Ready: func(address string) {
 			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))

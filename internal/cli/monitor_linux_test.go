@@ -43,9 +43,17 @@ func TestHowWorkersDie(t *testing.T) {
 				must(t, syscall.Kill(monitors["w1"], s))
 			}
 			must(t, syscall.Kill(workers["w1"], syscall.SIGKILL))
+			if !soon(func() bool { return strings.Contains(said.String(), "attempt 2 of 3") }) {
+				t.Fatalf("it said %s", said)
+			}
+			must(t, job.Process.Signal(syscall.SIGINT))
 		}
 		_ = job.Wait() // what it says is looked at
-		if want := regexp.MustCompile(`(?m)^superstep: job \S+ failed: worker w[12] was lost: ` + k.reason + `$`); !want.MatchString(said.String()) {
+		want := regexp.MustCompile(`(?m)^superstep: job \S+ failed: 3 attempts: (worker w[12] was lost: ` + k.reason + `, after \d+ supersteps?(; |$)){3}`)
+		if k.killed {
+			want = regexp.MustCompile(`(?m)^superstep: warning: job \S+: worker w1 was lost: ` + k.reason + `, after \d+ supersteps?; the job begins again, attempt 2 of 3$`)
+		}
+		if !want.MatchString(said.String()) {
 			t.Errorf("%s: it said %s", k.program, said)
 		}
 		next, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()

@@ -247,6 +247,7 @@ type followed struct {
 
 	mu    sync.Mutex
 	times []float64 // of supersteps
+	began bool      // no longer in the queue
 }
 
 // watch watches the job until it has ended, and returns how.
@@ -297,7 +298,11 @@ func (f *followed) event(e *control.JobEvent) error {
 // show says what the job is doing.
 func (f *followed) show(j *control.Job) {
 	f.limit = int64(j.Spec.GetOptions().GetMaxSupersteps())
-	if j.State != control.JobState_JOB_STATE_QUEUED {
+	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
+		f.display.warn("job " + f.id + ": " + j.Reason)
+		f.times = nil
+	}
+	if f.began = j.State != control.JobState_JOB_STATE_QUEUED; f.began {
 		f.queued.over()
 	}
 	switch j.State {

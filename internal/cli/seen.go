@@ -129,7 +129,11 @@ func (w *observer) graph(g *graph.Graph, grid string, seconds float64) {
 
 // job records what a master tells of a job.
 func (w *observer) job() *jobtrace.Observer {
-	return &jobtrace.Observer{New: func() trace.Journal { return &jobtrace.Late{To: w.Tee} }}
+	before := w.meter
+	return &jobtrace.Observer{New: func() trace.Journal {
+		w.meter = before // what an attempt that lost a worker came to does not count
+		return &jobtrace.Late{To: w.Tee}
+	}}
 }
 
 // finish completes the trace.

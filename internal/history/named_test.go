@@ -35,6 +35,8 @@ func TestNamedStore(t *testing.T) {
 	}
 	must(t, s.End(&trace.End{Job: "a 1", Outcome: trace.Converged}))
 	is(trace.Converged, "", 7)
+	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost") // the job begins again, in place of what was
+	is(Queued, "a worker was lost", 0)
 	for range maxLog + 5 {
 		must(t, s.Stage(&trace.Stage{Stage: "x", Seconds: 1}))
 	}

@@ -126,6 +126,9 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: state}
 	if s.named {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
+		if before := slices.Index(s.jobs, s.last[b.Job]); before >= 0 { // an attempt that lost a worker: this is the next
+			s.remove(before)
+		}
 	}
 	j.matrix.grow(b.Partitions)
 	s.jobs, s.last[b.Job] = append(s.jobs, j), j
@@ -147,16 +150,22 @@ func (s *Store) forget() bool {
 		if j.State == Running || j.State == Queued {
 			continue
 		}
-		s.jobs = slices.Delete(s.jobs, i, i+1)
-		if s.last[j.Job.Job.Job] == j {
-			delete(s.last, j.Job.Job.Job)
-		}
-		s.drop(j)
-		s.ring.put("gone", j.ID, nil)
-		s.bytes -= j.counted
+		s.remove(i)
 		return true
 	}
 	return false
+}
+
+// remove lets a run go.
+func (s *Store) remove(i int) {
+	j := s.jobs[i]
+	s.jobs = slices.Delete(s.jobs, i, i+1)
+	if s.last[j.Job.Job.Job] == j {
+		delete(s.last, j.Job.Job.Job)
+	}
+	s.drop(j)
+	s.ring.put("gone", j.ID, nil)
+	s.bytes -= j.counted
 }
 
 // drop lets a run's details go. The oldest run's are the first, mostly: no others are looked at then.

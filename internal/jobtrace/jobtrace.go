@@ -46,6 +46,10 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 			j = &job{to: t.New()}
 			t.jobs[id] = j
 		}
+		if body.Job.State == control.JobState_JOB_STATE_QUEUED && j.state > control.JobState_JOB_STATE_QUEUED { // it begins again
+			j.lost(body.Job)
+			*j = job{to: t.New()}
+		}
 		if body.Job.State == control.JobState_JOB_STATE_QUEUED && t.Queued != nil {
 			t.Queued(begin(body.Job), body.Job.Reason)
 		}
@@ -119,6 +123,14 @@ func (j *job) update(now *control.Job) {
 		j.enter(now.Id, "")
 		_ = j.to.End(end(now))
 	}
+}
+
+// lost ends the record of an attempt that lost a worker, after which another begins.
+func (j *job) lost(now *control.Job) {
+	j.enter(now.Id, "")
+	e := end(now)
+	e.Outcome = trace.Failed
+	_ = j.to.End(e)
 }
 
 func begin(now *control.Job) *trace.Job {

@@ -121,6 +121,15 @@ func TestObserver(t *testing.T) {
 			},
 			[]string{begun, "end j1 limit after 7 in 1.5: "},
 		},
+		"begins again": {
+			[]*control.JobEvent{
+				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "a loss", Supersteps: 3}),
+				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{Converged: true, Supersteps: 7}),
+			},
+			[]string{begun, "end j1 failed after 3 in 0: a loss", "waits: a loss", begun, "end j1 converged after 7 in 0: "},
+		},
 		"cancelled in the queue": {
 			[]*control.JobEvent{
 				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "no worker"}),

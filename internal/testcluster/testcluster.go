@@ -78,6 +78,9 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
 	}
+	if c.Master.Retries == 0 { // most tests want to see the loss
+		c.Master.Retries = -1
+	}
 	c.Master.Registry, c.Master.Build = registry, c.Worker.Build
 	c.StartMaster("127.0.0.1:0")
 	t.Cleanup(c.close)

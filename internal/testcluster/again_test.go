@@ -1,0 +1,131 @@
+package testcluster
+
+import (
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// summing has every vertex sum up what it gets, in six supersteps. In superstep 3 one vertex waits at the gate, if there is one.
+type summing struct{ at *atomic.Pointer[gate] }
+
+func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p summing) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	v.Set(v.Value()*7 + sum + int64(v.Label()))
+	if v.Superstep() == 5 {
+		v.VoteToHalt()
+		return
+	}
+	v.SendToAllNeighbors(v.Value() % 1000)
+	if g := p.at.Load(); g != nil && v.Superstep() == 3 && v.ID() == 0 {
+		g.reached <- struct{}{}
+		<-g.open
+	}
+}
+
+// heldWriter writes nothing before it is let.
+type heldWriter struct {
+	io.WriteCloser
+	let <-chan struct{}
+}
+
+func (h heldWriter) Write(p []byte) (int, error) {
+	<-h.let
+	return h.WriteCloser.Write(p)
+}
+
+// TestJobBeginsAgain loses a worker while a job loads, runs or writes: it begins again on the others, and its result is that of a run in which
+// nobody is lost.
+func TestJobBeginsAgain(t *testing.T) {
+	held, at := make(chan struct{}), new(atomic.Pointer[gate])
+	var writing sync.Once
+	c := Start(t, 6, master.Config{
+		Options:  master.Options{Lease: control.Lease, Retries: 2},
+		WrapPart: func(f io.WriteCloser) io.WriteCloser { return heldWriter{f, held} },
+	}, append(programs(), engine.Register("summing", summing{at}))...)
+	spec := func(input string) *control.JobSpec {
+		return &control.JobSpec{Program: "summing", Source: &control.GraphSource{Input: input}, KeepResult: true}
+	}
+	left := 6
+	lose := func() {
+		left--
+		c.Kill("w" + string('0'+rune(left)))
+	}
+	begins := func(e *control.JobEvent) bool {
+		return e.GetJob().GetState() == control.JobState_JOB_STATE_QUEUED && strings.Contains(e.GetJob().Reason, "the job begins again, attempt 2 of 3")
+	}
+	const input = "kronecker:scale=9"
+	var results []map[uint64]string
+	run := func(what, input string, seen func(*control.JobEvent)) {
+		t.Helper()
+		j, _ := c.watch(t, c.submitSpec(t, spec(input)).Id, seen)
+		if want := uint32(2); j.State != control.JobState_JOB_STATE_DONE || what != "" && (j.Epoch != want || len(j.Workers) != left) || j.Supersteps != 6 {
+			t.Fatalf("%s: found %s %q, attempt %d on %v, %d supersteps", what, j.State.Word(), j.Reason, j.Epoch, j.Workers, j.Supersteps)
+		}
+		results = append(results, c.result(t, j.Id))
+	}
+	run("writing", input, func(e *control.JobEvent) {
+		switch {
+		case begins(e): // what the first attempt has written may come to the disk while the second runs
+			close(held)
+		case e.GetJob().GetState() == control.JobState_JOB_STATE_WRITING:
+			writing.Do(lose)
+		}
+	})
+	g := newGate()
+	at.Store(g)
+	run("running", input, func(e *control.JobEvent) {
+		if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING && at.Load() != nil {
+			g.await(t)
+			at.Store(nil)
+			lose()
+			close(g.open)
+		}
+	})
+	run("", input, nil)
+	for i, r := range results {
+		if len(r) == 0 || !maps.Equal(r, results[len(results)-1]) {
+			t.Errorf("result %d is another than without a loss", i)
+		}
+	}
+	const large = "kronecker:scale=17"
+	results = nil
+	var loading sync.Once
+	run("loading", large, func(e *control.JobEvent) {
+		if e.GetJob().GetState() == control.JobState_JOB_STATE_LOADING {
+			loading.Do(lose)
+		}
+	})
+	run("", large, nil)
+	if len(results[0]) == 0 || !maps.Equal(results[0], results[1]) {
+		t.Error("a result is another than without a loss in the load")
+	}
+}
+
+// TestCancelBetweenAttempts cancels a job that waits to begin again: it does not.
+func TestCancelBetweenAttempts(t *testing.T) {
+	c := Start(t, 1, master.Config{Options: master.Options{Retries: 2}}, programs()...)
+	lost := false
+	j, _ := c.watch(t, c.submitSpec(t, endless()).Id, func(e *control.JobEvent) {
+		switch {
+		case here(e):
+			lost = true
+			c.Kill("w0")
+		case lost && e.GetJob().GetState() == control.JobState_JOB_STATE_QUEUED:
+			c.cancel(t, e.GetJob().Id)
+		}
+	})
+	if j.State != control.JobState_JOB_STATE_CANCELLED || j.Epoch != 1 {
+		t.Errorf("found %s after attempt %d: %s", j.State.Word(), j.Epoch, j.Reason)
+	}
+}

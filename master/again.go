@@ -1,0 +1,56 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// again queues a job anew whose run ended because a worker was lost, before those that wait, and reports whether it did. It begins from the
+// start, on the workers that are there then. A benchmark does not: its figures would be of another cluster than it began on. Nor does a job
+// that has lost a worker too often, for that may be its own doing: a vertex whose Compute ends the process.
+func (c *cluster) again(j *job, err error, supersteps uint32) bool {
+	reason := j.reason
+	if !j.stopping && lossOf(err) {
+		j.lost, reason = true, reasonOf(err)
+	}
+	if !j.lost || kindOf(j.spec) != &programKind {
+		return false
+	}
+	j.losses = append(j.losses, reason+reached(j.state, supersteps))
+	if len(j.losses) > c.retries {
+		if n := len(j.losses); n > 1 {
+			reason = control.Text(fmt.Sprintf("%d attempts: %s", n, strings.Join(j.losses, "; ")), control.MaxText)
+		}
+		j.stopping, j.reason = true, reason
+		return false
+	}
+	j.state, j.placements, j.stopping, j.lost = control.JobState_JOB_STATE_QUEUED, nil, false, false
+	j.reason = fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1)
+	c.queued = slices.Insert(c.queued, 0, j.id)
+	c.turned(j)
+	return true
+}
+
+// reached says how far an attempt had come.
+func reached(state control.JobState, supersteps uint32) string {
+	switch state {
+	case control.JobState_JOB_STATE_LOADING:
+		return ", while it was loading"
+	case control.JobState_JOB_STATE_WRITING:
+		return ", while it was writing"
+	}
+	if supersteps == 1 {
+		return ", after 1 superstep"
+	}
+	return fmt.Sprintf(", after %d supersteps", supersteps)
+}
+
+// lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach.
+func lossOf(err error) bool {
+	var failed *workerError
+	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && failed.failure.Lost != ""
+}
